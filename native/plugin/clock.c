@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "clock.h"
+
+static struct {
+	qemu_plugin_u64 counter;
+	uint64_t *count; /* the counter of the only CPU */
+	int64_t tick_ns;
+	int64_t base_ns;
+	int64_t sleep_ns;
+	bool adrift;
+	uint64_t syncs;
+	int64_t worst_ns;
+} clk;
+
+void bs_clock_init(uint32_t tick_ns)
+{
+	clk.counter.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	clk.counter.offset = 0;
+	clk.tick_ns = tick_ns;
+}
+
+/* The scoreboard may move when CPUs are added, so the address is taken once the CPU runs. */
+static uint64_t *count(void)
+{
+	if (!clk.count)
+		clk.count = qemu_plugin_scoreboard_find(clk.counter.score, 0);
+	return clk.count;
+}
+
+qemu_plugin_u64 bs_clock_counter(void)
+{
+	return clk.counter;
+}
+
+int64_t bs_clock_now(uint64_t rest)
+{
+	return clk.base_ns + ((int64_t)*count() - (int64_t)rest) * clk.tick_ns;
+}
+
+uint64_t bs_clock_fold(void)
+{
+	uint64_t counted = *count();
+
+	clk.base_ns += (int64_t)counted * clk.tick_ns;
+	*count() = 0;
+	return counted;
+}
+
+void bs_clock_sleep(uint64_t rest)
+{
+	clk.base_ns = clk.sleep_ns = bs_clock_now(rest);
+	*count() = 0;
+	clk.adrift = true;
+}
+
+bool bs_clock_adrift(void)
+{
+	return clk.adrift;
+}
+
+static void note_error(int64_t error_ns)
+{
+	int64_t size = error_ns < 0 ? -error_ns : error_ns;
+
+	clk.syncs++;
+	if (size > clk.worst_ns)
+		clk.worst_ns = size;
+}
+
+struct bs_clock_jump bs_clock_sync(void)
+{
+	struct bs_clock_jump jump = {.slept = clk.adrift, .sleep_ns = clk.sleep_ns};
+	int64_t real_ns = qemu_clock_get_ns(BS_QEMU_CLOCK_VIRTUAL);
+	int64_t counted_ns = bs_clock_now(0);
+
+	jump.counted = *count();
+	if (clk.adrift) {
+		jump.wake_ns = clk.sleep_ns + (real_ns - counted_ns);
+		if (jump.wake_ns < jump.sleep_ns)
+			jump.wake_ns = jump.sleep_ns;
+	} else {
+		note_error(real_ns - counted_ns);
+	}
+	clk.adrift = false;
+	clk.base_ns = real_ns;
+	*count() = 0;
+	return jump;
+}
+
+void bs_clock_quality(uint64_t *syncs, int64_t *worst_ns)
+{
+	*syncs = clk.syncs;
+	*worst_ns = clk.worst_ns;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QEMU's virtual clock, readable at any instruction.
+ *
+ * QEMU lets the clock be read only during an I/O access. In between, the instructions executed are
+ * counted: every translation block adds its length when it starts, and a callback inside a block
+ * takes off what has not run yet. Each I/O access reads the real clock and starts counting anew.
+ *
+ * When the CPU sleeps, the clock jumps to the next timer and the jump is known only at the first
+ * I/O access after the wake-up (the interrupt controller is asked at once). Until then the clock
+ * is "adrift": stamps are provisional, and bs_clock_sync() tells by how much to move them.
+ */
+#ifndef BOOTSCOPE_CLOCK_H
+#define BOOTSCOPE_CLOCK_H
+
+#include "qemu_api.h"
+
+void bs_clock_init(uint32_t tick_ns);
+
+/* The per-CPU count of instructions, for the inline add of each translation block. */
+qemu_plugin_u64 bs_clock_counter(void);
+
+/* Virtual time, when `rest` instructions counted already have not run yet. */
+int64_t bs_clock_now(uint64_t rest);
+
+/* Folds the counted instructions into the base; returns how many there were. */
+uint64_t bs_clock_fold(void);
+
+/* The CPU is about to execute the instruction that puts it to sleep. */
+void bs_clock_sleep(uint64_t rest);
+bool bs_clock_adrift(void);
+
+struct bs_clock_jump {
+	bool slept;	   /* the clock was adrift */
+	int64_t sleep_ns;  /* when it fell asleep */
+	int64_t wake_ns;   /* when it woke up */
+	uint64_t counted;  /* instructions counted since the last fold */
+};
+
+/* Only inside an I/O access: takes the real clock as the new base. */
+struct bs_clock_jump bs_clock_sync(void);
+
+/* Resynchronisations so far and the largest error among them, idle ones left out. */
+void bs_clock_quality(uint64_t *syncs, int64_t *worst_ns);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define MAX_HELD 4096
+
+static struct {
+	struct {
+		enum bs_record type;
+		int64_t time_ns;
+		struct bs_payload payload;
+	} held[MAX_HELD];
+	size_t n_held;
+	int64_t last_ns; /* stamps on disk never go back */
+	int64_t news_ns;
+} rec;
+
+static void write_out(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	if (time_ns < rec.last_ns)
+		time_ns = rec.last_ns;
+	rec.last_ns = time_ns;
+	if (type != BS_REC_SAMPLE && type != BS_REC_IDLE)
+		rec.news_ns = time_ns;
+	bs_stream_append(type, time_ns, p);
+}
+
+void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	if (!bs_clock_adrift()) {
+		write_out(type, time_ns, p);
+		return;
+	}
+	/* More than fits means the guest runs on without any I/O: its stamps stay provisional. */
+	if (rec.n_held == MAX_HELD)
+		bs_record_release(0);
+	rec.held[rec.n_held].type = type;
+	rec.held[rec.n_held].time_ns = time_ns;
+	rec.held[rec.n_held++].payload = *p;
+}
+
+void bs_record_release(int64_t move_ns)
+{
+	for (size_t i = 0; i < rec.n_held; i++)
+		write_out(rec.held[i].type, rec.held[i].time_ns + move_ns, &rec.held[i].payload);
+	rec.n_held = 0;
+}
+
+int64_t bs_record_last_news_ns(void)
+{
+	return rec.news_ns;
+}
+
+void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
+{
+	struct bs_payload clock = {.size = 0}, end = {.size = 0};
+	uint64_t syncs;
+	int64_t worst_ns;
+
+	bs_record_release(0);
+	bs_clock_quality(&syncs, &worst_ns);
+	bs_put_uint(&clock, syncs);
+	bs_put_sint(&clock, worst_ns);
+	write_out(BS_REC_CLOCK, time_ns, &clock);
+	bs_put_byte(&end, (uint8_t)reason);
+	bs_put_uint(&end, id);
+	write_out(BS_REC_END, time_ns, &end);
+	/* Not exit(): the handlers of QEMU would wait for the very thread we are on. */
+	_exit(0);
+}

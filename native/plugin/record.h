@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From what a callback saw to a record on disk: stamps that are provisional while the clock is
+ * adrift are held back and moved when the jump is known.
+ */
+#ifndef BOOTSCOPE_RECORD_H
+#define BOOTSCOPE_RECORD_H
+
+#include "stream.h"
+
+void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p);
+
+/* The clock was adrift and is not any more: write what was held back, move_ns later. */
+void bs_record_release(int64_t move_ns);
+
+/* Stamp of the last record that tells of the guest doing something (not samples, not idling). */
+int64_t bs_record_last_news_ns(void);
+
+/* Writes the clock's quality and the reason, and ends QEMU at once. */
+void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns) __attribute__((noreturn));
+
+#endif

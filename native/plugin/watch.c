@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_WORDS 16
+
+struct line {
+	char *word[MAX_WORDS];
+	size_t n;
+};
+
+static bool number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !errno && *text && !*end && *text != '-';
+}
+
+/* Numbers from word `first` on, as many as asked for. */
+static bool numbers(const struct line *l, size_t first, size_t n, uint64_t *values)
+{
+	if (l->n < first + n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!number(l->word[first + i], &values[i]))
+			return false;
+	return true;
+}
+
+static bool add_io(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[3];
+
+	if (w->n_io == BS_MAX_IO || !numbers(l, 1, 3, v))
+		return false;
+	w->io[w->n_io++] = (struct bs_io){.id = (uint32_t)v[0], .start = v[1], .end = v[1] + v[2]};
+	return true;
+}
+
+static bool hex_bytes(const char *text, uint8_t *bytes, size_t *size)
+{
+	size_t digits = strlen(text);
+
+	if (!digits || digits % 2 || digits / 2 > BS_MAX_TEXT_BYTES)
+		return false;
+	for (size_t i = 0; i < digits; i += 2) {
+		unsigned int byte;
+		if (sscanf(text + i, "%2x", &byte) != 1)
+			return false;
+		bytes[i / 2] = (uint8_t)byte;
+	}
+	*size = digits / 2;
+	return true;
+}
+
+static bool add_text(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[3];
+	struct bs_text *t = &w->text[w->n_text];
+
+	if (w->n_text == BS_MAX_TEXT || l->n != 5 || !numbers(l, 1, 3, v))
+		return false;
+	t->id = (uint32_t)v[0];
+	t->io = (uint32_t)v[1];
+	t->offset = v[2];
+	if (!hex_bytes(l->word[4], t->bytes, &t->size))
+		return false;
+	w->n_text++;
+	return true;
+}
+
+static bool hook_captures(struct bs_hook *h, const struct line *l)
+{
+	size_t n_regs = 0;
+	uint64_t reg;
+
+	for (size_t i = 4; i + 1 < l->n; i += 2) {
+		if (!number(l->word[i + 1], &reg) || reg > 31)
+			return false;
+		if (!strcmp(l->word[i], "str"))
+			h->text_reg = (int8_t)reg;
+		else if (!strcmp(l->word[i], "reg") && n_regs < BS_MAX_CAPTURE)
+			h->regs[n_regs++] = (int8_t)reg;
+		else
+			return false;
+	}
+	return l->n % 2 == 0;
+}
+
+static bool add_hook(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[2];
+	struct bs_hook h = {.regs = {-1, -1, -1, -1}, .text_reg = -1};
+
+	if (l->n < 4 || !numbers(l, 1, 2, v))
+		return false;
+	h.id = (uint32_t)v[0];
+	h.vaddr = v[1];
+	h.once = !strcmp(l->word[3], "once");
+	if ((!h.once && strcmp(l->word[3], "every")) || !hook_captures(&h, l))
+		return false;
+	struct bs_hook *grown = realloc(w->hooks, (w->n_hooks + 1) * sizeof(h));
+	if (!grown)
+		return false;
+	w->hooks = grown;
+	w->hooks[w->n_hooks++] = h;
+	return true;
+}
+
+static bool add_code(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[2];
+
+	if (w->n_code == BS_MAX_CODE || !numbers(l, 1, 2, v))
+		return false;
+	w->code[w->n_code++] = (struct bs_range){v[0], v[1]};
+	return true;
+}
+
+static bool add_frame(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[4];
+	struct bs_frame *f = &w->frame;
+
+	if (f->used || l->n != 6 || !numbers(l, 1, 4, v) || !v[3] || v[2] % v[3])
+		return false;
+	if (strlen(l->word[5]) >= sizeof(f->path))
+		return false;
+	*f = (struct bs_frame){.used = true, .id = (uint32_t)v[0], .start = v[1], .size = v[2],
+			       .cell = (uint32_t)v[3]};
+	strcpy(f->path, l->word[5]);
+	return true;
+}
+
+static bool add_idle(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[3];
+
+	if (w->n_idle == BS_MAX_IDLE || !numbers(l, 1, 3, v))
+		return false;
+	w->idle[w->n_idle++] = (struct bs_idle){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2]};
+	return true;
+}
+
+static bool add_stop(struct bs_watch *w, const struct line *l)
+{
+	uint64_t id;
+	bool found = false;
+
+	if (l->n != 3 || !number(l->word[2], &id))
+		return false;
+	if (!strcmp(l->word[1], "frame") && w->frame.used && w->frame.id == id)
+		w->frame.stop = found = true;
+	for (size_t i = 0; !strcmp(l->word[1], "hook") && i < w->n_hooks; i++)
+		if (w->hooks[i].id == id)
+			w->hooks[i].stop = found = true;
+	for (size_t i = 0; !strcmp(l->word[1], "text") && i < w->n_text; i++)
+		if (w->text[i].id == id)
+			w->text[i].stop = found = true;
+	return found;
+}
+
+static bool set_time(int64_t *to, const struct line *l)
+{
+	uint64_t v;
+
+	if (l->n != 2 || !number(l->word[1], &v) || v > INT64_MAX)
+		return false;
+	*to = (int64_t)v;
+	return true;
+}
+
+static bool add_item(struct bs_watch *w, const struct line *l)
+{
+	int64_t tick;
+	const char *what = l->word[0];
+
+	if (!strcmp(what, "io"))
+		return add_io(w, l);
+	if (!strcmp(what, "text"))
+		return add_text(w, l);
+	if (!strcmp(what, "hook"))
+		return add_hook(w, l);
+	if (!strcmp(what, "code"))
+		return add_code(w, l);
+	if (!strcmp(what, "frame"))
+		return add_frame(w, l);
+	if (!strcmp(what, "idle"))
+		return add_idle(w, l);
+	if (!strcmp(what, "stop"))
+		return add_stop(w, l);
+	if (!strcmp(what, "sample"))
+		return set_time(&w->sample_ns, l);
+	if (!strcmp(what, "limit"))
+		return set_time(&w->limit_ns, l);
+	if (!strcmp(what, "quiet"))
+		return set_time(&w->quiet_ns, l);
+	if (!strcmp(what, "tick") && set_time(&tick, l) && tick > 0 && tick < 1000000) {
+		w->tick_ns = (uint32_t)tick;
+		return true;
+	}
+	return false;
+}
+
+static struct line split(char *text)
+{
+	struct line l = {.n = 0};
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " \t\n", &save); w && *w != '#'; w = strtok_r(NULL, " \t\n", &save))
+		if (l.n < MAX_WORDS)
+			l.word[l.n++] = w;
+	return l;
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct bs_hook *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+bool bs_watch_load(struct bs_watch *w, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t room = 0;
+	bool good = true;
+
+	if (!f) {
+		fprintf(stderr, "bootscope plugin: %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	for (int nr = 1; good && getline(&text, &room, f) >= 0; nr++) {
+		char *copy = strdup(text);
+		struct line l = split(text);
+		good = l.n == 0 || add_item(w, &l);
+		if (!good)
+			fprintf(stderr, "bootscope plugin: %s:%d: not understood: %s", path, nr, copy);
+		free(copy);
+	}
+	free(text);
+	fclose(f);
+	if (good && !w->tick_ns) {
+		fprintf(stderr, "bootscope plugin: %s: no 'tick' line\n", path);
+		good = false;
+	}
+	if (w->n_hooks)
+		qsort(w->hooks, w->n_hooks, sizeof(*w->hooks), by_vaddr);
+	return good;
+}
+
+struct bs_hook *bs_watch_hooks_at(struct bs_watch *w, uint64_t vaddr, size_t *n)
+{
+	size_t lo = 0, hi = w->n_hooks;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (w->hooks[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*n = 0;
+	while (lo + *n < w->n_hooks && w->hooks[lo + *n].vaddr == vaddr)
+		++*n;
+	return *n ? &w->hooks[lo] : NULL;
+}

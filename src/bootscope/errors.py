@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one error tree.
+
+Library code raises; only :func:`bootscope.cli.main.main` turns an error into an exit code.
+Whatever is not in this tree is a bug and shows its trace.
+"""
+
+from __future__ import annotations
+
+
+class BootscopeError(Exception):
+    """Base of all expected errors: a message in one line and, if there is one, a way out."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UserError(BootscopeError):
+    """Something the user asked for or wrote that cannot be done as it stands."""
+
+    exit_code = 2
+
+
+class BoardError(BootscopeError):
+    """The board (or the emulator that stands for it) did not do what it should."""
+
+    exit_code = 3
+
+
+class ToolError(BootscopeError):
+    """A program, a file system or a download of the world outside failed."""
+
+    exit_code = 3
+
+
+def unknown(what: str, name: str, known: list[str]) -> UserError:
+    """The error for a name that does not exist, naming those that do."""
+    listed = ", ".join(sorted(known)) if known else "none yet"
+    return UserError(f"unknown {what} '{printable(name)}'", hint=f"there are: {listed}")
+
+
+def printable(text: str) -> str:
+    """`text` with everything a terminal might act on made visible."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where bootscope keeps things.
+
+Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
+images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def store_dir() -> Path:
+    """The folder of recorded runs; not made here."""
+    override = os.environ.get("BOOTSCOPE_STORE")
+    return Path(override) if override else Path(platformdirs.user_data_dir("bootscope"))
+
+
+def cache_dir() -> Path:
+    """The folder of sources and builds; not made here."""
+    override = os.environ.get("BOOTSCOPE_CACHE")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("bootscope"))
+
+
+def package_dir() -> Path:
+    """The folder of this package, for the data files that come with it."""
+    return Path(__file__).resolve().parent
+
+
+def plugin_source_dir() -> Path:
+    """The C sources of the QEMU plugin, in a checkout or beside the installed package."""
+    return package_dir().parent.parent / "native" / "plugin"

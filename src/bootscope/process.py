@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one door to child processes.
+
+Every child gets its own process group (so that it can be ended with all it started), dies with us,
+reads nothing from our terminal, and has its output either captured or written to a log file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.errors import ToolError
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A child that has ended: exit status and, where captured, its output."""
+
+    status: int
+    output: str
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for children: ours, in the C locale and UTC, so that output can be parsed."""
+    env = dict(os.environ)
+    env.update({"LC_ALL": "C", "LANGUAGE": "C", "TZ": "UTC"})
+    # A parent 'make' must not pass its job server and flags on to the builds we start.
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+        env.pop(name, None)
+    env.update(extra or {})
+    return env
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.STDOUT,
+) -> subprocess.Popen[bytes]:
+    """Starts a child and returns at once. Raises ToolError when it cannot be started."""
+    try:
+        return subprocess.Popen(
+            [os.fspath(part) for part in command],
+            cwd=cwd,
+            env=environment(env),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+    except FileNotFoundError as error:
+        raise ToolError(
+            f"cannot run {command[0]}: not found", hint="'bootscope doctor' tells how to get it"
+        ) from error
+    except OSError as error:
+        raise ToolError(f"cannot run {command[0]}: {error.strerror}") from error
+
+
+def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
+    """Ends a child and everything in its process group; harmless when it has ended already."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, number)
+        try:
+            child.wait(grace_s)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    on_line: Callable[[str], None] | None = None,
+    timeout_s: float = 7200,
+    check: bool = True,
+) -> Finished:
+    """Runs a child to its end and returns its status and output (stdout and stderr together).
+
+    With `log` the output is also appended to that file; `on_line` sees every line as it comes.
+    Raises ToolError when it cannot be started, takes longer than `timeout_s` or, with `check`,
+    ends with a status other than 0; the error shows the last lines.
+    """
+    child = spawn(command, cwd=cwd, env=env)
+    deadline = time.monotonic() + timeout_s
+    lines: list[str] = []
+    try:
+        with contextlib.ExitStack() as stack:
+            sink = stack.enter_context(log.open("ab")) if log else None
+            if sink:
+                sink.write(f"$ {shlex.join(os.fspath(c) for c in command)}\n".encode())
+            for raw in _lines_until(child, deadline, command):
+                if sink:
+                    sink.write(raw)
+                line = raw.decode("utf-8", "replace").rstrip("\n")
+                lines.append(line)
+                if on_line:
+                    on_line(line)
+        status = child.wait()
+    finally:
+        if child.poll() is None:
+            end(child)
+        assert child.stdout
+        child.stdout.close()
+    output = "\n".join(lines)
+    if check and status != 0:
+        raise ToolError(_failure(command, status, lines), hint=f"full log: {log}" if log else None)
+    return Finished(status, output)
+
+
+def _lines_until(
+    child: subprocess.Popen[bytes], deadline: float, command: Sequence[str | Path]
+) -> Iterator[bytes]:
+    assert child.stdout
+    for raw in child.stdout:
+        if time.monotonic() > deadline:
+            raise ToolError(f"{command[0]} took too long and was ended")
+        yield raw
+
+
+def _failure(command: Sequence[str | Path], status: int, lines: list[str]) -> str:
+    tail = [line for line in lines if line.strip()][-8:]
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    return "\n  ".join([f"{Path(command[0]).name} failed ({how})", *tail])
