@@ -232,18 +232,16 @@ static uint64_t register_value(int number)
 }
 
 /* The text at vaddr as far as it can be read: byte by byte, since the next page may be missing. */
-static void put_text(struct bs_payload *p, uint64_t vaddr)
+static size_t read_text(uint64_t vaddr, uint8_t text[BS_MAX_HOOK_TEXT])
 {
 	GByteArray *byte = g_byte_array_new();
-	uint8_t text[128];
 	size_t size = 0;
 
-	while (size < sizeof(text) && qemu_plugin_read_memory_vaddr(vaddr + size, byte, 1) &&
+	while (size < BS_MAX_HOOK_TEXT && qemu_plugin_read_memory_vaddr(vaddr + size, byte, 1) &&
 	       byte->data[0])
 		text[size++] = byte->data[0];
 	g_byte_array_free(byte, TRUE);
-	bs_put_byte(p, (uint8_t)size);
-	bs_put_bytes(p, text, size);
+	return size;
 }
 
 static void on_hook(unsigned int vcpu, void *udata)
@@ -251,10 +249,15 @@ static void on_hook(unsigned int vcpu, void *udata)
 	const struct place *at = udata;
 	struct bs_hook *h = at->hook;
 	struct bs_payload p = {.size = 0};
-	uint8_t n_regs = 0;
+	uint8_t text[BS_MAX_HOOK_TEXT], n_regs = 0;
+	size_t text_size = 0;
 
 	(void)vcpu;
 	if (h->once && h->done)
+		return;
+	if (h->text_reg >= 0)
+		text_size = read_text(register_value(h->text_reg), text);
+	if (h->only && (text_size != h->only_size || memcmp(text, h->only, text_size)))
 		return;
 	h->done = true;
 	int64_t now_ns = bs_clock_now(at->rest);
@@ -264,8 +267,10 @@ static void on_hook(unsigned int vcpu, void *udata)
 	bs_put_byte(&p, n_regs);
 	for (uint8_t i = 0; i < n_regs; i++)
 		bs_put_uint(&p, register_value(h->regs[i]));
-	if (h->text_reg >= 0)
-		put_text(&p, register_value(h->text_reg));
+	if (h->text_reg >= 0) {
+		bs_put_byte(&p, (uint8_t)text_size);
+		bs_put_bytes(&p, text, text_size);
+	}
 	bs_record(BS_REC_HOOK, now_ns, &p);
 	if (h->stop)
 		bs_record_end(BS_END_STOP_HOOK, h->id, now_ns);

@@ -76,12 +76,20 @@ static bool add_text(struct bs_watch *w, const struct line *l)
 	return true;
 }
 
+static bool hook_text(struct bs_hook *h, const char *hex)
+{
+	h->only = calloc(1, BS_MAX_TEXT_BYTES);
+	return h->only && hex_bytes(hex, h->only, &h->only_size);
+}
+
 static bool hook_captures(struct bs_hook *h, const struct line *l)
 {
 	size_t n_regs = 0;
 	uint64_t reg;
 
 	for (size_t i = 4; i + 1 < l->n; i += 2) {
+		if (!strcmp(l->word[i], "is") && h->text_reg >= 0 && hook_text(h, l->word[i + 1]))
+			continue;
 		if (!number(l->word[i + 1], &reg) || reg > 31)
 			return false;
 		if (!strcmp(l->word[i], "str"))

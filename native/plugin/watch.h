@@ -6,8 +6,9 @@
  *   tick NS                                virtual time of one instruction (2^icount shift)
  *   io ID PHYS SIZE                        record every store to these device registers
  *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
- *   hook ID VADDR once|every [reg N]...[str N]   program address; register N's value, or the
- *                                          text that register N points to
+ *   hook ID VADDR once|every [reg N]...[str N [is HEX]]   program address; register N's value, or
+ *                                          the text that register N points to; with 'is', only
+ *                                          when that text is this one
  *   code LO HI                             store watches look only at code in here (repeatable)
  *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
  *                                          bytes was stored to; the first one is copied to FILE
@@ -30,6 +31,7 @@
 #define BS_MAX_CODE 8
 #define BS_MAX_IDLE 8
 #define BS_MAX_CAPTURE 4
+#define BS_MAX_HOOK_TEXT 128
 #define BS_PATH_BYTES 1024
 
 struct bs_io {
@@ -53,6 +55,8 @@ struct bs_hook {
 	bool once, done, stop;
 	int8_t regs[BS_MAX_CAPTURE]; /* register numbers to record, -1 ends */
 	int8_t text_reg;	     /* register that points to a text, or -1 */
+	uint8_t *only;		     /* the only text that counts, or NULL */
+	size_t only_size;
 };
 
 struct bs_range {

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbol tables: text as `nm -n` and the kernel's System.map write it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+_LINE = re.compile(r"^([0-9a-f]+) (\w) (\S+)$")
+_LOCAL = re.compile(r"^(?:\$|\.L|__compound_literal)")
+
+
+class Symbols:
+    """The functions of one program, to be found by name or by address."""
+
+    def __init__(self, pairs: Iterable[tuple[int, str]]) -> None:
+        table = sorted(pairs)
+        self._addresses = [address for address, _ in table]
+        self._names = [name for _, name in table]
+        self._by_name: dict[str, int] = {}
+        for address, name in table:
+            self._by_name.setdefault(name, address)
+
+    @classmethod
+    def parse(cls, text: str) -> Symbols:
+        """From the text of a symbol table; lines that are none are left out.
+
+        The lowest bit of a code address marks Thumb code on ARM and is no part of the address.
+        """
+        pairs = []
+        for line in text.splitlines():
+            match = _LINE.match(line)
+            if match and match[2] in "tTwW" and not _LOCAL.match(match[3]):
+                pairs.append((int(match[1], 16) & ~1, match[3]))
+        return cls(pairs)
+
+    def address(self, *names: str) -> int | None:
+        """Address of the first of `names` that exists."""
+        return next((self._by_name[name] for name in names if name in self._by_name), None)
+
+    def name_at(self, address: int) -> str | None:
+        """The function that `address` lies in, or None before the first and far behind the last."""
+        at = bisect_right(self._addresses, address) - 1
+        if at < 0 or (at + 1 == len(self._addresses) and address - self._addresses[at] > 1 << 16):
+            return None
+        return self._names[at]
+
+    def __len__(self) -> int:
+        return len(self._addresses)

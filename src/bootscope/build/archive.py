@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's archive as a source of sources, without root and without touching the host's apt.
+
+A private apt configuration (own list of sources, state and cache) takes its mirror from the host's
+and lets apt check signatures: the index is signed, and names the SHA-256 of every file.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.errors import ToolError
+from bootscope.process import run
+from bootscope.system.model import Archive
+
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_HELPER = Path("/usr/lib/apt/apt-helper")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file from the archive: where it is now, and the version of the package it came from."""
+
+    path: Path
+    version: str
+
+
+def host_mirrors() -> list[str]:
+    """Base addresses of Debian mirrors that the host's apt uses, without those for security."""
+    output = run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"],
+        check=False,
+    ).output
+    pairs = [line.split("|") for line in output.splitlines() if line.count("|") == 1]
+    named = [uri for uri, origin in pairs if origin == "Debian"]
+    likely = [uri for uri, _ in pairs if uri.rstrip("/").endswith("/debian")]
+    return [uri for uri in dict.fromkeys(named + likely) if "security" not in uri]
+
+
+class PrivateApt:
+    """apt with its own configuration below `work`, for one suite."""
+
+    def __init__(self, work: Path, mirror: str, suite: str) -> None:
+        self._work = work
+        self._env = {"APT_CONFIG": str(work / "apt.conf")}
+        for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
+            (work / folder).mkdir(parents=True, exist_ok=True)
+        (work / "status").touch()
+        (work / "parts" / "bootscope.sources").write_text(
+            f"Types: deb deb-src\nURIs: {mirror}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+        )
+        (work / "apt.conf").write_text(
+            'Dir::Etc::sourcelist "/dev/null";\n'
+            f'Dir::Etc::sourceparts "{work}/parts";\n'
+            f'Dir::State::lists "{work}/lists";\n'
+            f'Dir::State::status "{work}/status";\n'
+            f'Dir::Cache "{work}/cache";\n'
+            'APT::Sandbox::User "root";\n'
+            'Acquire::Languages "none";\n'
+        )
+
+    def apt(self, *arguments: str | Path) -> str:
+        """Runs one apt command in `work` and returns what it printed."""
+        return run(arguments, cwd=self._work, env=self._env, timeout_s=1800).output
+
+    def update(self) -> None:
+        """Fetches and checks the signed index."""
+        self.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")
+
+    def source_file(self, source: str, name: str) -> Fetched:
+        """Fetches file `name` of a source package, checked against the signed index."""
+        output = self.apt("apt-cache", "showsrc", "--only-source", source)
+        for stanza in output.split("\n\n"):
+            found = re.search(rf"^ ([0-9a-f]{{64}}) \d+ {re.escape(name)}$", stanza, re.MULTILINE)
+            folder = re.search(r"^Directory: (\S+)$", stanza, re.MULTILINE)
+            version = re.search(r"^Version: (\S+)$", stanza, re.MULTILINE)
+            if found and folder and version:
+                uri = f"{self._mirror()}/{folder[1]}/{name}"
+                self.apt(_HELPER, "download-file", uri, self._work / name, f"SHA256:{found[1]}")
+                return Fetched(self._work / name, version[1])
+        raise ToolError(f"the archive has no {name} in the source package {source}")
+
+    def _mirror(self) -> str:
+        text = (self._work / "parts" / "bootscope.sources").read_text()
+        match = re.search(r"^URIs: (\S+)$", text, re.MULTILINE)
+        assert match
+        return match[1].rstrip("/")
+
+    def package_member(self, package: str, member: str) -> Fetched:
+        """Fetches a binary package (apt checks it) and takes one file out of it."""
+        self.apt("apt-get", "download", "-q", package)
+        deb = next(self._work.glob(f"{package}_*.deb"))
+        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
+        run(["dpkg-deb", "-x", deb, self._work / "contents"])
+        deb.unlink()
+        return Fetched(self._work / "contents" / member, version)
+
+
+def fetch(archive: Archive, work: Path) -> Fetched:
+    """Fetches what `archive` names into `work`.
+
+    Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
+    """
+    if not _KEYRING.exists():
+        raise ToolError(
+            "the keys of Debian's archive are missing",
+            hint="sudo apt-get install debian-archive-keyring",
+        )
+    mirrors = host_mirrors()
+    if not mirrors:
+        raise ToolError("the host's apt names no mirror of Debian's archive")
+    last: ToolError | None = None
+    for number, mirror in enumerate(mirrors):
+        apt = PrivateApt(work / f"mirror{number}", mirror, archive.suite)
+        try:
+            apt.update()
+            if archive.source and archive.file:
+                return apt.source_file(archive.source, archive.file)
+            if archive.package and archive.member:
+                return apt.package_member(archive.package, archive.member)
+            raise ToolError("an archive needs source and file, or package and member")
+        except ToolError as error:
+            last = error
+            shutil.rmtree(work / f"mirror{number}", ignore_errors=True)
+    assert last
+    raise last

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changing .config files: symbols in, the tree's own tools decide, then a check that they landed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bootscope.errors import UserError
+from bootscope.system.model import Symbols
+
+_LINE = re.compile(r"^(?:# )?CONFIG_(\w+)(?:=(.*)| is not set)$")
+
+
+def read(path: Path) -> dict[str, str]:
+    """Symbol -> value as written ('y', '"text"', '0x10'); 'n' for those that are not set."""
+    found: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        match = _LINE.match(line)
+        if match:
+            found[match[1]] = match[2] if match[2] is not None else "n"
+    return found
+
+
+def written(value: str | int | bool) -> str:
+    """A value as it stands in a .config file."""
+    if isinstance(value, bool):
+        return "y" if value else "n"
+    if isinstance(value, int):
+        return str(value)
+    if value in ("y", "n", "m") or value.startswith("0x"):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def apply(path: Path, symbols: Symbols) -> None:
+    """Replaces or adds the symbols in a .config file; the tree's olddefconfig must follow."""
+    wanted = {name: written(value) for name, value in symbols.items()}
+    kept = [line for line in path.read_text().splitlines() if not _is_one_of(line, wanted)]
+    added = [f"# CONFIG_{n} is not set" if v == "n" else f"CONFIG_{n}={v}" for n, v in wanted.items()]
+    path.write_text("\n".join([*kept, *added]) + "\n")
+
+
+def _is_one_of(line: str, wanted: dict[str, str]) -> bool:
+    match = _LINE.match(line)
+    return bool(match) and match is not None and match[1] in wanted
+
+
+def check(path: Path, symbols: Symbols, where: str) -> None:
+    """Raises UserError naming the symbols that did not come out as asked for."""
+    found = read(path)
+    wrong = [
+        f"{name}={written(value)} became {found.get(name, 'n')}"
+        for name, value in symbols.items()
+        if found.get(name, "n") != written(value)
+    ]
+    if wrong:
+        raise UserError(
+            f"{where}: these symbols did not land: {', '.join(wrong)}",
+            hint="something they depend on is missing, or they do not exist in this version",
+        )

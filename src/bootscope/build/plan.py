@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a system to the ordered list of its steps, and the running of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.build import sources
+from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.build.progress import Progress
+from bootscope.build.sources import Resolved, Wanted
+from bootscope.build.step import Runner, Step, read_meta
+from bootscope.build.steps import card, kernel, rootfs, uboot, unpack, userland
+from bootscope.capture.record import Extent, Part
+from bootscope.system.load import LoadedSystem
+
+UNKNOWN = ""
+"""The id of a step whose source has not been fetched yet."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A step of a plan: its id (UNKNOWN when a source is missing), and whether the cache has it."""
+
+    name: str
+    title: str
+    step_id: str
+    cached: bool
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A system turned into images: `results` maps step names to folders in the cache."""
+
+    build_id: str
+    ids: dict[str, str]
+    results: dict[str, Path]
+
+    @property
+    def card(self) -> Path:
+        """The SD card image."""
+        return self.results["card"] / card.IMAGE
+
+    def extents(self) -> tuple[Extent, ...]:
+        """What lies where on the card."""
+        data = (self.results["card"] / card.LAYOUT).read_bytes()
+        return tuple(msgspec.json.decode(data, type=list[Extent]))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was made, with hashes and sizes."""
+        found = []
+        for name, path in self.results.items():
+            for file, sha256 in read_meta(path).files.items():
+                size = (path / file).stat().st_size
+                part = Part(
+                    name=f"{name}/{file}", step_id=self.ids[name], sha256=sha256, size_bytes=size
+                )
+                found.append(part)
+        return tuple(found)
+
+
+def _wanted(loaded: LoadedSystem) -> list[Wanted]:
+    system = loaded.system
+    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source))
+    return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
+
+
+def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
+    """All steps in an order in which each comes after what it needs."""
+    s = loaded.system
+    return [
+        *(unpack.step(name, source) for name, source in found.items()),
+        uboot.step(s.uboot),
+        kernel.step(s.kernel),
+        kernel.device_tree_step(s.framebuffer),
+        userland.busybox_step(s.busybox),
+        userland.application_step(s.application, loaded.beside(s.application.sources)),
+        rootfs.step(s.rootfs, loaded.beside(s.rootfs.overlay), s.application.path, s.card.root_sectors),
+        card.step(s.card, boot_script(loaded)),
+    ]
+
+
+def boot_script(loaded: LoadedSystem) -> str:
+    """U-Boot's script with the kernel's addresses and command line filled in."""
+    k = loaded.system.kernel
+    values = {
+        "command_line": k.command_line,
+        "kernel_address": f"{k.load_address:#x}",
+        "device_tree_address": f"{k.device_tree_address:#x}",
+    }
+    script = loaded.system.uboot.script
+    for name, value in values.items():
+        script = script.replace("{" + name + "}", value)
+    return script
+
+
+def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:
+    """What a build would do. Fetches and builds nothing."""
+    found: dict[str, Resolved] = {}
+    missing: set[str] = set()
+    result: list[Planned] = []
+    for wanted in _wanted(loaded):
+        source = sources.resolved(wanted, cache)
+        found[wanted.name] = source or Resolved("", UNKNOWN, "", wanted.source.version)
+        if not source:
+            missing.add(f"unpack-{wanted.name}")
+        result.append(
+            Planned(f"fetch-{wanted.name}", f"source of {wanted.name}", source.sha256 if source else UNKNOWN,
+                    bool(source), ())
+        )  # fmt: skip
+    ids: dict[str, str] = {}
+    for step in _steps(loaded, found):
+        if step.name in missing or any(ids[need] == UNKNOWN for need in step.needs):
+            ids[step.name] = UNKNOWN
+        else:
+            ids[step.name] = step.step_id(ids)
+        cached = ids[step.name] != UNKNOWN and cache.find(ids[step.name]) is not None
+        result.append(Planned(step.name, step.title, ids[step.name], cached, step.needs))
+    return result
+
+
+def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
+    """Builds a system; what the cache has is not built again.
+
+    Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
+    """
+    found = {w.name: sources.fetch(w, runner.cache, progress) for w in _wanted(loaded)}
+    ids: dict[str, str] = {}
+    results: dict[str, Path] = {}
+    for step in _steps(loaded, found):
+        ids[step.name] = step.step_id(ids)
+    # The last step first: when the card is there, the sources need not be unpacked for nothing.
+    needed = _needed(_steps(loaded, found), ids, runner.cache)
+    for step in _steps(loaded, found):
+        if step.name in needed:
+            results[step.name] = runner.run(step, ids[step.name], results)
+    runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
+    kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
+    return Built(ids["card"], ids, kept)
+
+
+def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
+    """Steps to run or look up: everything but the unpacking of what is built already."""
+    needed = {step.name for step in steps if not step.name.startswith("unpack-")}
+    for step in steps:
+        if step.name in needed and cache.find(ids[step.name]) is None:
+            needed.update(step.needs)
+    return needed

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps: named pieces of work whose result is named by everything that went into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from bootscope.build.cache import Cache
+from bootscope.build.ids import file_sha256, id_of
+from bootscope.build.progress import Progress
+from bootscope.errors import ToolError
+from bootscope.process import Finished, run
+from bootscope.tools import require, versions
+
+EPOCH = 1_767_225_600
+"""The time that all builds believe in: 2026-01-01 00:00:00 UTC."""
+
+BUILD_ENV = {
+    "SOURCE_DATE_EPOCH": str(EPOCH),
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01 00:00:00 UTC",
+    "KBUILD_BUILD_USER": "bootscope",
+    "KBUILD_BUILD_HOST": "bootscope",
+    "E2FSPROGS_FAKE_TIME": str(EPOCH),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a build.
+
+    `recipe` changes when the way of working changes; `inputs` are values and hashes of files;
+    `needs` names the steps whose results go in; `tools` the programs whose version matters.
+    """
+
+    name: str
+    title: str
+    recipe: int
+    work: Callable[[Context], None]
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+    def step_id(self, ids: Mapping[str, str]) -> str:
+        """The content id, given the ids of the steps that this one needs."""
+        return id_of(
+            {
+                "step": self.name,
+                "recipe": self.recipe,
+                "inputs": self.inputs,
+                "needs": {name: ids[name] for name in self.needs},
+                "tools": versions(*self.tools),
+                "environment": BUILD_ENV,
+            }
+        )
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """What a finished step says of itself (meta.json)."""
+
+    step: str
+    step_id: str
+    files: dict[str, str]
+    work_units: int
+
+
+@dataclass
+class Context:
+    """What a step works with: results of earlier steps, a scratch folder, and where its own go."""
+
+    results: Mapping[str, Path]
+    scratch: Path
+    out: Path
+    cache: Cache
+    progress: Progress
+    jobs: int
+    use_ccache: bool
+    expected_units: int | None = None
+    units: int = 0
+
+    @property
+    def log(self) -> Path:
+        """The full output of everything the step ran."""
+        return self.scratch / "log.txt"
+
+    def run(self, command: Sequence[str | Path], **options: object) -> Finished:
+        """Runs a command with the build's environment, logged."""
+        cwd = options.get("cwd")
+        assert cwd is None or isinstance(cwd, Path)
+        return run(command, cwd=cwd or self.scratch, env=self._env(), log=self.log, on_line=self._count)
+
+    def make(self, tree: Path, build: Path, *arguments: str) -> Finished:
+        """Runs make on a Kconfig tree, building outside of it."""
+        return self.run(
+            ["make", "-C", tree, f"O={build}", f"-j{self.jobs}", *self.compilers(), *arguments]
+        )
+
+    def compilers(self) -> list[str]:
+        """The make variables that choose the cross compiler."""
+        prefix = "ccache " if self.use_ccache else ""
+        return ["CROSS_COMPILE=arm-linux-gnueabihf-", f"CC={prefix}arm-linux-gnueabihf-gcc"]
+
+    def _env(self) -> dict[str, str]:
+        return {
+            **BUILD_ENV,
+            "CCACHE_DIR": str(self.cache.root / "ccache"),
+            "CCACHE_BASEDIR": str(self.cache.root),
+            "CCACHE_NOHASHDIR": "1",
+            "CCACHE_MAXSIZE": "5G",
+        }
+
+    _OBJECT = re.compile(r"^ +(?:CC|AS|LD|AR|HOSTCC|LDS|OBJCOPY)\b")
+
+    def _count(self, line: str) -> None:
+        """Counts the objects that a build has made, for the progress bar."""
+        if self._OBJECT.match(line):
+            self.units += 1
+            self.progress.update(self.units, self.expected_units, "objects")
+
+
+def read_meta(path: Path) -> Meta:
+    """The meta.json of a finished step. Raises ToolError when it is damaged."""
+    try:
+        return msgspec.json.decode((path / "meta.json").read_bytes(), type=Meta)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ToolError(
+            f"{path}/meta.json cannot be read: {error}", hint="remove that folder"
+        ) from error
+
+
+@dataclass
+class Runner:
+    """Runs steps, taking from the cache what is there."""
+
+    cache: Cache
+    progress: Progress
+    jobs: int = 2
+    use_ccache: bool = False
+
+    def run(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
+        """The folder with the step's result. Raises ToolError when it cannot be made."""
+        found = self.cache.find(step_id)
+        if found:
+            return found
+        require(*step.tools)
+        wait = f"{step.name}: another bootscope is building it, waiting"
+        with self.cache.lock(step_id, lambda: self.progress.note(wait)):
+            return self.cache.find(step_id) or self._make(step, step_id, results)
+
+    def _make(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
+        self.progress.begin(step.name, step.title)
+        with self.cache.workspace() as work:
+            (work / "scratch").mkdir()
+            (work / "out").mkdir()
+            context = Context(
+                results=results,
+                scratch=work / "scratch",
+                out=work / "out",
+                cache=self.cache,
+                progress=self.progress,
+                jobs=self.jobs,
+                use_ccache=self.use_ccache,
+                expected_units=self._units_last_time(step.name),
+            )
+            try:
+                step.work(context)
+            except ToolError as error:
+                raise ToolError(
+                    f"{step.name}: {error.message}", hint=self._save_log(context, step_id)
+                ) from error
+            self._describe(step, step_id, context)
+            path = self.cache.commit(context.out, self.cache.steps / step_id)
+        self.progress.finish(step.name)
+        return path
+
+    def _save_log(self, context: Context, step_id: str) -> str | None:
+        """Keeps the log of a failed step, since its folder goes."""
+        if not context.log.exists():
+            return None
+        logs = self.cache.root / "logs"
+        logs.mkdir(exist_ok=True)
+        kept = logs / f"{step_id[:16]}.txt"
+        context.log.replace(kept)
+        return f"full log: {kept}"
+
+    def _describe(self, step: Step, step_id: str, context: Context) -> None:
+        files = {
+            path.name: file_sha256(path)
+            for path in sorted(context.out.iterdir())
+            if path.is_file() and not path.is_symlink()
+        }
+        meta = Meta(step.name, step_id, files, context.units)
+        (context.out / "meta.json").write_bytes(msgspec.json.encode(meta))
+        if context.units:
+            (self.cache.root / f"units-{_file_name(step.name)}").write_text(str(context.units))
+
+    def _units_last_time(self, name: str) -> int | None:
+        """How many objects this step made the last time it ran here, as an estimate."""
+        try:
+            return int((self.cache.root / f"units-{_file_name(name)}").read_text())
+        except (OSError, ValueError):
+            return None
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9-]", "-", name)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SD card image: partition table, boot loader, boot partition (FAT), root partition.
+
+Also says what lies where (layout.json), so that a sector that was read can be called by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+from pathlib import Path
+
+import msgspec
+
+from bootscope.build.step import EPOCH, Context, Step
+from bootscope.build.steps import kernel, rootfs, uboot
+from bootscope.capture.record import Extent
+from bootscope.errors import ToolError
+from bootscope.system.load import SECTOR_BYTES
+from bootscope.system.model import Card
+
+IMAGE, LAYOUT = "sd.img", "layout.json"
+_TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
+_FAT_NAMES = {"zImage": "kernel", "board.dtb": "device tree", "boot.scr": "boot script"}
+
+
+def step(card: Card, script: str) -> Step:
+    """The step `card`: the image that the board boots from."""
+
+    def work(context: Context) -> None:
+        image = context.out / IMAGE
+        files = _boot_files(context, script)
+        boot = _fat(context, card, files)
+        _partition(context, image, card)
+        loader = context.results["uboot"] / uboot.IMAGE
+        root = context.results["rootfs"] / rootfs.IMAGE
+        for path, sector in (
+            (loader, card.loader_sector),
+            (boot, card.boot_sector),
+            (root, card.root_sector),
+        ):
+            copy_sparse(path, image, sector * SECTOR_BYTES)
+        layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
+        (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
+
+    inputs = {"card": card, "script": script}
+    return Step(
+        "card", "SD card image", 1, work, inputs, ("uboot", "kernel", "device-tree", "rootfs"), _TOOLS
+    )
+
+
+def _boot_files(context: Context, script: str) -> list[Path]:
+    """What goes to the boot partition, with the build's time on it."""
+    folder = context.scratch / "boot"
+    folder.mkdir()
+    text = folder.with_name("boot.cmd")
+    text.write_text(script)
+    wrapped = folder / "boot.scr"
+    context.run(
+        ["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped]
+    )
+    shutil.copy(context.results["kernel"] / kernel.IMAGE, folder)
+    shutil.copy(context.results["device-tree"] / kernel.DEVICE_TREE, folder)
+    files = [folder / name for name in ("boot.scr", kernel.IMAGE, kernel.DEVICE_TREE)]
+    for path in files:
+        os.utime(path, (EPOCH, EPOCH))
+    return files
+
+
+def _fat(context: Context, card: Card, files: list[Path]) -> Path:
+    image = context.scratch / "boot.img"
+    with image.open("wb") as f:
+        f.truncate(card.boot_sectors * SECTOR_BYTES)
+    volume = f"{card.boot_volume_id:08x}"
+    context.run(["mkfs.vfat", "--invariant", "-F", "16", "-i", volume, "-n", "BOOT", image])
+    for path in files:
+        context.run(["mcopy", "-m", "-i", image, path, f"::/{path.name}"])
+    return image
+
+
+def _partition(context: Context, image: Path, card: Card) -> None:
+    with image.open("wb") as f:
+        f.truncate(card.size_bytes)
+    table = (
+        f"label: dos\nlabel-id: 0x{card.disk_id:08x}\n"
+        f"start={card.boot_sector}, size={card.boot_sectors}, type=c, bootable\n"
+        f"start={card.root_sector}, size={card.root_sectors}, type=83\n"
+    )
+    script = context.scratch / "table"
+    script.write_text(table)
+    context.run(["sh", "-c", 'exec sfdisk -q --no-tell-kernel "$1" < "$2"', "sfdisk", image, script])
+
+
+def copy_sparse(source: Path, image: Path, offset: int) -> None:
+    """Copies a file into an image, leaving out blocks of zeros so that the image stays sparse."""
+    block = 1 << 16
+    with source.open("rb") as f, image.open("r+b") as g:
+        position = offset
+        while data := f.read(block):
+            if data.count(0) != len(data):
+                g.seek(position)
+                g.write(data)
+            position += len(data)
+
+
+def _sectors(size_bytes: int) -> int:
+    return (size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
+
+
+def _fixed_extents(context: Context, card: Card) -> list[Extent]:
+    loader = context.results["uboot"]
+    spl = _sectors((loader / uboot.SPL_IMAGE).stat().st_size)
+    whole = _sectors((loader / uboot.IMAGE).stat().st_size)
+    return [
+        Extent(name="partition table", sector=0, sectors=1),
+        Extent(name="SPL", sector=card.loader_sector, sectors=spl),
+        Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),
+        Extent(
+            name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors
+        ),
+        Extent(name="root file system", sector=card.root_sector, sectors=card.root_sectors),
+    ]
+
+
+def _fat_extents(context: Context, image: Path, start: int, files: list[Path]) -> list[Extent]:
+    """Where each file's clusters lie, as mshowfat tells them."""
+    with image.open("rb") as f:
+        boot = f.read(64)
+    per_cluster, reserved, fats, root_entries = struct.unpack_from("<BHBH", boot, 13)
+    (fat_sectors,) = struct.unpack_from("<H", boot, 22)
+    data = reserved + fats * fat_sectors + root_entries * 32 // SECTOR_BYTES
+    found: list[Extent] = []
+    for path in files:
+        output = context.run(["mshowfat", "-i", image, f"::/{path.name}"]).output
+        runs = re.findall(r"<(\d+)(?:-(\d+))?>", output)
+        if not runs:
+            raise ToolError(f"mshowfat does not tell where {path.name} lies: {output}")
+        for first, last in runs:
+            clusters = int(last or first) - int(first) + 1
+            sector = start + data + (int(first) - 2) * per_cluster
+            found.append(
+                Extent(name=_FAT_NAMES[path.name], sector=sector, sectors=clusters * per_cluster)
+            )
+    return found

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel image, its symbols, and the device tree with the system's frame buffer in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bootscope.build import kconfig
+from bootscope.build.step import Context, Step
+from bootscope.build.steps.unpack import tree_of
+from bootscope.system.model import FrameBuffer, Kernel
+
+IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "bc")
+
+
+def step(kernel: Kernel) -> Step:
+    """The step `kernel`: zImage, System.map, configuration and the unchanged device tree."""
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, kernel.source), context.scratch / "build"
+        blob = f"{kernel.device_tree}.dtb"
+        context.make(tree, build, "ARCH=arm", kernel.defconfig)
+        config = build / ".config"
+        kconfig.apply(config, kernel.config)
+        context.make(tree, build, "ARCH=arm", "olddefconfig")
+        kconfig.check(config, kernel.config, "kernel.config")
+        context.make(tree, build, "ARCH=arm", IMAGE, blob)
+        boot = build / "arch" / "arm" / "boot"
+        for path, name in (
+            (boot / IMAGE, IMAGE),
+            (build / SYMBOLS, SYMBOLS),
+            (config, "config"),
+            (boot / "dts" / blob, "unchanged.dtb"),
+        ):
+            shutil.copy(path, context.out / name)
+
+    inputs = {
+        "defconfig": kernel.defconfig,
+        "config": kernel.config,
+        "device_tree": kernel.device_tree,
+        "image": IMAGE,
+    }
+    return Step("kernel", "building the kernel", 1, work, inputs, (f"unpack-{kernel.source}",), _TOOLS)
+
+
+def device_tree_step(framebuffer: FrameBuffer | None) -> Step:
+    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory."""
+
+    def work(context: Context) -> None:
+        blob = context.out / DEVICE_TREE
+        shutil.copy(context.results["kernel"] / "unchanged.dtb", blob)
+        if framebuffer:
+            _add_framebuffer(context, blob, framebuffer)
+
+    inputs = {"framebuffer": framebuffer}
+    return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
+
+
+def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
+    size = fb.stride_bytes * fb.height
+    chosen = f"/chosen/framebuffer@{fb.address:x}"
+    reserved = f"/reserved-memory/framebuffer@{fb.address:x}"
+
+    def put(kind: str, node: str, name: str, *values: str) -> None:
+        context.run(["fdtput", "-t", kind, blob, node, name, *values])
+
+    for node in (chosen, reserved):
+        context.run(["fdtput", "-c", blob, node])
+    put("s", chosen, "compatible", "simple-framebuffer")
+    put("x", chosen, "reg", f"{fb.address:x}", f"{size:x}")
+    for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):
+        put("i", chosen, name, str(value))
+    put("s", chosen, "format", fb.format)
+    put("s", chosen, "status", "okay")
+    put("x", reserved, "reg", f"{fb.address:x}", f"{fb.reserved_bytes:x}")
+    put("x", reserved, "no-map")

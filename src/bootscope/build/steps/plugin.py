@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The QEMU plugin, compiled for this host."""
+
+from __future__ import annotations
+
+from bootscope.build.ids import tree_id
+from bootscope.build.step import Context, Step
+from bootscope.errors import ToolError
+from bootscope.paths import plugin_source_dir
+
+PLUGIN = "bootscope-plugin.so"
+
+
+def step() -> Step:
+    """The step `plugin`. Raises ToolError when the sources are not there."""
+    folder = plugin_source_dir()
+    if not (folder / "plugin.c").exists():
+        raise ToolError(
+            f"the plugin's sources are not in {folder}",
+            hint="run bootscope from a checkout (bin/bootscope)",
+        )
+
+    def work(context: Context) -> None:
+        context.run(
+            ["make", "-C", folder, f"OUT={context.out}", f"CFLAGS=-O2 -g -ffile-prefix-map={folder}=."]
+        )
+
+    return Step(
+        "plugin", "compiling the QEMU plugin", 1, work, {"sources": tree_id(folder)}, (), ("cc", "make")
+    )

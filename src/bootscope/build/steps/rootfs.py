@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root file system image, made without root: debugfs writes every file, owned by root.
+
+What goes in, later over earlier: folders, the C library, BusyBox with its links, the overlay, the
+application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
+
+from bootscope.build.ids import file_sha256, tree_id
+from bootscope.build.step import Context, Step
+from bootscope.errors import ToolError
+from bootscope.system.load import SECTOR_BYTES
+from bootscope.system.model import RootFs
+
+IMAGE = "root.img"
+_LIBRARIES = Path("/usr/arm-linux-gnueabihf/lib")
+_BASE_FOLDERS = (
+    "bin",
+    "dev",
+    "etc",
+    "lib",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "sys",
+    "tmp",
+    "usr/bin",
+    "usr/sbin",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder."""
+
+    path: PurePosixPath
+    source: Path | None = None
+    target: str | None = None
+    program: bool = False
+
+
+def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> Step:
+    """The step `rootfs`: an ext4 image of `sectors` sectors and the list of what is in it."""
+
+    def work(context: Context) -> None:
+        entries = _collect(context, rootfs, overlay, application_path)
+        image = context.out / IMAGE
+        _make_empty(context, image, rootfs, sectors)
+        _fill(context, image, entries)
+        (context.out / "contents.txt").write_text("".join(f"/{path}\n" for path in sorted(entries)))
+
+    inputs = {
+        "rootfs": rootfs,
+        "overlay": tree_id(overlay),
+        "application_path": application_path,
+        "sectors": sectors,
+        "libraries": {path.name: file_sha256(path) for path in _c_library()},
+    }
+    tools = ("mkfs.ext4", "debugfs", "arm-linux-gnueabihf-strip")
+    return Step("rootfs", "root file system", 1, work, inputs, ("busybox", "application"), tools)
+
+
+def _c_library() -> list[Path]:
+    """The files that every dynamic program may need, there or not."""
+    names = ("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2")
+    return [_LIBRARIES / name for name in names if (_LIBRARIES / name).exists()]
+
+
+def needed_libraries(program: Path) -> list[str]:
+    """The shared libraries that a program names, and its loader; empty for a static one."""
+    with program.open("rb") as f:
+        elf = ELFFile(f)
+        interpreter = [s.get_interp_name() for s in elf.iter_segments() if isinstance(s, InterpSegment)]
+        dynamic = elf.get_section_by_name(".dynamic")
+        tags = dynamic.iter_tags() if isinstance(dynamic, DynamicSection) else ()
+        needed = [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+    return [Path(name).name for name in interpreter] + needed
+
+
+def _with_dependencies(programs: list[Path]) -> list[Path]:
+    """All libraries that `programs` need, directly or not."""
+    found: dict[str, Path] = {}
+    queue = [name for program in programs for name in needed_libraries(program)]
+    while queue:
+        name = queue.pop()
+        if name in found:
+            continue
+        path = _LIBRARIES / name
+        if not path.exists():
+            raise ToolError(f"the cross compiler has no {name}", hint="install libc6-armhf-cross")
+        found[name] = path
+        queue += needed_libraries(path)
+    return [found[name] for name in sorted(found)]
+
+
+def _collect(
+    context: Context, rootfs: RootFs, overlay: Path, application_path: str
+) -> dict[PurePosixPath, Entry]:
+    busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
+    entries: dict[PurePosixPath, Entry] = {}
+
+    def add(entry: Entry) -> None:
+        for parent in reversed(entry.path.parents[:-1]):
+            entries.setdefault(parent, Entry(parent))
+        entries[entry.path] = entry
+
+    for folder in (*_BASE_FOLDERS, *rootfs.folders):
+        add(Entry(PurePosixPath(folder)))
+    for library in _with_dependencies([busybox, program]):
+        stripped = context.scratch / library.name
+        context.run(["arm-linux-gnueabihf-strip", "--strip-unneeded", "-o", stripped, library.resolve()])
+        add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
+    for entry in _busybox(context.results["busybox"]):
+        add(entry)
+    for entry in _overlay(overlay):
+        add(entry)
+    add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
+    return entries
+
+
+def _busybox(result: Path) -> Iterator[Entry]:
+    yield Entry(PurePosixPath("bin/busybox"), source=result / "busybox", program=True)
+    for line in (result / "busybox.links").read_text().split():
+        path = PurePosixPath(line.lstrip("/"))
+        if path.name != "busybox":
+            yield Entry(path, target="/bin/busybox")
+
+
+def _overlay(overlay: Path) -> Iterator[Entry]:
+    for path in sorted(overlay.rglob("*")):
+        name = PurePosixPath(path.relative_to(overlay).as_posix())
+        if path.is_symlink():
+            yield Entry(name, target=str(path.readlink()))
+        elif path.is_dir():
+            yield Entry(name)
+        else:
+            yield Entry(name, source=path, program=bool(path.stat().st_mode & 0o100))
+
+
+def _make_empty(context: Context, image: Path, rootfs: RootFs, sectors: int) -> None:
+    image.touch()
+    with image.open("r+b") as f:
+        f.truncate(sectors * SECTOR_BYTES)
+    fixed = f"hash_seed={rootfs.uuid},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
+    context.run(
+        [
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-U",
+            rootfs.uuid,
+            "-L",
+            rootfs.label,
+            "-E",
+            fixed,
+            *rootfs.options,
+            image,
+        ]
+    )
+
+
+def _fill(context: Context, image: Path, entries: dict[PurePosixPath, Entry]) -> None:
+    """Has debugfs write every entry; quotes keep odd names in one piece."""
+    commands: list[str] = []
+    for path in sorted(entries):
+        entry = entries[path]
+        if entry.target is not None:
+            commands.append(f'symlink "/{path}" "{entry.target}"')
+        elif entry.source is None:
+            commands.append(f'mkdir "/{path}"')
+        else:
+            mode = 0o100755 if entry.program else 0o100644
+            commands.append(f'write "{entry.source.resolve()}" "/{path}"')
+            commands.append(f'set_inode_field "/{path}" mode 0{mode:o}')
+    script = context.scratch / "fill.debugfs"
+    script.write_text("\n".join(commands) + "\n")
+    output = context.run(["debugfs", "-w", "-f", script, image]).output
+    # debugfs goes on after an error and ends with status 0, so its words decide.
+    errors = [
+        line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))
+    ]
+    if errors:
+        raise ToolError(f"the root file system could not be filled: {errors[0]}")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot with its SPL."""
+
+from __future__ import annotations
+
+import shutil
+
+from bootscope.build import kconfig
+from bootscope.build.step import Context, Step
+from bootscope.build.steps.unpack import tree_of
+from bootscope.system.model import UBoot
+
+IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "swig")
+
+
+def step(uboot: UBoot) -> Step:
+    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration."""
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, uboot.source), context.scratch / "build"
+        context.make(tree, build, uboot.defconfig)
+        config = build / ".config"
+        kconfig.apply(config, uboot.config)
+        context.make(tree, build, "olddefconfig")
+        kconfig.check(config, uboot.config, "uboot.config")
+        context.make(tree, build)
+        for path, name in (
+            (build / IMAGE, IMAGE),
+            (build / "spl" / SPL_IMAGE, SPL_IMAGE),
+            (config, "config"),
+        ):
+            shutil.copy(path, context.out / name)
+        for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
+            _symbols(context, path.as_posix(), name)
+
+    inputs = {"defconfig": uboot.defconfig, "config": uboot.config}
+    return Step("uboot", "building U-Boot", 1, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
+
+
+def _symbols(context: Context, program: str, name: str) -> None:
+    """Keeps the symbol table as text: all that the timeline needs, and free of host paths."""
+    output = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+    (context.out / f"{name}.map").write_text(output + "\n")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BusyBox and the application."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bootscope.build import kconfig
+from bootscope.build.ids import tree_id
+from bootscope.build.step import Context, Step
+from bootscope.build.steps.unpack import tree_of
+from bootscope.system.model import Application, BusyBox
+
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip", "make", "cc")
+
+
+def busybox_step(busybox: BusyBox) -> Step:
+    """The step `busybox`: the program, the list of its applets' paths, the configuration."""
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, busybox.source), context.scratch / "build"
+        build.mkdir()
+        context.make(tree, build, "ARCH=arm", "defconfig")
+        config = build / ".config"
+        kconfig.apply(config, busybox.config)
+        # BusyBox has no olddefconfig: empty lines take the default of every new question.
+        answers = f"yes '' | make -C '{tree}' O='{build}' ARCH=arm oldconfig"
+        context.run(["sh", "-c", answers])
+        kconfig.check(config, busybox.config, "busybox.config")
+        context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
+        shutil.copy(build / "busybox", context.out / "busybox")
+        shutil.copy(build / "busybox.links", context.out / "busybox.links")
+        shutil.copy(config, context.out / "config")
+
+    inputs = {"config": busybox.config}
+    return Step("busybox", "building BusyBox", 1, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
+
+
+def application_step(application: Application, folder: Path) -> Step:
+    """The step `application`: all C files of `folder` compiled into one stripped program."""
+
+    def work(context: Context) -> None:
+        program = context.out / "program"
+        sources = sorted(path.name for path in folder.glob("*.c"))
+        options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
+        context.run(["arm-linux-gnueabihf-gcc", *options, "-o", program, *sources], cwd=folder)
+        symbols = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+        (context.out / "program.map").write_text(symbols + "\n")
+        context.run(["arm-linux-gnueabihf-strip", program])
+
+    inputs = {"sources": tree_id(folder), "options": application.compiler_options}
+    return Step("application", "building the application", 1, work, inputs, (), _TOOLS[:3])

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about a run and about each of its boots, beside the raw streams.
+
+On disk: ``RUN/run.json`` and ``RUN/boots/NNN/boot.json``. Both carry `schema`.
+
+History of the schema:
+  1  2026-11  first version
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bootscope.boards.profile import Board
+from bootscope.errors import UserError
+
+SCHEMA = 1
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+STREAM, CONSOLE, LINES, BOOT = "stream.bin", "console.bin", "console.txt", "boot.json"
+WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that booted: an image or program, with the content id of the step that made it."""
+
+    name: str
+    step_id: str
+    sha256: str
+    size_bytes: int
+
+
+class Extent(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of sectors on the card and what lies there, e.g. `kernel` or `partition rootfs`."""
+
+    name: str
+    sector: int
+    sectors: int
+
+
+class WatchNames(msgspec.Struct, frozen=True, kw_only=True):
+    """What the numbers in a stream stand for."""
+
+    devices: dict[int, str]
+    hooks: dict[int, str]
+    texts: dict[int, str]
+
+
+class Screen(msgspec.Struct, frozen=True, kw_only=True):
+    """The frame buffer: size in pixels, bytes from line to line, layout of a pixel."""
+
+    width: int
+    height: int
+    stride_bytes: int
+    format: str
+
+
+class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the timeline needs to know about the system that booted."""
+
+    name: str
+    title: str
+    application: str | None
+    screen: Screen | None
+    card_bytes: int
+    extents: tuple[Extent, ...]
+    symbols: dict[str, str]
+    command_line: str
+    settings: dict[str, str]
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A run: N boots of one build on one board. `symbols` in `system` name files in the store."""
+
+    run_id: str
+    created: str
+    bootscope: str
+    build_id: str
+    until: str
+    system: SystemFacts
+    board: Board
+    parts: tuple[Part, ...]
+    tools: dict[str, str]
+    host: dict[str, str]
+    watch: WatchNames
+    schema: int = SCHEMA
+
+
+class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One boot. `ended` is how it ended:
+
+    `milestone` (reached `until`), `panic`, `hang` (nothing seen for `quiet`), `limit` (virtual
+    time), `timeout` (host time), `interrupted` (Ctrl-C), `died` (QEMU ended by itself), `partial`
+    (bootscope was killed; found later).
+    """
+
+    boot_id: str
+    number: int
+    started: str
+    ended: str
+    message: str
+    host_ms: int
+    stream_sha256: str
+    schema: int = SCHEMA
+
+    @property
+    def complete(self) -> bool:
+        """Whether the boot reached what it was recorded for."""
+        return self.ended == "milestone"
+
+
+def write_json(path: Path, value: msgspec.Struct) -> None:
+    """Writes `value` to `path` by rename, so that the file is whole or not there."""
+    part = path.with_suffix(".part")
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1))
+    part.replace(path)
+
+
+def read_run(path: Path) -> RunInfo:
+    """The run described by a run.json. Raises UserError when it is damaged or newer than we are."""
+    return _read(path, RunInfo)
+
+
+def read_boot(path: Path) -> BootInfo:
+    """The boot described by a boot.json. Raises UserError when it is damaged or newer than we are."""
+    return _read(path, BootInfo)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        data = path.read_bytes()
+        schema = msgspec.json.decode(data).get("schema", 0)
+        if schema > SCHEMA:
+            raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({SCHEMA})")
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, AttributeError, OSError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+
+from bootscope.build.cache import Cache
+from bootscope.build.progress import Progress
+from bootscope.build.step import Runner
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json, which every verb has."""
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md) instead of text")
+
+
+def add_build_options(parser: argparse.ArgumentParser) -> None:
+    """How to build."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="compile N files at a time",
+    )
+    parser.add_argument(
+        "--no-ccache", action="store_true", help="compile everything anew, also when ccache is installed"
+    )
+
+
+def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner:
+    """A runner as the build options ask for it."""
+    use_ccache = not args.no_ccache and shutil.which("ccache") is not None
+    return Runner(cache, progress, jobs=max(1, args.jobs), use_ccache=use_ccache)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: finds the verb, runs it, and alone turns errors into exit codes.
+
+0 fine, 1 a bug of ours, 2 something the user can mend, 3 the board or a tool, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+from bootscope import __version__
+from bootscope.cli.build import Build
+from bootscope.cli.common import add_json
+from bootscope.cli.verb import Verb
+from bootscope.errors import BootscopeError
+
+VERBS: tuple[type[Verb], ...] = (Build,)
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our way of saying what is wrong: one line, one hint, status 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        print(f"bootscope: {message}", file=sys.stderr)
+        print(f"  hint: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all verbs."""
+    top = Parser(
+        prog="bootscope",
+        description="Measures, explains and shrinks the boot time of Linux devices.",
+        epilog="Start with: bootscope record stock",
+    )
+    top.add_argument("--version", action="version", version=f"bootscope {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for kind in VERBS:
+        verb = kind()
+        sub = verbs.add_parser(
+            verb.name,
+            help=verb.summary,
+            description=verb.summary[:1].upper() + verb.summary[1:] + ".",
+            epilog=f"example: {verb.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        verb.options(sub)
+        add_json(sub)
+        sub.set_defaults(run=verb.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line; returns the exit code."""
+    try:
+        args = parser().parse_args(arguments)
+        return int(args.run(args))
+    except BootscopeError as error:
+        print(f"bootscope: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"  hint: {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bootscope: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, a pager) has seen enough. Python would complain at exit once more.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        traceback.print_exc()
+        print("bootscope: this is a bug; please report it with the lines above", file=sys.stderr)
+        return 1
+
+
+def entry() -> None:
+    """The entry point of the console script."""
+    # A plain 'kill' ends as Ctrl-C does: nothing lost, children ended.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(main())

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every verb is: a class with a name, help, options and a run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import ClassVar
+
+import msgspec
+from rich.console import Console
+
+JSON_SCHEMA = 1
+"""Version of all --json output (docs/json.md)."""
+
+
+class Verb:
+    """One verb of the command line. Subclasses parse and print; the work is done elsewhere."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    example: ClassVar[str]
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the verb's own options."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Does it; returns the exit code."""
+        raise NotImplementedError
+
+
+def terminal() -> Console:
+    """Where results go: coloured on a terminal, plain elsewhere."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(kind: str, value: dict[str, object]) -> None:
+    """Prints one JSON document: `schema`, `kind`, and the fields of `value`."""
+    document = {"schema": JSON_SCHEMA, "kind": kind, **value}
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")

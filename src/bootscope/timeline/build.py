@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the stored capture of one boot to its timeline: a pure function of what is on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bootscope.boards.profile import Board
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Clock, Frame, Idle, Record, Sample, Text
+from bootscope.timeline import console, phases
+from bootscope.timeline.costs import BoardClock, Cost, costs
+from bootscope.timeline.devices import (
+    DeviceEvent,
+    PinChange,
+    StorageCommand,
+    decode,
+    decoder_for,
+)
+from bootscope.timeline.model import PcSample, Phase, Sleep, Timeline, Transfer
+
+_MILESTONE_OF_PHASE = {
+    "spl": "spl",
+    "bootloader": "bootloader",
+    "kernel": "kernel-entry",
+    "init": "init",
+    "application": "application",
+}
+FIRST_FRAME = "first-frame"
+MILESTONE_TEXT = "milestone "
+
+
+def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
+    """What the board's devices were told to do, in stream order."""
+    decoders = {
+        number: decoder_for(name, run.board.devices[name], run.system.card_bytes)
+        for number, name in run.watch.devices.items()
+    }
+    return list(decode(records, decoders))
+
+
+def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Timeline:
+    """The timeline of a boot; with `board`, as that profile's devices would have had it."""
+    if board:
+        run = _with_board(run, board)
+    events = events_of(records, run)
+    found = costs(records, events, run.board)
+    clock = BoardClock(records, found, run.board.power_on_ns.value)
+    split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run)
+    console_lines = console.lines(console.console_bytes(events, run.board.console), clock)
+    quality = next((r for r in records if isinstance(r, Clock)), Clock(0, 0, 0))
+    return Timeline(
+        boot_id=boot_id,
+        total_ns=split[-1].end_ns,
+        phases=split,
+        milestones=_milestones(records, clock, split, run),
+        lines=console_lines,
+        transfers=_transfers(events, found, clock, run),
+        sleeps=_sleeps(records, clock),
+        samples=tuple(
+            PcSample(clock.before(i), r.pc) for i, r in enumerate(records) if isinstance(r, Sample)
+        ),
+        execs=tuple(
+            (clock.before(i), h.text.decode("utf-8", "replace"))
+            for i, h in phases.hooks(records, run, "exec")
+        ),
+        pins=_pins(events, clock),
+        disagreements=console.disagreements(split, console_lines),
+        uboot_offset=_uboot_offset(records, run),
+        clock_syncs=quality.syncs,
+        clock_worst_ns=quality.worst_ns,
+    )
+
+
+def _with_board(run: RunInfo, board: Board) -> RunInfo:
+    fields = {name: getattr(run, name) for name in run.__struct_fields__}
+    return RunInfo(**{**fields, "board": board})
+
+
+def _milestones(
+    records: list[Record], clock: BoardClock, split: Iterable[Phase], run: RunInfo
+) -> dict[str, int]:
+    """Milestone -> board time in ns, in the order in which they were reached."""
+    found = {_MILESTONE_OF_PHASE[p.name]: p.start_ns for p in split if p.name in _MILESTONE_OF_PHASE}
+    for index, record in enumerate(records):
+        if isinstance(record, Frame) and record.whole and record.number == 0:
+            found.setdefault(FIRST_FRAME, clock.before(index))
+        elif isinstance(record, Text):
+            name = run.watch.texts.get(record.text, "")
+            if name.startswith(MILESTONE_TEXT):
+                found.setdefault(name.removeprefix(MILESTONE_TEXT), clock.after(index))
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def _transfers(
+    events: Iterable[DeviceEvent], found: Iterable[Cost], clock: BoardClock, run: RunInfo
+) -> tuple[Transfer, ...]:
+    cost_ns = {cost.index: cost.ns for cost in found if cost.kind == "storage"}
+    return tuple(
+        Transfer(
+            start_ns=clock.before(e.index),
+            cost_ns=cost_ns.get(e.index, 0),
+            sector=e.sector,
+            size_bytes=e.size_bytes,
+            write=e.write,
+            what=_what(e, run),
+        )
+        for e in events
+        if isinstance(e, StorageCommand)
+    )
+
+
+def _what(command: StorageCommand, run: RunInfo) -> str:
+    """The most exact name for what a command reads: the smallest extent that it reaches into."""
+    if command.sector is None:
+        return "card registers"
+    hit = [extent for extent in run.system.extents if phases.touches(command, extent)]
+    return min(hit, key=lambda e: e.sectors).name if hit else "unassigned sectors"
+
+
+def _sleeps(records: list[Record], clock: BoardClock) -> tuple[Sleep, ...]:
+    return tuple(
+        Sleep(clock.before(i) - r.duration_ns, clock.before(i))
+        for i, r in enumerate(records)
+        if isinstance(r, Idle)
+    )
+
+
+def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, str], ...]:
+    result: list[tuple[int, str]] = []
+    for event in events:
+        if isinstance(event, PinChange):
+            for mask, level in ((event.high, "high"), (event.low, "low")):
+                names = [f"P{chr(65 + event.port)}{bit}" for bit in range(32) if mask >> bit & 1]
+                result += [(clock.before(event.index), f"{name} {level}") for name in names]
+    return tuple(result)
+
+
+def _uboot_offset(records: list[Record], run: RunInfo) -> int:
+    """How far U-Boot moved itself from where it was linked; 0 when it did not."""
+    for _, hook in phases.hooks(records, run, "uboot.relocate"):
+        if hook.registers:
+            return hook.registers[0] - run.board.addresses.uboot
+    return 0

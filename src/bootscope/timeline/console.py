@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console: bytes to stamped lines, and markers in them as a second opinion on the phases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bootscope.timeline.costs import BoardClock
+from bootscope.timeline.devices import ConsoleByte, DeviceEvent
+from bootscope.timeline.model import Disagreement, Line, Phase
+
+
+def console_bytes(events: Iterable[DeviceEvent], device: str) -> list[ConsoleByte]:
+    """The bytes that went through the console port."""
+    return [e for e in events if isinstance(e, ConsoleByte) and e.device == device]
+
+
+def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
+    """Lines without their CR and LF. Every byte is in exactly one line; the last may be unfinished."""
+    result: list[Line] = []
+    data = bytearray()
+    start_ns = end_ns = 0
+    for byte in found:
+        if not data:
+            start_ns = clock.before(byte.index)
+        data.append(byte.value)
+        end_ns = clock.after(byte.index)
+        if byte.value == 0x0A:
+            result.append(Line(start_ns, end_ns, bytes(data).rstrip(b"\r\n")))
+            data.clear()
+    if data:
+        result.append(Line(start_ns, end_ns, bytes(data)))
+    return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A console line that announces a phase.
+
+    `early_ns` and `late_ns`: how far before and after the true start the line normally appears.
+    """
+
+    phase: str
+    pattern: re.Pattern[bytes]
+    early_ns: int
+    late_ns: int
+    reason: str
+
+
+_MS = 1_000_000
+MARKERS = (
+    Marker("spl", re.compile(rb"U-Boot SPL \d"), 0, 100 * _MS, "the SPL prints late"),
+    Marker("bootloader", re.compile(rb"^U-Boot \d"), 0, 100 * _MS, "U-Boot prints late"),
+    Marker(
+        "decompress",
+        re.compile(rb"^Starting kernel \.\.\."),
+        100 * _MS,
+        0,
+        "after the message U-Boot still shuts down its devices",
+    ),
+    Marker(
+        "kernel",
+        re.compile(rb"Booting Linux on|Linux version \d"),
+        0,
+        50 * _MS,
+        "the kernel keeps its messages until its console driver starts",
+    ),
+    Marker("init", re.compile(rb"Run \S+ as init process"), 50 * _MS, 50 * _MS, "console output lags"),
+)
+
+
+def marker_times(found: Iterable[Line]) -> dict[str, tuple[int, str]]:
+    """First line of each marker: phase -> (time in ns, the line as text)."""
+    result: dict[str, tuple[int, str]] = {}
+    for line in found:
+        for marker in MARKERS:
+            if marker.phase not in result and marker.pattern.search(line.data):
+                result[marker.phase] = (line.start_ns, line.data.decode("utf-8", "replace"))
+    return result
+
+
+def disagreements(phases: Iterable[Phase], found: Iterable[Line]) -> tuple[Disagreement, ...]:
+    """Markers that lie further from the start of their phase than they should."""
+    starts = {phase.name: phase.start_ns for phase in phases}
+    seen = marker_times(found)
+    result: list[Disagreement] = []
+    for marker in MARKERS:
+        if marker.phase not in seen or marker.phase not in starts:
+            continue
+        at_ns, text = seen[marker.phase]
+        off_ns = at_ns - starts[marker.phase]
+        if not -marker.early_ns <= off_ns <= marker.late_ns:
+            result.append(Disagreement(marker.phase, starts[marker.phase], at_ns, text, marker.reason))
+    return tuple(result)

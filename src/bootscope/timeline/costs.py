@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What device events cost on the real board.
+
+QEMU's serial port and card take no time. The board's do, so every event is given a cost, kept beside
+it and never mixed into its stamp:
+
+- A storage command costs latency + bytes / bandwidth.
+- A console byte enters a queue that the line empties at 10 bits a byte. It costs nothing while there
+  is room; when the queue is full, it costs the wait for a place. So bytes drain while the CPU works.
+
+    board_ns(e) = virtual_ns(e) + power_on_ns + sum of the costs of the events at or before e
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from bootscope.boards.profile import Board, CardClass, Uart
+from bootscope.capture.stream import Record
+from bootscope.timeline.devices import ConsoleByte, DeviceEvent, StorageCommand
+
+CostKind = Literal["storage", "console"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`ns` of board time that record number `index` adds."""
+
+    index: int
+    kind: CostKind
+    ns: int
+
+
+def storage_cost_ns(size_bytes: int, card: CardClass) -> int:
+    """latency + bytes / bandwidth, rounded down to a nanosecond."""
+    transfer = size_bytes * 1_000_000_000 // card.bandwidth_bytes_per_s.value
+    return card.command_latency_ns.value + transfer
+
+
+class LineQueue:
+    """The bytes that a serial port holds, and when each leaves it."""
+
+    def __init__(self, depth_bytes: int) -> None:
+        self._leaves_ns: deque[int] = deque(maxlen=depth_bytes)
+        self._depth = depth_bytes
+
+    def put(self, now_ns: int, byte_ns: int) -> int:
+        """Puts a byte in at board time `now_ns`; returns the wait for a free place."""
+        full = len(self._leaves_ns) == self._depth
+        wait_ns = max(0, self._leaves_ns[0] - now_ns) if full else 0
+        starts_ns = max(now_ns + wait_ns, self._leaves_ns[-1] if self._leaves_ns else 0)
+        self._leaves_ns.append(starts_ns + byte_ns)
+        return wait_ns
+
+
+def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
+    """The costs of `events`, in stream order, without those that are zero."""
+    queues: dict[str, LineQueue] = {}
+    found: list[Cost] = []
+    added_ns = board.power_on_ns.value
+    for event in events:
+        kind: CostKind
+        if isinstance(event, StorageCommand):
+            kind, ns = "storage", storage_cost_ns(event.size_bytes, board.card)
+        elif isinstance(event, ConsoleByte):
+            queue = queues.get(event.device) or queues.setdefault(
+                event.device, _queue(board, event.device)
+            )
+            kind, ns = "console", queue.put(records[event.index].time_ns + added_ns, event.byte_ns)
+        else:
+            continue
+        if ns:
+            found.append(Cost(event.index, kind, ns))
+            added_ns += ns
+    return found
+
+
+def _queue(board: Board, device: str) -> LineQueue:
+    uart = board.devices[device]
+    assert isinstance(uart, Uart)
+    return LineQueue(uart.fifo_bytes.value)
+
+
+class BoardClock:
+    """Board time of any record of a boot."""
+
+    def __init__(self, records: list[Record], found: list[Cost], power_on_ns: int) -> None:
+        self._records = records
+        self._indexes = [cost.index for cost in found]
+        self._sums = list(accumulate((cost.ns for cost in found), initial=power_on_ns))
+
+    def after(self, index: int) -> int:
+        """When record `index` is done: its own cost included."""
+        return self._records[index].time_ns + self._sums[bisect_right(self._indexes, index)]
+
+    def before(self, index: int) -> int:
+        """When record `index` begins: its own cost not included."""
+        return self._records[index].time_ns + self._sums[bisect_left(self._indexes, index)]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of one boot: everything on one clock, in nanoseconds of board time from power-on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PHASES = ("rom", "spl", "bootloader", "load", "decompress", "kernel", "init", "application")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of the boot, and what its time went into.
+
+    ``cpu_ns + storage_ns + console_ns + idle_ns + fixed_ns == end_ns - start_ns``, and a phase ends
+    where the next one starts. `evidence` says by what its start was found.
+    """
+
+    name: str
+    start_ns: int
+    end_ns: int
+    cpu_ns: int
+    storage_ns: int
+    console_ns: int
+    idle_ns: int
+    fixed_ns: int
+    evidence: str
+
+    @property
+    def duration_ns(self) -> int:
+        """Length in nanoseconds."""
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A console line: when its first byte was given to the port and its last one done."""
+
+    start_ns: int
+    end_ns: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A storage command with data: where, how much, and the modelled cost."""
+
+    start_ns: int
+    cost_ns: int
+    sector: int | None
+    size_bytes: int
+    write: bool
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """A stretch in which the CPU was idle."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class PcSample:
+    """Where the program was: phase and function (or a description of the code)."""
+
+    time_ns: int
+    pc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A console marker that puts the start of a phase elsewhere than the program addresses do."""
+
+    phase: str
+    address_ns: int
+    marker_ns: int
+    marker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One boot."""
+
+    boot_id: str
+    total_ns: int
+    phases: tuple[Phase, ...]
+    milestones: dict[str, int]
+    lines: tuple[Line, ...]
+    transfers: tuple[Transfer, ...]
+    sleeps: tuple[Sleep, ...]
+    samples: tuple[PcSample, ...]
+    execs: tuple[tuple[int, str], ...]
+    pins: tuple[tuple[int, str], ...]
+    disagreements: tuple[Disagreement, ...]
+    uboot_offset: int
+    clock_syncs: int
+    clock_worst_ns: int

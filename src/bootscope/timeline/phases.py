@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phases of a boot, found from program addresses and from what is read off the card.
+
+Nothing here looks at the console, so a silent system is split as well as a chatty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bootscope.capture.record import Extent, RunInfo
+from bootscope.capture.stream import Hook, Idle, Record
+from bootscope.timeline.costs import BoardClock, Cost
+from bootscope.timeline.devices import SECTOR_BYTES, DeviceEvent, StorageCommand
+from bootscope.timeline.model import PHASES, Phase
+
+KERNEL_IMAGE = "kernel"
+COMM_BYTES = 15  # Linux keeps so much of a program's name
+
+# Which hook begins which phase; 'load' and 'application' need more than an address.
+_HOOK_OF_PHASE = {
+    "bootloader": "uboot.start",
+    "decompress": "kernel.image",
+    "kernel": "kernel.start",
+    "init": "kernel.init",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The record at which a phase begins, and how that is known."""
+
+    phase: str
+    index: int
+    evidence: str
+
+
+def touches(command: StorageCommand, extent: Extent) -> bool:
+    """Whether a command reaches into an extent of the card."""
+    if command.sector is None:
+        return False
+    end = command.sector + (command.size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
+    return command.sector < extent.sector + extent.sectors and extent.sector < end
+
+
+def _load(events: Iterable[DeviceEvent], run: RunInfo) -> Boundary | None:
+    kernel = [e for e in run.system.extents if e.name == KERNEL_IMAGE]
+    for event in events:
+        if isinstance(event, StorageCommand) and not event.write:
+            for extent in kernel:
+                if touches(event, extent):
+                    return Boundary(
+                        "load", event.index, f"first read of the kernel image, sector {event.sector}"
+                    )
+    return None
+
+
+def hooks(records: list[Record], run: RunInfo, name: str) -> Iterable[tuple[int, Hook]]:
+    """Index and record of every arrival at the hook called `name`."""
+    for index, record in enumerate(records):
+        if isinstance(record, Hook) and run.watch.hooks.get(record.hook) == name:
+            yield index, record
+
+
+def _application(records: list[Record], run: RunInfo) -> Boundary | None:
+    name = run.system.application
+    if not name:
+        return None
+    for index, hook in hooks(records, run, "exec"):
+        if hook.text == name.encode()[:COMM_BYTES] or hook.text == name.encode():
+            return Boundary("application", index, f"program {name} started")
+    return None
+
+
+def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -> list[Boundary]:
+    """The starts of the phases that were reached after 'rom' and 'spl', in order."""
+    found: dict[str, Boundary | None] = {
+        "load": _load(events, run),
+        "application": _application(records, run),
+    }
+    for phase, name in _HOOK_OF_PHASE.items():
+        first = next(iter(hooks(records, run, name)), None)
+        found[phase] = Boundary(phase, first[0], f"address of {name}") if first else None
+    ordered: list[Boundary] = []
+    for phase in PHASES:
+        boundary = found.get(phase)
+        # A start that lies before the one of an earlier phase cannot be right, and is left out.
+        if boundary and (not ordered or boundary.index > ordered[-1].index):
+            ordered.append(boundary)
+    return ordered
+
+
+class _Split:
+    """Sums of idle time and costs between two records."""
+
+    def __init__(self, records: list[Record], found: list[Cost]) -> None:
+        self._records, self._costs = records, found
+        self._idles = [r for r in records if isinstance(r, Idle)]
+
+    def cost_ns(self, kind: str, start: int, end: int) -> int:
+        """Costs of records start <= index < end."""
+        return sum(c.ns for c in self._costs if c.kind == kind and start <= c.index < end)
+
+    def idle_ns(self, start_ns: int, end_ns: int) -> int:
+        """Idle time inside a stretch of virtual time; idle stretches that reach over it are cut."""
+        total = 0
+        for idle in self._idles:
+            begin = max(start_ns, idle.time_ns - idle.duration_ns)
+            total += max(0, min(end_ns, idle.time_ns) - begin)
+        return total
+
+
+def phases(
+    records: list[Record], found: list[Cost], clock: BoardClock, starts: list[Boundary], run: RunInfo
+) -> tuple[Phase, ...]:
+    """The phases in order; each ends where the next begins, the last at the last record."""
+    power_on_ns = run.board.power_on_ns.value
+    rom = Phase("rom", 0, power_on_ns, 0, 0, 0, 0, power_on_ns, "constant of the board profile")
+    if not records:
+        return (rom,)
+    split = _Split(records, found)
+    begins = [Boundary("spl", -1, "reset"), *starts]
+    result = [rom]
+    for at, boundary in enumerate(begins):
+        last = at + 1 == len(begins)
+        end = len(records) if last else begins[at + 1].index
+        # Virtual and board time at which it begins and ends; a last phase includes its last record.
+        v0 = 0 if boundary.index < 0 else records[boundary.index].time_ns
+        v1 = records[-1].time_ns if last else records[end].time_ns
+        start_ns = power_on_ns if boundary.index < 0 else clock.before(boundary.index)
+        end_ns = clock.after(len(records) - 1) if last else clock.before(end)
+        idle_ns = split.idle_ns(v0, v1)
+        result.append(
+            Phase(
+                name=boundary.phase,
+                start_ns=start_ns,
+                end_ns=end_ns,
+                cpu_ns=v1 - v0 - idle_ns,
+                storage_ns=split.cost_ns("storage", max(boundary.index, 0), end),
+                console_ns=split.cost_ns("console", max(boundary.index, 0), end),
+                idle_ns=idle_ns,
+                fixed_ns=0,
+                evidence=boundary.evidence,
+            )
+        )
+    return tuple(result)
