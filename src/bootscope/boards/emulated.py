@@ -81,9 +81,7 @@ class PoweredOff:
     host_ns: int
 
 
-def switch_on(
-    board: Board, power: Power, timeout_s: float, on_data: Callable[[bytes], None]
-) -> PoweredOff:
+def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[bytes], None]) -> PoweredOff:
     """Runs the board until the plugin ends it, QEMU dies, or `timeout_s` of host time are over.
 
     `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and goes on up.

@@ -12,10 +12,10 @@ from bootscope.system.model import Symbols
 _LINE = re.compile(r"^(?:# )?CONFIG_(\w+)(?:=(.*)| is not set)$")
 
 
-def read(path: Path) -> dict[str, str]:
+def parse(text: str) -> dict[str, str]:
     """Symbol -> value as written ('y', '"text"', '0x10'); 'n' for those that are not set."""
     found: dict[str, str] = {}
-    for line in path.read_text().splitlines():
+    for line in text.splitlines():
         match = _LINE.match(line)
         if match:
             found[match[1]] = match[2] if match[2] is not None else "n"
@@ -48,7 +48,7 @@ def _is_one_of(line: str, wanted: dict[str, str]) -> bool:
 
 def check(path: Path, symbols: Symbols, where: str) -> None:
     """Raises UserError naming the symbols that did not come out as asked for."""
-    found = read(path)
+    found = parse(path.read_text())
     wrong = [
         f"{name}={written(value)} became {found.get(name, 'n')}"
         for name, value in symbols.items()

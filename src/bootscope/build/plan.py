@@ -56,9 +56,7 @@ class Built:
         for name, path in self.results.items():
             for file, sha256 in read_meta(path).files.items():
                 size = (path / file).stat().st_size
-                part = Part(
-                    name=f"{name}/{file}", step_id=self.ids[name], sha256=sha256, size_bytes=size
-                )
+                part = Part(name=f"{name}/{file}", step_id=self.ids[name], sha256=sha256, size_bytes=size)
                 found.append(part)
         return tuple(found)
 
@@ -108,10 +106,9 @@ def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:
         found[wanted.name] = source or Resolved("", UNKNOWN, "", wanted.source.version)
         if not source:
             missing.add(f"unpack-{wanted.name}")
-        result.append(
-            Planned(f"fetch-{wanted.name}", f"source of {wanted.name}", source.sha256 if source else UNKNOWN,
-                    bool(source), ())
-        )  # fmt: skip
+        sha256 = source.sha256 if source else UNKNOWN
+        title = f"source of {wanted.name}"
+        result.append(Planned(f"fetch-{wanted.name}", title, sha256, bool(source), ()))
     ids: dict[str, str] = {}
     for step in _steps(loaded, found):
         if step.name in missing or any(ids[need] == UNKNOWN for need in step.needs):

@@ -125,7 +125,7 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
             failures.append(f"archive: {error.message}")
     raise ToolError(
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),
-        hint=f"put a tarball somewhere and name it as sources.{wanted.name}.path in a system file of yours",
+        hint=f"get a tarball and name it as sources.{wanted.name}.path in a system file of yours",
     )
 
 

@@ -95,9 +95,7 @@ class Context:
 
     def make(self, tree: Path, build: Path, *arguments: str) -> Finished:
         """Runs make on a Kconfig tree, building outside of it."""
-        return self.run(
-            ["make", "-C", tree, f"O={build}", f"-j{self.jobs}", *self.compilers(), *arguments]
-        )
+        return self.run(["make", "-C", tree, f"O={build}", f"-j{self.jobs}", *self.compilers(), *arguments])
 
     def compilers(self) -> list[str]:
         """The make variables that choose the cross compiler."""
@@ -108,7 +106,7 @@ class Context:
         return {
             **BUILD_ENV,
             "CCACHE_DIR": str(self.cache.root / "ccache"),
-            "CCACHE_BASEDIR": str(self.cache.root),
+            # Builds run in a new folder each time; what goes into objects does not name it.
             "CCACHE_NOHASHDIR": "1",
             "CCACHE_MAXSIZE": "5G",
         }
@@ -127,9 +125,7 @@ def read_meta(path: Path) -> Meta:
     try:
         return msgspec.json.decode((path / "meta.json").read_bytes(), type=Meta)
     except (OSError, msgspec.DecodeError) as error:
-        raise ToolError(
-            f"{path}/meta.json cannot be read: {error}", hint="remove that folder"
-        ) from error
+        raise ToolError(f"{path}/meta.json cannot be read: {error}", hint="remove that folder") from error
 
 
 @dataclass

@@ -42,15 +42,12 @@ class Build(Verb):
                     "build_id": built.build_id,
                     "card": str(built.card),
                     "steps": {
-                        name: {"id": built.ids[name], "path": str(p)}
-                        for name, p in built.results.items()
+                        name: {"id": built.ids[name], "path": str(p)} for name, p in built.results.items()
                     },
                 },
             )
         else:
-            terminal().print(
-                f"{loaded.system.name}: build {built.build_id[:12]}\n{built.card}", markup=False
-            )
+            terminal().print(f"{loaded.system.name}: build {built.build_id[:12]}\n{built.card}", markup=False)
         return 0
 
     def _print_plan(self, system: str, planned: list[Planned], as_json: bool) -> None:

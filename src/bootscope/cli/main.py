@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -17,11 +18,13 @@ from collections.abc import Sequence
 from bootscope import __version__
 from bootscope.cli.build import Build
 from bootscope.cli.common import add_json
+from bootscope.cli.record import Record
 from bootscope.cli.verb import Verb
 from bootscope.errors import BootscopeError
 
-VERBS: tuple[type[Verb], ...] = (Build,)
+VERBS: tuple[type[Verb], ...] = (Build, Record)
 INTERRUPTED = 130
+WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,10 +78,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in WORLD:
+            show_bug()
+            return 1
+        print(f"bootscope: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        return 3
     except Exception:
-        traceback.print_exc()
-        print("bootscope: this is a bug; please report it with the lines above", file=sys.stderr)
+        show_bug()
         return 1
+
+
+def show_bug() -> None:
+    """Shows the trace of an error that nobody expected."""
+    traceback.print_exc()
+    print("bootscope: this is a bug; please report it with the lines above", file=sys.stderr)
 
 
 def entry() -> None:

@@ -64,14 +64,10 @@ def _check(system: System, path: Path) -> None:
     card = system.card
     size = card.size_bytes
     require(system.schema == SCHEMA, "schema", f"{SCHEMA}, got {system.schema}")
-    require(
-        size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more"
-    )
+    require(size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more")
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
-    require(
-        ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition"
-    )
+    require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     require(system.rootfs.filesystem == "ext4", "rootfs.filesystem", "'ext4'")
     for key, name in (("uboot", system.uboot.source), ("kernel", system.kernel.source)):
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
@@ -83,9 +79,7 @@ def _check(system: System, path: Path) -> None:
         text = milestone.console.encode()
         require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
     if system.framebuffer:
-        require(
-            system.framebuffer.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}"
-        )
+        require(system.framebuffer.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}")
 
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}

@@ -58,32 +58,38 @@ class LineQueue:
         return wait_ns
 
 
-def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
-    """The costs of `events`, in stream order, without those that are zero."""
-    queues: dict[str, LineQueue] = {}
-    found: list[Cost] = []
-    added_ns = board.power_on_ns.value
-    for event in events:
+class CostModel:
+    """Gives device events their costs, one after the other; `added_ns` is the sum so far."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._queues: dict[str, LineQueue] = {}
+        self.added_ns = board.power_on_ns.value
+
+    def cost(self, event: DeviceEvent, virtual_ns: int) -> Cost | None:
+        """The cost of the next event, which happens at `virtual_ns`; None when it is free."""
         kind: CostKind
         if isinstance(event, StorageCommand):
-            kind, ns = "storage", storage_cost_ns(event.size_bytes, board.card)
+            kind, ns = "storage", storage_cost_ns(event.size_bytes, self._board.card)
         elif isinstance(event, ConsoleByte):
-            queue = queues.get(event.device) or queues.setdefault(
-                event.device, _queue(board, event.device)
-            )
-            kind, ns = "console", queue.put(records[event.index].time_ns + added_ns, event.byte_ns)
+            queue = self._queues.setdefault(event.device, self._queue(event.device))
+            kind, ns = "console", queue.put(virtual_ns + self.added_ns, event.byte_ns)
         else:
-            continue
-        if ns:
-            found.append(Cost(event.index, kind, ns))
-            added_ns += ns
-    return found
+            return None
+        self.added_ns += ns
+        return Cost(event.index, kind, ns) if ns else None
+
+    def _queue(self, device: str) -> LineQueue:
+        uart = self._board.devices[device]
+        assert isinstance(uart, Uart)
+        return self._queues.get(device) or LineQueue(uart.fifo_bytes.value)
 
 
-def _queue(board: Board, device: str) -> LineQueue:
-    uart = board.devices[device]
-    assert isinstance(uart, Uart)
-    return LineQueue(uart.fifo_bytes.value)
+def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
+    """The costs of `events`, in stream order, without those that are zero."""
+    model = CostModel(board)
+    found = (model.cost(event, records[event.index].time_ns) for event in events)
+    return [cost for cost in found if cost]
 
 
 class BoardClock:

@@ -79,9 +79,7 @@ class UartDecoder:
         self._divisor[half] = value & 0xFF
         divisor = self._divisor[0] | self._divisor[1] << 8
         if divisor:
-            self._byte_ns = (
-                self._BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // self._uart.clock_hz.value
-            )
+            self._byte_ns = self._BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // self._uart.clock_hz.value
 
     def store(self, index: int, io: Io) -> DeviceEvent | None:
         register = io.offset // self._uart.register_bytes

@@ -58,9 +58,7 @@ def _boot_files(context: Context, script: str) -> list[Path]:
     text = folder.with_name("boot.cmd")
     text.write_text(script)
     wrapped = folder / "boot.scr"
-    context.run(
-        ["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped]
-    )
+    context.run(["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped])
     shutil.copy(context.results["kernel"] / kernel.IMAGE, folder)
     shutil.copy(context.results["device-tree"] / kernel.DEVICE_TREE, folder)
     files = [folder / name for name in ("boot.scr", kernel.IMAGE, kernel.DEVICE_TREE)]
@@ -117,9 +115,7 @@ def _fixed_extents(context: Context, card: Card) -> list[Extent]:
         Extent(name="partition table", sector=0, sectors=1),
         Extent(name="SPL", sector=card.loader_sector, sectors=spl),
         Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),
-        Extent(
-            name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors
-        ),
+        Extent(name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors),
         Extent(name="root file system", sector=card.root_sector, sectors=card.root_sectors),
     ]
 
@@ -140,7 +136,5 @@ def _fat_extents(context: Context, image: Path, start: int, files: list[Path]) -
         for first, last in runs:
             clusters = int(last or first) - int(first) + 1
             sector = start + data + (int(first) - 2) * per_cluster
-            found.append(
-                Extent(name=_FAT_NAMES[path.name], sector=sector, sectors=clusters * per_cluster)
-            )
+            found.append(Extent(name=_FAT_NAMES[path.name], sector=sector, sectors=clusters * per_cluster))
     return found

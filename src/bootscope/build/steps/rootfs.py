@@ -83,7 +83,7 @@ def needed_libraries(program: Path) -> list[str]:
         interpreter = [s.get_interp_name() for s in elf.iter_segments() if isinstance(s, InterpSegment)]
         dynamic = elf.get_section_by_name(".dynamic")
         tags = dynamic.iter_tags() if isinstance(dynamic, DynamicSection) else ()
-        needed = [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+        needed = [str(getattr(tag, "needed", "")) for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
     return [Path(name).name for name in interpreter] + needed
 
 
@@ -186,8 +186,6 @@ def _fill(context: Context, image: Path, entries: dict[PurePosixPath, Entry]) ->
     script.write_text("\n".join(commands) + "\n")
     output = context.run(["debugfs", "-w", "-f", script, image]).output
     # debugfs goes on after an error and ends with status 0, so its words decide.
-    errors = [
-        line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))
-    ]
+    errors = [line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))]
     if errors:
         raise ToolError(f"the root file system could not be filled: {errors[0]}")

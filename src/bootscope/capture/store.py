@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store of recorded runs: files that are never edited, and an index that can be made again.
+
+    runs/RUN/run.json               what booted, on what
+    runs/RUN/boots/001/boot.json    how that boot ended; missing while it is recorded
+    runs/RUN/boots/001/stream.bin   and the rest of the raw capture
+    objects/SHA256.gz               symbol tables, shared by runs
+    index.sqlite                    for listing; filled from the folders when it is lost
+
+A run folder has a lock that its recorder holds. A boot without boot.json whose recorder is gone was
+cut off (power cut, SIGKILL): it is given a boot.json that says so the next time the store is opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bootscope.capture import record, stream
+from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.errors import ToolError, UserError, printable, unknown
+
+_LOCK = "recording.lock"
+_TABLE = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, created TEXT, system TEXT, board TEXT, build_id TEXT,
+    until TEXT, boots INTEGER, complete INTEGER, ended TEXT)
+"""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of the list of runs; `ended` is how the last boot ended."""
+
+    run_id: str
+    created: str
+    system: str
+    board: str
+    build_id: str
+    until: str
+    boots: int
+    complete: int
+    ended: str
+
+
+@dataclass(frozen=True)
+class StoredBoot:
+    """A boot in the store."""
+
+    info: BootInfo
+    path: Path
+
+    def records(self) -> list[stream.Record]:
+        """The records of its stream. Raises UserError when the file is no stream."""
+        try:
+            return stream.read(self.path / record.STREAM)
+        except FileNotFoundError:
+            return []
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in the store, with its boots in order."""
+
+    info: RunInfo
+    path: Path
+    boots: tuple[StoredBoot, ...]
+
+
+class Store:
+    """The store below `root`, which is made when it is not there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
+        self._objects = root / "objects"
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            self._objects.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ToolError(f"cannot use the store {root}: {error.strerror}") from error
+
+    # ---- writing ----
+
+    def new_run_id(self, system: str, now: datetime) -> str:
+        """Makes the folder of a new run and returns its id: time, system, and a letter if need be."""
+        base = f"{now:%Y%m%d-%H%M%S}-{system}"
+        for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+            with contextlib.suppress(FileExistsError):
+                (self.runs / f"{base}{suffix}").mkdir()
+                return base + suffix
+        raise ToolError(f"cannot make a new run folder in {self.runs}")
+
+    @contextlib.contextmanager
+    def recording(self, run_id: str) -> Iterator[Path]:
+        """The folder of a run, while its recorder is at work."""
+        path = self.runs / run_id
+        (path / "boots").mkdir(exist_ok=True)
+        with (path / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield path
+        (path / _LOCK).unlink(missing_ok=True)
+
+    def keep_object(self, data: bytes) -> str:
+        """Keeps a blob; returns its SHA-256, by which :meth:`object` finds it."""
+        name = hashlib.sha256(data).hexdigest()
+        path = self._objects / f"{name}.gz"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            part.write_bytes(gzip.compress(data, mtime=0))
+            part.replace(path)
+        return name
+
+    def object(self, name: str) -> bytes:
+        """A blob kept before. Raises ToolError when it is gone or damaged."""
+        try:
+            data = gzip.decompress((self._objects / f"{name}.gz").read_bytes())
+        except (OSError, EOFError) as error:
+            raise ToolError(f"the store has lost {name[:12]}: {error}") from error
+        if hashlib.sha256(data).hexdigest() != name:
+            raise ToolError(f"the store's copy of {name[:12]} is damaged")
+        return data
+
+    def remove(self, run_id: str) -> None:
+        """Removes a run for good. Raises UserError while it is being recorded."""
+        path = self.runs / run_id
+        if self._is_recording(path):
+            raise UserError(f"run {run_id} is being recorded", hint="stop the recording first")
+        grave = self.root / f".removed-{run_id}"
+        path.rename(grave)
+        shutil.rmtree(grave)
+        with self._index() as db:
+            db.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+
+    # ---- reading ----
+
+    def run_ids(self) -> list[str]:
+        """All runs, oldest first."""
+        return sorted(path.name for path in self.runs.iterdir() if (path / "run.json").exists())
+
+    def find(self, name: str | None) -> StoredRun:
+        """The run called `name` (an id, the unique beginning of one, a unique part, or `last`).
+
+        Raises UserError when there is none, or more than one.
+        """
+        ids = self.run_ids()
+        if not ids:
+            raise UserError("no boot has been recorded yet", hint="bootscope record stock")
+        if name is None or name == "last":
+            return self.load(ids[-1])
+        found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        found = found or [i for i in ids if name in i]
+        if not found:
+            raise unknown("run", name, ids[-10:])
+        if len(found) > 1:
+            raise UserError(f"'{printable(name)}' fits {len(found)} runs", hint=", ".join(found[-10:]))
+        return self.load(found[0])
+
+    def load(self, run_id: str) -> StoredRun:
+        """A run by its whole id. Raises UserError when its description is damaged."""
+        path = self.runs / run_id
+        info = record.read_run(path / "run.json")
+        boots = []
+        for folder in sorted((path / "boots").glob("[0-9]*")):
+            if not (folder / record.BOOT).exists():
+                if self._is_recording(path):
+                    continue
+                mark_partial(folder, f"{run_id}/{folder.name}")
+            boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
+        return StoredRun(info, path, tuple(boots))
+
+    def summaries(self) -> list[Summary]:
+        """All runs, oldest first, from the index; what it lacks is read from the folders."""
+        ids = self.run_ids()
+        with self._index() as db:
+            rows = {row[0]: Summary(*row) for row in db.execute("SELECT * FROM runs")}
+            for run_id in set(rows) - set(ids):
+                db.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+        return [rows[i] if i in rows else self.index(i) for i in ids]
+
+    def index(self, run_id: str) -> Summary:
+        """Reads a run from its folder; puts it into the index unless it is still being recorded."""
+        run = self.load(run_id)
+        complete = sum(boot.info.complete for boot in run.boots)
+        recording = self._is_recording(run.path)
+        ended = "recording" if recording else run.boots[-1].info.ended if run.boots else "no boot"
+        info = run.info
+        summary = Summary(
+            run_id,
+            info.created,
+            info.system.name,
+            info.board.name,
+            info.build_id,
+            info.until,
+            len(run.boots),
+            complete,
+            ended,
+        )
+        if not recording:
+            values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
+            with self._index() as db:
+                db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        return summary
+
+    def _is_recording(self, path: Path) -> bool:
+        try:
+            with (path / _LOCK).open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+        return False
+
+    @contextlib.contextmanager
+    def _index(self) -> Iterator[sqlite3.Connection]:
+        """The index; a damaged one is thrown away, since the folders hold everything."""
+        path = self.root / "index.sqlite"
+        try:
+            db = _open(path)
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)
+            db = _open(path)
+        try:
+            with db:
+                yield db
+        finally:
+            db.close()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=30)
+    try:
+        db.execute(_TABLE)
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
+
+
+def mark_partial(folder: Path, boot_id: str) -> None:
+    """Gives a boot whose recorder was killed the description that it lacks."""
+    path = folder / record.STREAM
+    sha256 = ""
+    if path.exists():
+        with contextlib.suppress(UserError):
+            stream.trim(path)
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    started = datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds")
+    info = BootInfo(
+        boot_id=boot_id,
+        number=int(folder.name),
+        started=started,
+        ended="partial",
+        message="the recorder was killed",
+        host_ms=0,
+        stream_sha256=sha256,
+    )
+    record.write_json(folder / record.BOOT, info)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope record: boot it N times and keep everything."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bootscope.boards.profile import load_board
+from bootscope.boards.watch import Limits, default_until
+from bootscope.build.cache import Cache
+from bootscope.build.plan import build
+from bootscope.build.steps import plugin
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import Store, StoredRun
+from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.progress import progress
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, unknown
+from bootscope.paths import cache_dir, store_dir
+from bootscope.recording import Order, record_run
+from bootscope.report.text import seconds, visible
+from bootscope.system.load import load_system, milestones
+
+FAILED = 3
+
+
+class Quiet:
+    """Tells nothing."""
+
+    def boot_begins(self, number: int, total: int) -> None: ...
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
+
+    def tick(self, time_ns: int, phase: str) -> None: ...
+
+    def boot_ended(self, info: BootInfo) -> None: ...
+
+
+class Plain(Quiet):
+    """A line for each console line, with phase and board time."""
+
+    def __init__(self) -> None:
+        self._show_lines = True
+
+    def boot_begins(self, number: int, total: int) -> None:
+        # The console of every boot is the same; one is worth reading.
+        self._show_lines = number == 1
+        if total > 1:
+            self._say(f"--- boot {number} of {total}")
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None:
+        if self._show_lines:
+            self._say(f"{phase:>11} {seconds(time_ns):>8}  {visible(data)}")
+
+    def boot_ended(self, info: BootInfo) -> None:
+        took = seconds(info.host_ms * 1_000_000, 1)
+        self._say(f"--- boot {info.number}: {info.message} ({took} s of host time)")
+
+    def _say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+class LiveView(Plain):
+    """The same on a terminal, with a status line below."""
+
+    def tick(self, time_ns: int, phase: str) -> None:
+        print(
+            f"\r\x1b[K\x1b[7m {phase:>11} {seconds(time_ns)} s \x1b[0m",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _say(self, text: str) -> None:
+        print(f"\r\x1b[K{text}", file=sys.stderr, flush=True)
+
+
+class Record(Verb):
+    name = "record"
+    summary = "boot a system on a board, N times, and keep everything"
+    example = "bootscope record stock -n 3 --until first-frame"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
+        parser.add_argument("--board", metavar="B", help="board profile, if not the system's own")
+        parser.add_argument("-n", type=int, default=1, metavar="N", help="number of boots (default 1)")
+        parser.add_argument(
+            "--until",
+            metavar="MILESTONE",
+            help="where to stop (default: first-frame, or app-ready for a system without a display)",
+        )
+        parser.add_argument(
+            "--timeout",
+            type=float,
+            default=900,
+            metavar="S",
+            help="host time for one boot (default 900)",
+        )
+        parser.add_argument(
+            "--limit",
+            type=float,
+            default=120,
+            metavar="S",
+            help="virtual time for one boot (default 120)",
+        )
+        parser.add_argument(
+            "--hang",
+            type=float,
+            default=30,
+            metavar="S",
+            help="virtual time without any event (default 30)",
+        )
+        add_build_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        check_positive(args, "n", "timeout", "limit", "hang")
+        loaded = load_system(args.system)
+        board = load_board(args.board or loaded.system.board)
+        until = args.until or default_until(loaded.system)
+        if until not in milestones(loaded.system):
+            raise unknown("milestone", until, milestones(loaded.system))
+        cache, watcher = Cache(cache_dir()), progress(quiet=args.json)
+        make = runner(args, cache, watcher)
+        built = build(loaded, make, watcher)
+        step = plugin.step()
+        shared_object = make.run(step, step.step_id({}), {}) / plugin.PLUGIN
+        store = Store(store_dir())
+        limits = Limits(limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9))
+        order = Order(loaded.system, board, built, shared_object, until, args.n, args.timeout, limits)
+        run_id = record_run(store, order, _observer(args.json))
+        return self._report(store.load(run_id), args.json)
+
+    def _report(self, run: StoredRun, as_json: bool) -> int:
+        complete = all(boot.info.complete for boot in run.boots)
+        if as_json:
+            boots = [
+                {"number": b.info.number, "ended": b.info.ended, "message": b.info.message,
+                 "stream_sha256": b.info.stream_sha256, "path": str(b.path)}
+                for b in run.boots
+            ]  # fmt: skip
+            print_json("record", {"run_id": run.info.run_id, "complete": complete, "boots": boots})
+        else:
+            out = terminal()
+            distinct = {boot.info.stream_sha256 for boot in run.boots}
+            if len(run.boots) > 1:
+                same = (
+                    "identical to the nanosecond"
+                    if len(distinct) == 1
+                    else f"{len(distinct)} different streams"
+                )
+                out.print(f"{len(run.boots)} boots: {same}")
+            out.print(f"recorded as {run.info.run_id}", markup=False)
+            out.print("next: bootscope show", style="dim")
+        return 0 if complete else FAILED
+
+
+def _observer(as_json: bool) -> Quiet:
+    if as_json:
+        return Quiet()
+    return LiveView() if sys.stderr.isatty() else Plain()
+
+
+def check_positive(args: argparse.Namespace, *names: str) -> None:
+    """Raises UserError when one of these options is not above zero."""
+    for name in names:
+        if not getattr(args, name) > 0:
+            raise UserError(f"{'-' if len(name) == 1 else '--'}{name} must be above 0")

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes from a target, made safe to look at."""
+
+from __future__ import annotations
+
+
+def visible(data: bytes, limit: int = 400) -> str:
+    """Console bytes as one line of printable text.
+
+    Terminal escapes and other control characters become visible escapes, bytes that are no UTF-8
+    become \\xNN, tabs become blanks, and what is longer than `limit` characters is cut.
+    """
+    cut = data[: limit * 4]
+    text = cut.decode("utf-8", "backslashreplace").expandtabs(8)
+    shown = "".join(c if c.isprintable() else _escape(c) for c in text)
+    if len(shown) > limit or len(cut) < len(data):
+        shown = shown[:limit] + f"… ({len(data):,} bytes)"
+    return shown
+
+
+def _escape(c: str) -> str:
+    return c.encode("unicode_escape").decode("ascii")
+
+
+def seconds(ns: int, digits: int = 3) -> str:
+    """Nanoseconds as seconds, rounded half away from zero: 1234567890 -> `1.235`."""
+    unit = 10 ** (9 - digits)
+    rounded = (abs(ns) + unit // 2) // unit
+    whole, part = divmod(rounded, 10**digits)
+    sign = "-" if ns < 0 and rounded else ""
+    return f"{sign}{whole}.{part:0{digits}d}"
+
+
+def span(ns: int) -> str:
+    """A length of time with a unit that fits: `1.235 s`, `12.3 ms`, `45.0 µs`, `8 ns`."""
+    size = abs(ns)
+    if size >= 1_000_000_000:
+        return f"{seconds(ns)} s"
+    if size >= 1_000_000:
+        return f"{ns / 1e6:.1f} ms"
+    if size >= 1_000:
+        return f"{ns / 1e3:.1f} µs"
+    return f"{ns} ns"
+
+
+def size(count: int) -> str:
+    """A number of bytes with a unit: `5.3 MB`, `812 kB`, `34 B` (powers of ten)."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count} B"

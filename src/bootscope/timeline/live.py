@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be told of a boot while it runs: phase, board time, console lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Decoder, Hook, Io, Record
+from bootscope.timeline.costs import CostModel
+from bootscope.timeline.devices import ConsoleByte, decoder_for
+
+_PHASE_OF_HOOK = {
+    "spl.start": "spl",
+    "uboot.start": "bootloader",
+    "kernel.image": "decompress",
+    "kernel.start": "kernel",
+    "kernel.init": "init",
+    "application.start": "application",
+}
+MAX_LINE_BYTES = 4096
+
+
+class Live:
+    """Follows a stream as it grows. `on_line` gets (board time in ns, phase, bytes of the line)."""
+
+    def __init__(self, run: RunInfo, on_line: Callable[[int, str, bytes], None]) -> None:
+        self._run, self._on_line = run, on_line
+        self._decoder = Decoder()
+        self._devices = {
+            number: decoder_for(name, run.board.devices[name], run.system.card_bytes)
+            for number, name in run.watch.devices.items()
+        }
+        self._costs = CostModel(run.board)
+        self._line = bytearray()
+        self._line_ns = 0
+        self._virtual_ns = 0
+        self.phase = "rom"
+        self.panicked = False
+        self.last: Record | None = None
+
+    @property
+    def now_ns(self) -> int:
+        """Board time of the last record."""
+        return self._virtual_ns + self._costs.added_ns
+
+    def feed(self, data: bytes) -> None:
+        """New committed bytes of the stream."""
+        for record in self._decoder.feed(data):
+            self.last, self._virtual_ns = record, record.time_ns
+            if isinstance(record, Io):
+                self._store(record)
+            elif isinstance(record, Hook):
+                name = self._run.watch.hooks.get(record.hook, "")
+                self.phase = _PHASE_OF_HOOK.get(name, self.phase)
+                self.panicked = self.panicked or name == "kernel.panic"
+
+    def _store(self, record: Io) -> None:
+        decoder = self._devices.get(record.device)
+        event = decoder.store(0, record) if decoder else None
+        if event is None:
+            return
+        self._costs.cost(event, record.time_ns)
+        if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
+            self._byte(event.value)
+
+    def _byte(self, value: int) -> None:
+        if not self._line:
+            self._line_ns = self.now_ns
+        self._line.append(value)
+        if value == 0x0A or len(self._line) >= MAX_LINE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands out the line as it stands."""
+        if self._line:
+            self._on_line(self._line_ns, self.phase, bytes(self._line).rstrip(b"\r\n"))
+            self._line.clear()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the store to what the verbs show: loads a boot with all that belongs to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bootscope.analysis.compare import Comparison, compare, differences
+from bootscope.analysis.consumers import Consumer, Namer, consumers
+from bootscope.analysis.silences import Silence, silences
+from bootscope.boards.profile import Board
+from bootscope.boards.symbols import Symbols
+from bootscope.build.kconfig import parse
+from bootscope.capture.record import FRAME, PICTURE
+from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.errors import UserError
+from bootscope.timeline.build import timeline
+from bootscope.timeline.model import Timeline
+
+_CONFIGS = ("kernel-config", "u-boot-config", "busybox-config")
+
+
+@dataclass(frozen=True)
+class View:
+    """One boot of a run, understood."""
+
+    run: StoredRun
+    boot: StoredBoot
+    timeline: Timeline
+    consumers: list[Consumer]
+    silences: list[Silence]
+
+    @property
+    def picture(self) -> bytes | None:
+        """The screen at first-frame as PNG, if there is one."""
+        path = self.boot.path / PICTURE
+        return path.read_bytes() if path.exists() and (self.boot.path / FRAME).exists() else None
+
+
+def choose_boot(run: StoredRun, number: int | None) -> StoredBoot:
+    """Boot `number` of a run, or the first one that reached its milestone.
+
+    Raises UserError when there is no such boot.
+    """
+    if not run.boots:
+        raise UserError(f"run {run.info.run_id} has no boot yet")
+    if number is None:
+        return next((b for b in run.boots if b.info.complete), run.boots[0])
+    for boot in run.boots:
+        if boot.info.number == number:
+            return boot
+    raise UserError(f"run {run.info.run_id} has no boot {number}", hint=f"it has 1 to {len(run.boots)}")
+
+
+def view(store: Store, run: StoredRun, number: int | None = None, board: Board | None = None) -> View:
+    """Everything about one boot; with `board`, as that profile's devices would have had it."""
+    boot = choose_boot(run, number)
+    tl = timeline(boot.info.boot_id, boot.records(), run.info, board)
+    tables = {
+        name: Symbols.parse(store.object(sha256).decode("utf-8", "replace"))
+        for name, sha256 in run.info.system.symbols.items()
+        if name not in _CONFIGS
+    }
+    found = consumers(tl, Namer(tables, tl.uboot_offset))
+    return View(run, boot, tl, found, silences(tl))
+
+
+def comparison(store: Store, a: View, b: View) -> Comparison:
+    """View B against view A, with the differences of what booted."""
+
+    def symbols(run: StoredRun, name: str) -> dict[str, str]:
+        sha256 = run.info.system.symbols.get(name)
+        return parse(store.object(sha256).decode("utf-8", "replace")) if sha256 else {}
+
+    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in _CONFIGS}
+    return compare(a.timeline, b.timeline, differences(a.run.info, b.run.info, configs))
