@@ -18,11 +18,15 @@ from collections.abc import Sequence
 from bootscope import __version__
 from bootscope.cli.build import Build
 from bootscope.cli.common import add_json
+from bootscope.cli.doctor import Doctor
 from bootscope.cli.record import Record
+from bootscope.cli.report import Report
+from bootscope.cli.show import Compare, Show
+from bootscope.cli.store import CacheVerb, List, Remove
 from bootscope.cli.verb import Verb
 from bootscope.errors import BootscopeError
 
-VERBS: tuple[type[Verb], ...] = (Build, Record)
+VERBS: tuple[type[Verb], ...] = (Record, Show, Compare, Report, List, Remove, Build, CacheVerb, Doctor)
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 
@@ -56,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         )
         verb.options(sub)
         add_json(sub)
-        sub.set_defaults(run=verb.run)
+        sub.set_defaults(do=verb.run)
     return top
 
 
@@ -64,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code."""
     try:
         args = parser().parse_args(arguments)
-        return int(args.run(args))
+        return int(args.do(args))
     except BootscopeError as error:
         print(f"bootscope: {error.message}", file=sys.stderr)
         if error.hint:

@@ -31,7 +31,8 @@ class Verb:
 
 def terminal() -> Console:
     """Where results go: coloured on a terminal, plain elsewhere."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    # Without a terminal nobody needs lines to be short, and a cut table cannot be searched.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def print_json(kind: str, value: dict[str, object]) -> None:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope list, rm and cache: what is kept, and how to get rid of it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import asdict
+
+from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.build.step import read_meta
+from bootscope.capture.store import Store
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report import terminal as text
+from bootscope.report.text import size
+
+
+class List(Verb):
+    name = "list"
+    summary = "list the recorded runs, oldest first"
+    example = "bootscope list --json"
+
+    def run(self, args: argparse.Namespace) -> int:
+        found = Store(store_dir()).summaries()
+        if args.json:
+            print_json("list", {"runs": [asdict(summary) for summary in found]})
+        elif found:
+            text.runs(terminal(), found)
+        else:
+            terminal().print("no runs yet; start with: bootscope record stock")
+        return 0
+
+
+class Remove(Verb):
+    name = "rm"
+    summary = "remove recorded runs for good"
+    example = "bootscope rm 20261121-081735-stock"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", nargs="+", help="run id, or the unique beginning of one")
+
+    def run(self, args: argparse.Namespace) -> int:
+        store = Store(store_dir())
+        # All names first: a wrong one must not leave half of the work done.
+        ids = [store.find(name).info.run_id for name in args.run]
+        for run_id in dict.fromkeys(ids):
+            store.remove(run_id)
+        if args.json:
+            print_json("rm", {"removed": ids})
+        else:
+            terminal().print("\n".join(f"removed {run_id}" for run_id in dict.fromkeys(ids)), markup=False)
+        return 0
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_size(text: str) -> int:
+    """`500M` -> bytes (powers of 1024). Raises UserError."""
+    match = re.fullmatch(r"(\d+)([KMG]?)", text)
+    if not match:
+        raise UserError(f"not a size: {text!r}", hint="a number with K, M or G, such as 20G")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+class CacheVerb(Verb):
+    name = "cache"
+    summary = "show what the cache of sources and builds holds, or make room"
+    example = "bootscope cache prune --limit 5G"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("action", nargs="?", choices=("show", "prune"), default="show")
+        parser.add_argument(
+            "--limit",
+            default=f"{DEFAULT_LIMIT_BYTES >> 30}G",
+            metavar="SIZE",
+            help="prune: keep at most so much, most recently used first (default 30G)",
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        limit = parse_size(args.limit)
+        cache = Cache(cache_dir())
+        removed = cache.prune(limit) if args.action == "prune" else []
+        entries = cache.entries()
+        if args.json:
+            kept = [{"id": e.step_id, "step": read_meta(e.path).step, "bytes": e.size_bytes} for e in entries]
+            print_json(
+                "cache", {"path": str(cache.root), "removed": [e.step_id for e in removed], "steps": kept}
+            )
+            return 0
+        out = terminal()
+        for entry in entries:
+            out.print(f"{entry.step_id[:12]}  {size(entry.size_bytes):>9}  {read_meta(entry.path).step}")
+        total = size(sum(e.size_bytes for e in entries))
+        freed = f", {len(removed)} removed" if removed else ""
+        out.print(f"{total} in {len(entries)} steps{freed}; {cache.root}", markup=False)
+        return 0

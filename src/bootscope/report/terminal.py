@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.analysis.compare import Comparison
+from bootscope.analysis.consumers import Consumer, phase_at
+from bootscope.capture.store import Summary
+from bootscope.report.text import seconds, span, visible
+from bootscope.timeline.model import Phase, Timeline
+from bootscope.views import View
+
+KINDS = ("cpu", "storage", "console", "idle", "fixed")
+COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "bright_black", "fixed": "white"}
+# Without colours the kinds must still differ.
+GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
+BAR_CELLS = 30
+
+
+def _bar(phase: Phase, longest_ns: int) -> Text:
+    """The phase as a bar, split by kind; the longest phase fills it."""
+    text = Text()
+    done_ns = cells = 0
+    for kind in KINDS:
+        done_ns += getattr(phase, f"{kind}_ns")
+        upto = round(BAR_CELLS * done_ns / longest_ns) if longest_ns else 0
+        text.append(GLYPHS[kind] * (upto - cells), COLOURS[kind])
+        cells = max(cells, upto)
+    return text
+
+
+def _table(*columns: str) -> Table:
+    """A table without lines; columns that begin with '>' are right-aligned."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        right = column.startswith(">")
+        table.add_column(column.lstrip(">"), justify="right" if right else "left", no_wrap=right)
+    return table
+
+
+def _cell(ns: int) -> str:
+    return seconds(ns) if ns else "-"
+
+
+def show(out: Console, v: View, top: int) -> None:
+    """The overview of one boot."""
+    info, tl = v.run.info, v.timeline
+    head = f"{info.run_id}, boot {v.boot.info.number} of {len(v.run.boots)}"
+    out.print(Text(head, "bold"))
+    out.print(f"{info.system.title}", markup=False)
+    out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
+    out.print()
+    _print_end(out, v)
+    out.print()
+    _print_phases(out, tl)
+    _print_milestones(out, tl)
+    _print_consumers(out, v.consumers, tl.total_ns, top)
+    _print_silences(out, v, top)
+    _print_disagreements(out, tl)
+    _print_doubts(out, tl)
+
+
+def _print_end(out: Console, v: View) -> None:
+    if v.boot.info.complete:
+        text = Text(f"{v.run.info.until} after ")
+        text.append(f"{seconds(v.timeline.total_ns)} s", "bold green")
+        out.print(text)
+    else:
+        out.print(
+            Text(f"not complete ({v.boot.info.ended}): {visible(v.boot.info.message.encode())}", "bold red")
+        )
+
+
+def _print_phases(out: Console, tl: Timeline) -> None:
+    table = _table("phase", ">start s", ">length s", ">share", "", *(f">{kind}" for kind in KINDS))
+    longest_ns = max(phase.duration_ns for phase in tl.phases)
+    for phase in tl.phases:
+        share = f"{100 * phase.duration_ns / tl.total_ns:.1f} %" if tl.total_ns else "-"
+        split = [_cell(getattr(phase, f"{kind}_ns")) for kind in KINDS]
+        start, length = seconds(phase.start_ns), seconds(phase.duration_ns)
+        table.add_row(phase.name, start, length, share, _bar(phase, longest_ns), *split)
+    sums = [_cell(sum(getattr(phase, f"{kind}_ns") for phase in tl.phases)) for kind in KINDS]
+    table.add_row("total", "", seconds(tl.total_ns), "100.0 %", _legend(), *sums, style="bold")
+    out.print(table)
+    out.print()
+
+
+def _legend() -> Text:
+    text = Text()
+    for kind in KINDS:
+        text.append(GLYPHS[kind], COLOURS[kind])
+        text.append(f"{kind} ", "dim")
+    return text
+
+
+def _print_milestones(out: Console, tl: Timeline) -> None:
+    table = _table("milestone", ">s")
+    for name, ns in tl.milestones.items():
+        table.add_row(name, seconds(ns, 6))
+    out.print(table)
+    out.print()
+
+
+def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
+    table = _table("biggest consumers", "phase", "kind", ">time", ">share")
+    for consumer in list(found)[:top]:
+        share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
+        kind = Text(consumer.kind, COLOURS[consumer.kind])
+        table.add_row(Text(consumer.what), consumer.phase, kind, span(consumer.ns), share)
+    out.print(table)
+    out.print()
+
+
+def _print_silences(out: Console, v: View, top: int) -> None:
+    table = _table("longest silences", ">from s", "phase", "after the line", "before the line")
+    for silence in v.silences[: min(top, 5)]:
+        table.add_row(
+            span(silence.duration_ns),
+            seconds(silence.start_ns),
+            phase_at(v.timeline.phases, silence.start_ns).name,
+            Text(visible(silence.before, 44)),
+            Text(visible(silence.after, 44)),
+        )
+    out.print(table)
+
+
+def _print_disagreements(out: Console, tl: Timeline) -> None:
+    for d in tl.disagreements:
+        off_ns = d.marker_ns - d.address_ns
+        when = "later" if off_ns > 0 else "earlier"
+        out.print()
+        out.print(
+            Text(
+                f"note: by the console, {d.phase} begins {span(abs(off_ns))} {when} than by its program"
+                f" address ({visible(d.marker.encode(), 60)}): {d.reason}",
+                "yellow",
+            )
+        )
+
+
+def _print_doubts(out: Console, tl: Timeline) -> None:
+    if tl.clock_worst_ns > 1000:
+        message = (
+            f"note: the counted clock was off by up to {span(tl.clock_worst_ns)} between device accesses"
+        )
+        out.print(Text(message, "yellow"))
+
+
+def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
+    """Boot B against boot A."""
+    out.print(Text(f"A  {a.boot.info.boot_id}"))
+    out.print(Text(f"B  {b.boot.info.boot_id}"))
+    out.print()
+    table = _table("phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+    for phase in c.phases:
+        split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
+        table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
+    total_ns = c.total_b_ns - c.total_a_ns
+    table.add_row("total", seconds(c.total_a_ns), seconds(c.total_b_ns), _change(total_ns), style="bold")
+    out.print(table)
+    out.print()
+    _print_verdict(out, c)
+    _print_differences(out, c, top)
+
+
+def _change(ns: int) -> Text:
+    if not ns:
+        return Text("=", "dim")
+    return Text(("+" if ns > 0 else "-") + span(abs(ns)), "red" if ns > 0 else "green")
+
+
+def _print_verdict(out: Console, c: Comparison) -> None:
+    change_ns = c.total_b_ns - c.total_a_ns
+    if not change_ns:
+        out.print("the same to the nanosecond")
+        return
+    share = f" ({100 * abs(change_ns) / c.total_a_ns:.2f} %)" if c.total_a_ns else ""
+    word = "faster" if change_ns < 0 else "slower"
+    out.print(Text(f"B is {span(abs(change_ns))} {word}{share}", "green" if change_ns < 0 else "red"))
+
+
+def _print_differences(out: Console, c: Comparison, top: int) -> None:
+    if not c.differences:
+        out.print("what booted is the same")
+        return
+    out.print()
+    table = _table("what differs", "A", "B")
+    for d in c.differences[:top]:
+        table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
+    out.print(table)
+    if len(c.differences) > top:
+        out.print(f"... and {len(c.differences) - top} more (--top {len(c.differences)})", style="dim")
+
+
+def _short(value: str | None) -> str:
+    return "-" if value is None else visible(value.encode(), 40)
+
+
+def runs(out: Console, found: Iterable[Summary]) -> None:
+    """The list of runs."""
+    table = _table("run", "system", "board", "build", "until", ">boots", "ended")
+    for s in found:
+        table.add_row(
+            Text(s.run_id),
+            Text(s.system),
+            Text(s.board),
+            s.build_id[:12],
+            Text(s.until),
+            str(s.boots),
+            Text(s.ended, "" if s.ended == "milestone" else "yellow"),
+        )
+    out.print(table)
