@@ -60,10 +60,7 @@ def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | N
         samples=tuple(
             PcSample(clock.before(i), r.pc) for i, r in enumerate(records) if isinstance(r, Sample)
         ),
-        execs=tuple(
-            (clock.before(i), h.text.decode("utf-8", "replace"))
-            for i, h in phases.hooks(records, run, "exec")
-        ),
+        execs=_execs(records, clock, run),
         pins=_pins(events, clock),
         disagreements=console.disagreements(split, console_lines),
         uboot_offset=_uboot_offset(records, run),
@@ -123,6 +120,15 @@ def _sleeps(records: list[Record], clock: BoardClock) -> tuple[Sleep, ...]:
         Sleep(clock.before(i) - r.duration_ns, clock.before(i))
         for i, r in enumerate(records)
         if isinstance(r, Idle)
+    )
+
+
+def _execs(records: list[Record], clock: BoardClock, run: RunInfo) -> tuple[tuple[int, str], ...]:
+    """Start and name of every program; the kernel also names its own threads here, which do not count."""
+    return tuple(
+        (clock.before(i), hook.text.decode("utf-8", "replace"))
+        for i, hook in phases.hooks(records, run, "exec")
+        if hook.registers and hook.registers[0]
     )
 
 

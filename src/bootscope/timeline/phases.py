@@ -16,7 +16,6 @@ from bootscope.timeline.devices import SECTOR_BYTES, DeviceEvent, StorageCommand
 from bootscope.timeline.model import PHASES, Phase
 
 KERNEL_IMAGE = "kernel"
-COMM_BYTES = 15  # Linux keeps so much of a program's name
 
 # Which hook begins which phase; 'load' and 'application' need more than an address.
 _HOOK_OF_PHASE = {
@@ -67,10 +66,8 @@ def _application(records: list[Record], run: RunInfo) -> Boundary | None:
     name = run.system.application
     if not name:
         return None
-    for index, hook in hooks(records, run, "exec"):
-        if hook.text == name.encode()[:COMM_BYTES] or hook.text == name.encode():
-            return Boundary("application", index, f"program {name} started")
-    return None
+    first = next(iter(hooks(records, run, "application.start")), None)
+    return Boundary("application", first[0], f"program {name} started") if first else None
 
 
 def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -> list[Boundary]:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# make demo    sets up all that is needed, boots the reference system, writes report.html
+# make test    sets up, then runs every test (builds and boots real systems: about half an hour)
+.PHONY: demo test test-unit setup setup-test bench lint lock clean help
+
+VENV := .venv
+PYTEST := $(VENV)/bin/python -m pytest
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+demo: setup
+	bin/bootscope record stock
+	bin/bootscope show
+	bin/bootscope report -o report.html
+	@echo "open report.html in a browser"
+
+test: setup-test
+	$(PYTEST) tests
+
+# make test-unit   only what needs no build and no boot (under a minute)
+test-unit: setup-test
+	$(PYTEST) tests/unit
+
+# make setup   system packages (apt) and Python packages (.venv)
+setup:
+	@sh tools/setup.sh
+
+setup-test:
+	@sh tools/setup.sh test
+
+# make bench   what recording costs, against plain QEMU in the same run
+bench: setup
+	$(VENV)/bin/python benchmarks/plugin_cost.py
+
+# make lock   renews the lock files from pyproject.toml (needs pip-tools)
+lock:
+	pip-compile -q --strip-extras --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+		--output-file=requirements.lock pyproject.toml
+	pip-compile -q --strip-extras --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+		--extra dev --output-file=requirements-dev.lock pyproject.toml
+
+# make clean   removes the virtual environment (caches and recordings stay where they are)
+clean:
+	rm -rf $(VENV)
