@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES (1u << 20)
+#define CHUNK_BYTES (1u << 17)
 #define MAX_RECORD 270u
 
 struct header {

@@ -209,8 +209,9 @@ def _one_boot(order: Order, run: RunInfo, run_path: Path, number: int, observer:
             host_ms=host_ns // 1_000_000,
             stream_sha256=_close_stream(folder),
         )
-        derive(folder, info, run)
+        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
         record.write_json(folder / record.BOOT, info)
+        derive(folder, info, run)
         return info
 
     try:
@@ -246,9 +247,15 @@ def how_it_ended(live: Live, run: RunInfo, off: emulated.PoweredOff, log: Path) 
         return "milestone", f"{run.until} at {seconds(live.now_ns)} s"
     if off.timed_out:
         return "timeout", f"{run.until} was not reached within the host time allowed ({at})"
-    last = log.read_bytes()[-2000:].strip().splitlines()
-    words = visible(last[-1]) if last else "it said nothing"
+    words = _last_words(log)
     return "died", f"QEMU ended by itself (status {off.status}) at {at}: {words}"
+
+
+def _last_words(log: Path) -> str:
+    """What QEMU said at its end; the plugin's own words come first, being the cause of QEMU's."""
+    lines = log.read_bytes()[-4000:].strip().splitlines()
+    ours = [line for line in lines if line.startswith(b"bootscope plugin:")]
+    return visible((ours or lines or [b"it said nothing"])[-1])
 
 
 def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from bootscope.capture import record, stream
 from bootscope.capture.record import BootInfo, RunInfo
@@ -137,8 +138,7 @@ class Store:
         grave = self.root / f".removed-{run_id}"
         path.rename(grave)
         shutil.rmtree(grave)
-        with self._index() as db:
-            db.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+        self._forget([run_id])
 
     # ---- reading ----
 
@@ -173,17 +173,16 @@ class Store:
             if not (folder / record.BOOT).exists():
                 if self._is_recording(path):
                     continue
-                mark_partial(folder, f"{run_id}/{folder.name}")
-            boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
+                boots.append(StoredBoot(mark_partial(folder, f"{run_id}/{folder.name}"), folder))
+            else:
+                boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
         return StoredRun(info, path, tuple(boots))
 
     def summaries(self) -> list[Summary]:
         """All runs, oldest first, from the index; what it lacks is read from the folders."""
         ids = self.run_ids()
-        with self._index() as db:
-            rows = {row[0]: Summary(*row) for row in db.execute("SELECT * FROM runs")}
-            for run_id in set(rows) - set(ids):
-                db.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+        rows = {row[0]: Summary(*row) for row in self._index("SELECT * FROM runs")}
+        self._forget(sorted(set(rows) - set(ids)))
         return [rows[i] if i in rows else self.index(i) for i in ids]
 
     def index(self, run_id: str) -> Summary:
@@ -206,9 +205,11 @@ class Store:
         )
         if not recording:
             values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
-            with self._index() as db:
-                db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            self._index("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
         return summary
+
+    def _forget(self, run_ids: list[str]) -> None:
+        self._index("DELETE FROM runs WHERE run_id = ?", [(run_id,) for run_id in run_ids])
 
     def _is_recording(self, path: Path) -> bool:
         try:
@@ -220,38 +221,38 @@ class Store:
             return False
         return False
 
-    @contextlib.contextmanager
-    def _index(self) -> Iterator[sqlite3.Connection]:
-        """The index; a damaged one is thrown away, since the folders hold everything."""
+    def _index(self, statement: str, rows: list[tuple[Any, ...]] | None = None) -> list[tuple[Any, ...]]:
+        """Runs one statement on the index (once for each of `rows`, if given); returns what it yields.
+
+        The index only saves time: a damaged one is thrown away, and one that cannot be written or read
+        (a full disk, a read-only store) is done without.
+        """
         path = self.root / "index.sqlite"
-        try:
-            db = _open(path)
-        except sqlite3.DatabaseError:
-            path.unlink(missing_ok=True)
-            db = _open(path)
-        try:
-            with db:
-                yield db
-        finally:
-            db.close()
+        for attempt in range(2):
+            try:
+                with contextlib.closing(sqlite3.connect(path, timeout=30)) as db, db:
+                    db.execute(_TABLE)
+                    if rows is None:
+                        return db.execute(statement).fetchall()
+                    db.executemany(statement, rows)
+                    return []
+            except sqlite3.OperationalError:
+                return []
+            except sqlite3.DatabaseError:
+                if attempt == 0:
+                    path.unlink(missing_ok=True)
+        return []
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=30)
-    try:
-        db.execute(_TABLE)
-    except sqlite3.DatabaseError:
-        db.close()
-        raise
-    return db
+def mark_partial(folder: Path, boot_id: str) -> BootInfo:
+    """Gives a boot whose recorder was killed the description that it lacks.
 
-
-def mark_partial(folder: Path, boot_id: str) -> None:
-    """Gives a boot whose recorder was killed the description that it lacks."""
+    Where it cannot be written (a full disk), it is only returned.
+    """
     path = folder / record.STREAM
     sha256 = ""
     if path.exists():
-        with contextlib.suppress(UserError):
+        with contextlib.suppress(UserError, OSError):
             stream.trim(path)
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     started = datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds")
@@ -264,4 +265,6 @@ def mark_partial(folder: Path, boot_id: str) -> None:
         host_ms=0,
         stream_sha256=sha256,
     )
-    record.write_json(folder / record.BOOT, info)
+    with contextlib.suppress(OSError):
+        record.write_json(folder / record.BOOT, info)
+    return info

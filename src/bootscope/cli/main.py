@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from bootscope import __version__
 from bootscope.cli.build import Build
 from bootscope.cli.common import add_json
+from bootscope.cli.completion import Completion
 from bootscope.cli.doctor import Doctor
 from bootscope.cli.record import Record
 from bootscope.cli.report import Report
@@ -26,7 +27,18 @@ from bootscope.cli.store import CacheVerb, List, Remove
 from bootscope.cli.verb import Verb
 from bootscope.errors import BootscopeError
 
-VERBS: tuple[type[Verb], ...] = (Record, Show, Compare, Report, List, Remove, Build, CacheVerb, Doctor)
+VERBS: tuple[type[Verb], ...] = (
+    Record,
+    Show,
+    Compare,
+    Report,
+    List,
+    Remove,
+    Build,
+    CacheVerb,
+    Doctor,
+    Completion,
+)
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 

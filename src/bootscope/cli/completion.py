@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope completion: what a shell needs to complete verbs, options and names."""
+
+from __future__ import annotations
+
+import argparse
+
+from bootscope.boards.profile import board_names
+from bootscope.capture.store import Store
+from bootscope.cli.verb import Verb, print_json
+from bootscope.paths import store_dir
+from bootscope.system.load import system_names
+
+_BASH = """\
+_bootscope() {
+    local current="${COMP_WORDS[COMP_CWORD]}" verb="${COMP_WORDS[1]}"
+    local previous="${COMP_WORDS[COMP_CWORD-1]}" words
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words="$(bootscope completion --words verbs 2>/dev/null)"
+    elif [[ "$current" == -* ]]; then
+        words="$(bootscope "$verb" --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)"
+    elif [ "$previous" = --board ]; then
+        words="$(bootscope completion --words boards 2>/dev/null)"
+    else
+        case "$verb" in
+        record | build) words="$(bootscope completion --words systems 2>/dev/null)" ;;
+        show | compare | report | rm) words="$(bootscope completion --words runs 2>/dev/null)" ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+complete -o default -F _bootscope bootscope
+"""
+_ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + _BASH
+
+
+class Completion(Verb):
+    name = "completion"
+    summary = "print shell completion for bash or zsh"
+    example = 'eval "$(bootscope completion bash)"'
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("shell", nargs="?", choices=("bash", "zsh"), default="bash")
+        parser.add_argument("--words", choices=("verbs", "systems", "boards", "runs"), help=argparse.SUPPRESS)
+
+    def run(self, args: argparse.Namespace) -> int:
+        text = "\n".join(self._words(args.words)) if args.words else (_ZSH if args.shell == "zsh" else _BASH)
+        if args.json:
+            print_json("completion", {"text": text})
+        else:
+            print(text)
+        return 0
+
+    def _words(self, what: str) -> list[str]:
+        if what == "verbs":
+            from bootscope.cli.main import VERBS
+
+            return [verb.name for verb in VERBS]
+        if what == "runs":
+            return ["last", *Store(store_dir()).run_ids()]
+        return system_names() if what == "systems" else board_names()

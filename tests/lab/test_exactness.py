@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The promise: the same build gives the same stream, to the nanosecond, whatever else happens."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bootscope.paths import cache_dir
+
+from .conftest import Bootscope
+
+pytestmark = pytest.mark.boot
+
+
+def _burn() -> None:
+    while True:
+        pass
+
+
+@contextmanager
+def both_cores_busy() -> Iterator[None]:
+    """One process in an endless loop for every core of the host."""
+    burners = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(os.cpu_count() or 2)]
+    for burner in burners:
+        burner.start()
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.join()
+
+
+def test_two_boots_of_a_build_give_identical_streams(stock: tuple[Bootscope, dict[str, Any]]) -> None:
+    command, recorded = stock
+    assert recorded["complete"]
+    assert command.stream(recorded, 1) == command.stream(recorded, 2)
+    assert len(command.stream(recorded, 1)) > 500_000
+
+
+def test_a_boot_under_full_host_load_gives_the_same_stream(
+    stock: tuple[Bootscope, dict[str, Any]], bootscope: Bootscope
+) -> None:
+    command, recorded = stock
+    with both_cores_busy():
+        loaded = bootscope.json("record", "stock")
+    assert bootscope.stream(loaded) == command.stream(recorded)
+
+
+def test_two_recordings_at_once_are_both_right(
+    stock: tuple[Bootscope, dict[str, Any]], bootscope: Bootscope
+) -> None:
+    command, recorded = stock
+    children = [bootscope.start("record", "stock", "--json") for _ in range(2)]
+    for child in children:
+        _, errors = child.communicate(timeout=1800)
+        assert child.returncode == 0, errors
+    runs = bootscope.json("list")["runs"]
+    assert [run["ended"] for run in runs] == ["milestone", "milestone"]
+    wanted = command.stream(recorded)
+    streams = [path.read_bytes() for path in bootscope.store.rglob("stream.bin")]
+    assert streams == [wanted, wanted]
+
+
+def test_images_built_twice_from_scratch_are_the_same_and_boot_the_same(
+    built: dict[str, Any], stock: tuple[Bootscope, dict[str, Any]], tmp_path: Path
+) -> None:
+    """In another folder, at another time, without a compiler cache; only the downloads are shared."""
+    elsewhere = tmp_path / "an" / "other place" / "cache"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "sources").symlink_to(cache_dir() / "sources")
+    again = Bootscope(tmp_path / "store", elsewhere)
+    rebuilt = again.json("build", "stock", "--no-ccache")
+    assert rebuilt["build_id"] == built["build_id"]
+    for name, step in built["steps"].items():
+        for path in Path(step["path"]).iterdir():
+            if path.is_file() and path.name != "meta.json":
+                other = Path(rebuilt["steps"][name]["path"], path.name)
+                assert other.read_bytes() == path.read_bytes(), f"{name}/{path.name} differs"
+    command, recorded = stock
+    assert again.stream(again.json("record", "stock")) == command.stream(recorded)

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of steps: whole or not there, safe under parallel use, pruned by age."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bootscope.build.cache import Cache, remove_tree, tree_bytes
+from bootscope.errors import ToolError
+
+from .builders import environment, python
+
+BLOCK = 64 << 10
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def nobody_waits() -> None:
+    raise AssertionError("nobody else should hold this lock")
+
+
+def finished(cache: Cache, step_id: str, used_s: int = 0, size_bytes: int = BLOCK) -> Path:
+    """Puts a finished step into the cache, last used at `used_s`."""
+    with cache.workspace() as work:
+        (work / "out").mkdir()
+        (work / "out" / "result").write_bytes(os.urandom(size_bytes))
+        (work / "out" / "meta.json").write_text("{}")
+        path = cache.commit(work / "out", cache.steps / step_id)
+    os.utime(path / "meta.json", (used_s, used_s))
+    return path
+
+
+def ids(cache: Cache) -> list[str]:
+    return [entry.step_id for entry in cache.entries()]
+
+
+# ---- commit and find ----
+
+
+def test_a_step_appears_whole_and_is_found(cache: Cache) -> None:
+    assert cache.find("a") is None
+    path = finished(cache, "a")
+    assert cache.find("a") == path == cache.steps / "a"
+    assert len((path / "result").read_bytes()) == BLOCK
+
+
+def test_a_folder_without_its_description_is_no_step(cache: Cache) -> None:
+    (cache.steps / "half").mkdir()
+    assert cache.find("half") is None
+    assert ids(cache) == []
+
+
+def test_of_two_that_commit_the_same_the_first_stays(cache: Cache) -> None:
+    first = (finished(cache, "a") / "result").read_bytes()
+    second = (finished(cache, "a") / "result").read_bytes()
+    assert first == second
+
+
+def test_finding_a_step_marks_it_as_used(cache: Cache) -> None:
+    finished(cache, "old", used_s=1_000)
+    finished(cache, "new", used_s=2_000)
+    assert ids(cache) == ["old", "new"]
+    cache.find("old")
+    assert ids(cache) == ["new", "old"]
+
+
+def test_the_folder_is_marked_for_backup_programs(cache: Cache) -> None:
+    tag = (cache.root / "CACHEDIR.TAG").read_text()
+    assert tag.startswith("Signature: 8a477f597d28d172789f06886806bc55")
+
+
+def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ToolError, match="cannot use the cache"):
+        Cache(tmp_path / "file")
+
+
+# ---- workspaces ----
+
+
+def test_a_workspace_goes_with_its_work_also_when_that_fails(cache: Cache) -> None:
+    with pytest.raises(ZeroDivisionError), cache.workspace() as work:
+        (work / "deep").mkdir()
+        raise ZeroDivisionError
+    assert not work.exists()
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_a_full_disk_is_said_with_a_way_out(cache: Cache) -> None:
+    with pytest.raises(ToolError, match="no space left for the cache") as caught, cache.workspace():
+        Path("/dev/full").write_bytes(b"x")
+    assert "prune" in (caught.value.hint or "")
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_other_errors_of_the_file_system_stay_what_they_are(cache: Cache) -> None:
+    with pytest.raises(FileNotFoundError), cache.workspace() as work:
+        (work / "not there").read_bytes()
+
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from bootscope.build.cache import Cache
+with Cache(Path(sys.argv[1])).workspace() as work:
+    (work / "half").write_text("x")
+    print(work, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_workspace_of_a_killed_process_is_swept_and_that_of_a_living_one_stays(cache: Cache) -> None:
+    with subprocess.Popen(
+        python(WORKER, cache.root), env=environment(), stdout=subprocess.PIPE, text=True
+    ) as worker:
+        assert worker.stdout
+        path = Path(worker.stdout.readline().strip())
+        Cache(cache.root)
+        assert (path / "half").exists()
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+    assert (path / "half").exists()
+    Cache(cache.root)
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_what_a_killed_prune_left_is_swept(cache: Cache) -> None:
+    grave = cache.root / "tmp" / "removed-abc-123"
+    grave.mkdir()
+    (grave / "big").write_text("x")
+    Cache(cache.root)
+    assert not grave.exists()
+
+
+# ---- locks ----
+
+HOLDER = """
+from pathlib import Path
+from bootscope.build.cache import Cache
+with Cache(Path(sys.argv[1])).lock("step", lambda: None):
+    print("held", flush=True)
+    sys.stdin.read()
+    Path(sys.argv[2]).write_text("done")
+"""
+
+
+def test_a_lock_makes_a_second_process_wait_and_say_so_once(cache: Cache, tmp_path: Path) -> None:
+    done, waited = tmp_path / "done", []
+    with subprocess.Popen(
+        python(HOLDER, cache.root, done),
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdin
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+
+        def on_wait() -> None:
+            waited.append(done.exists())
+            assert holder.stdin
+            holder.stdin.close()
+
+        with cache.lock("step", on_wait):
+            assert done.read_text() == "done"
+    assert waited == [False]
+
+
+def test_a_lock_is_free_after_its_holder_was_killed(cache: Cache) -> None:
+    with subprocess.Popen(
+        python(HOLDER, cache.root, "/dev/null"),
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout
+        holder.stdout.readline()
+        holder.kill()
+    with cache.lock("step", nobody_waits):
+        pass
+
+
+def test_locks_of_different_names_do_not_meet(cache: Cache) -> None:
+    with cache.lock("a", nobody_waits), cache.lock("b", nobody_waits):
+        pass
+
+
+BUILDER = """
+import sys, time
+from pathlib import Path
+from bootscope.build.cache import Cache
+from bootscope.build.progress import Silent
+from bootscope.build.step import Runner, Step
+
+def work(context):
+    with Path(sys.argv[2]).open("a") as f:
+        f.write("built\\n")
+    time.sleep(0.3)
+    (context.out / "result").write_text("x")
+
+class Telling(Silent):
+    def note(self, message):
+        print(message, flush=True)
+
+step = Step("fake", "a fake step", 1, work)
+print(Runner(Cache(Path(sys.argv[1])), Telling()).run(step, step.step_id({}), {}), flush=True)
+"""
+
+
+def test_two_processes_that_want_the_same_step_build_it_once(cache: Cache, tmp_path: Path) -> None:
+    command = python(BUILDER, cache.root, tmp_path / "built")
+    both = [subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=20)[0].splitlines() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert (tmp_path / "built").read_text() == "built\n"
+    assert {lines[-1] for lines in said} == {str(entry.path) for entry in cache.entries()}
+    assert set(sum((lines[:-1] for lines in said), [])) <= {"fake: another bootscope is building it, waiting"}
+
+
+# ---- pruning ----
+
+
+def test_pruning_removes_the_least_recently_used_first(cache: Cache) -> None:
+    for name, used_s in (("middle", 2_000), ("new", 3_000), ("old", 1_000)):
+        finished(cache, name, used_s)
+    one = cache.entries()[0].size_bytes
+    assert [entry.step_id for entry in cache.prune(2 * one)] == ["old"]
+    assert ids(cache) == ["middle", "new"]
+    assert cache.prune(2 * one) == []
+    assert [entry.step_id for entry in cache.prune(0)] == ["middle", "new"]
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_pruning_keeps_what_it_is_told_to_and_what_is_locked(cache: Cache) -> None:
+    for number, name in enumerate(("kept", "locked", "free")):
+        finished(cache, name, 1_000 * number)
+    with cache.lock("locked", nobody_waits):
+        assert [entry.step_id for entry in cache.prune(0, frozenset({"kept"}))] == ["free"]
+    assert ids(cache) == ["kept", "locked"]
+
+
+def test_a_step_that_another_prune_was_faster_with_does_no_harm(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two builds that end at the same time both prune: both have listed the same steps."""
+    finished(cache, "a", 1_000)
+    listed = cache.entries()
+    cache.prune(0)
+    monkeypatch.setattr(cache, "entries", lambda: listed)
+    cache.prune(0)
+
+
+def test_holes_in_files_take_no_room(tmp_path: Path) -> None:
+    with (tmp_path / "image").open("wb") as f:
+        f.truncate(1 << 30)
+        f.write(b"x")
+    assert 0 < tree_bytes(tmp_path) < 1 << 20
+
+
+def test_a_write_protected_tree_can_be_removed(tmp_path: Path) -> None:
+    inner = tmp_path / "tree" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    inner.chmod(0o500)
+    (tmp_path / "tree").chmod(0o500)
+    remove_tree(tmp_path / "tree")
+    assert not (tmp_path / "tree").exists()
+    remove_tree(tmp_path / "tree")
