@@ -39,16 +39,21 @@ class Namer:
         if phase == "spl":
             return self._look("u-boot-spl", "SPL", pc)
         if phase in ("bootloader", "load"):
-            moved = self._tables["u-boot"].name_at(pc - self._offset) if self._offset else None
-            return f"U-Boot {moved}" if moved else self._look("u-boot", "U-Boot", pc)
+            # U-Boot runs where it was linked until it moves itself to the end of memory. An address
+            # from before that is no function when the move is taken off it.
+            moved = self._offset and self._known("u-boot", pc - self._offset)
+            return self._look("u-boot", "U-Boot", pc - self._offset if moved else pc)
         if phase == "decompress":
             return "decompressor"
         if pc >= self._base:
             return self._look("kernel", "kernel", pc)
         return "kernel, before its MMU is on" if phase == "kernel" else "user programs"
 
+    def _known(self, table: str, pc: int) -> str | None:
+        return self._tables[table].name_at(pc) if table in self._tables else None
+
     def _look(self, table: str, program: str, pc: int) -> str:
-        name = self._tables[table].name_at(pc) if table in self._tables else None
+        name = self._known(table, pc)
         return f"{program} {name}" if name else f"{program} code without a symbol"
 
 
