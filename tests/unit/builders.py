@@ -132,6 +132,15 @@ def hook(time_ns: int, name: str, *registers: int, text: bytes = b"") -> Hook:
     return Hook(time_ns, HOOK_NAMES.index(name) + 1, registers, text)
 
 
+BOOT: list[Record] = [
+    hook(0, "uboot.start"),
+    *card_read(10, 4096, 5120),
+    *typed(b"[red]hello[/nonsense] \x1b[31m\r\n", 20),
+    hook(1_000, "kernel.start"),
+    Sample(2_000, 0x8000),
+]
+
+
 # ---- boards and runs ----
 
 

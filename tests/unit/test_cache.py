@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,11 +17,6 @@ from bootscope.errors import ToolError
 from .builders import environment, python
 
 BLOCK = 64 << 10
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
 
 
 def nobody_waits() -> None:
@@ -130,6 +126,20 @@ def test_the_workspace_of_a_killed_process_is_swept_and_that_of_a_living_one_sta
     assert (path / "half").exists()
     Cache(cache.root)
     assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_a_workspace_is_not_swept_while_it_is_made(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another bootscope starts between the making of the guard and the locking of it."""
+    flock = fcntl.flock
+
+    def late(file: object, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        Cache(cache.root)
+        flock(file, how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with cache.workspace() as work:
+        assert work.is_dir()
 
 
 def test_what_a_killed_prune_left_is_swept(cache: Cache) -> None:

@@ -6,16 +6,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from bootscope.build.cache import Cache
 
 from .builders import environment, python
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
 
 
 def nobody_waits() -> None:

@@ -22,11 +22,6 @@ ARCHIVE = Archive(suite="trixie", source="thing", file="thing.tar.xz")
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
-@pytest.fixture
 def tarball(tmp_path: Path) -> Path:
     path = tmp_path / "thing-1.0.tar"
     path.write_bytes(CONTENT)

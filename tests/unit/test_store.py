@@ -18,14 +18,9 @@ from bootscope.capture.store import Store
 from bootscope.capture.stream import Sample
 from bootscope.errors import UserError
 
-from .builders import environment, keep_run, python, stream_file
+from .builders import boot_info, environment, keep_run, python, stream_file
 
 NOON = datetime(2026, 11, 21, 12, 0, 0)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
 
 
 # ---- run ids ----
@@ -151,6 +146,22 @@ def test_a_boot_that_was_killed_before_its_stream_began_is_partial_and_empty(sto
     (store.runs / run_id / "boots" / "001").mkdir(parents=True)
     (boot,) = store.load(run_id).boots
     assert (boot.info.ended, boot.info.stream_sha256, boot.records()) == ("partial", "", [])
+
+
+def test_a_boot_that_ends_while_we_look_stays_what_it_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recorder writes boot.json and lets go of its lock after we missed the one, before we try the other."""
+    run_id = keep_run(store, boots=0)
+    folder = store.runs / run_id / "boots" / "001"
+    folder.mkdir()
+
+    def ends_just_now(_path: Path) -> bool:
+        record.write_json(folder / record.BOOT, boot_info(run_id))
+        return False
+
+    monkeypatch.setattr(store, "_is_recording", ends_just_now)
+    assert [boot.info.ended for boot in store.load(run_id).boots] == ["milestone"]
 
 
 def test_a_run_that_is_being_recorded_cannot_be_removed(store: Store) -> None:

@@ -14,12 +14,6 @@ from bootscope.errors import ToolError, UserError
 
 from .builders import boot_info, keep_run, run_info
 
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
 # ---- objects ----
 
 

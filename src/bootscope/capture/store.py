@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import gzip
 import hashlib
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -147,7 +148,8 @@ class Store:
         return sorted(path.name for path in self.runs.iterdir() if (path / "run.json").exists())
 
     def find(self, name: str | None) -> StoredRun:
-        """The run called `name` (an id, the unique beginning of one, a unique part, or `last`).
+        """The run called `name`: an id, the unique beginning or part of one, a system's name (its last
+        run), or `last`.
 
         Raises UserError when there is none, or more than one.
         """
@@ -157,6 +159,8 @@ class Store:
         if name is None or name == "last":
             return self.load(ids[-1])
         found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        # After date and time an id is the system's name, perhaps with a number.
+        found = found or [i for i in ids if re.fullmatch(rf"\d+-\d+-{re.escape(name)}(-\d+)?", i)][-1:]
         found = found or [i for i in ids if name in i]
         if not found:
             raise unknown("run", name, ids[-10:])

@@ -9,6 +9,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Decoder, Hook, Io, Record
 from bootscope.timeline.costs import CostModel
 from bootscope.timeline.devices import ConsoleByte, decoder_for
+from bootscope.timeline.phases import reads_kernel
 
 _PHASE_OF_HOOK = {
     "spl.start": "spl",
@@ -61,6 +62,8 @@ class Live:
         if event is None:
             return
         self._costs.cost(event, record.time_ns)
+        if self.phase in ("spl", "bootloader") and reads_kernel(event, self._run):
+            self.phase = "load"
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
             self._byte(event.value)
 

@@ -43,16 +43,18 @@ def touches(command: StorageCommand, extent: Extent) -> bool:
     return command.sector < extent.sector + extent.sectors and extent.sector < end
 
 
+def reads_kernel(event: DeviceEvent, run: RunInfo) -> bool:
+    """Whether an event reads from the kernel image on the card."""
+    return (
+        isinstance(event, StorageCommand)
+        and not event.write
+        and any(e.name == KERNEL_IMAGE and touches(event, e) for e in run.system.extents)
+    )
+
+
 def _load(events: Iterable[DeviceEvent], run: RunInfo) -> Boundary | None:
-    kernel = [e for e in run.system.extents if e.name == KERNEL_IMAGE]
-    for event in events:
-        if isinstance(event, StorageCommand) and not event.write:
-            for extent in kernel:
-                if touches(event, extent):
-                    return Boundary(
-                        "load", event.index, f"first read of the kernel image, sector {event.sector}"
-                    )
-    return None
+    first = next((event for event in events if reads_kernel(event, run)), None)
+    return Boundary("load", first.index, "first read of the kernel image") if first else None
 
 
 def hooks(records: list[Record], run: RunInfo, name: str) -> Iterable[tuple[int, Hook]]:

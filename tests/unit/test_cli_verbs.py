@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs as a user meets them: help, JSON, and all that works without a build."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bootscope import __version__
+from bootscope.capture.store import Store
+from bootscope.cli.main import VERBS
+
+from .builders import BOOT, environment, keep_run
+from .conftest import Command, Done
+
+NAMES = [verb.name for verb in VERBS]
+
+
+def json_of(done: Done, kind: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert (document["schema"], document["kind"]) == (1, kind)
+    return document
+
+
+# ---- help ----
+
+
+@pytest.mark.parametrize("verb", NAMES)
+def test_every_verb_has_help_with_an_example(bootscope: Command, verb: str) -> None:
+    done = bootscope(verb, "--help")
+    assert done.returncode == 0
+    example = done.stdout.splitlines()[-1]
+    assert example.startswith("example: ")
+    assert f"bootscope {verb}" in example
+    assert "--json" in done.stdout
+
+
+def test_the_help_lists_every_verb_and_says_how_to_begin(bootscope: Command) -> None:
+    done = bootscope("--help")
+    assert done.returncode == 0
+    assert set(re.findall(r"^    ([a-z]+)\b", done.stdout, re.MULTILINE)) == set(NAMES)
+    assert "bootscope record stock" in done.stdout
+
+
+def test_the_version_is_printed(bootscope: Command) -> None:
+    assert bootscope("--version").stdout == f"bootscope {__version__}\n"
+
+
+# ---- what works without a build ----
+
+
+def test_an_empty_list_says_how_to_begin(bootscope: Command) -> None:
+    assert bootscope("list").stdout == "no runs yet; start with: bootscope record stock\n"
+    assert json_of(bootscope("list", "--json"), "list")["runs"] == []
+
+
+def test_doctor_names_what_is_missing_and_how_to_get_it(bootscope: Command) -> None:
+    """With an empty PATH every program is missing."""
+    done = bootscope("doctor", "--json")
+    assert done.returncode == 3
+    found = json_of(done, "doctor")
+    assert found["good"] is False
+    checks = {check["name"]: check for check in found["checks"]}
+    assert checks["qemu-system-arm"]["found"].startswith("missing")
+    assert "make setup" in checks["qemu-system-arm"]["hint"]
+    assert checks["python"]["good"] is True
+    assert checks["ccache"]["required"] is False
+
+
+def test_a_plan_can_be_made_with_nothing_there(bootscope: Command) -> None:
+    steps = json_of(bootscope("build", "stock", "--plan", "--json"), "plan")["steps"]
+    assert [step["name"] for step in steps[:3]] == ["fetch-uboot", "fetch-linux", "fetch-busybox"]
+    assert steps[-1]["name"] == "card"
+    assert not any(step["cached"] for step in steps)
+
+
+def test_a_build_without_a_network_names_every_place(bootscope: Command) -> None:
+    done = bootscope("build", "stock", "--json")
+    assert done.returncode == 3
+    assert done.stderr.startswith("bootscope: cannot fetch the source of uboot: upstream: ")
+    assert "; archive: " in done.stderr
+
+
+def test_a_recorded_boot_goes_through_every_verb(bootscope: Command, store: Store, tmp_path: Path) -> None:
+    first, second = keep_run(store, BOOT, day=20), keep_run(store, BOOT[:-1], day=21)
+    assert [run["run_id"] for run in json_of(bootscope("list", "--json"), "list")["runs"]] == [first, second]
+    shown = json_of(bootscope("show", first, "--json"), "show")
+    assert [phase["name"] for phase in shown["phases"]] == ["rom", "spl", "bootloader", "load", "kernel"]
+    assert "[red]hello[/nonsense] \\x1b[31m" in bootscope("show", first).stdout
+    compared = json_of(bootscope("compare", first, "last/1", "--json"), "compare")
+    assert compared["total_a_ns"] - compared["total_b_ns"] == 1_000
+    assert "faster" in bootscope("compare", first, second).stdout
+    written = json_of(bootscope("report", first, second, "-o", "r.html", "--json"), "report")
+    assert (tmp_path / "r.html").stat().st_size == written["bytes"]
+    removed = json_of(bootscope("rm", first, second, "--json"), "rm")
+    assert removed["removed"] == [first, second]
+    assert store.run_ids() == []
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["show"]], ids=" ".join)
+def test_a_reader_that_has_seen_enough_is_no_error(
+    store: Store, tmp_path: Path, arguments: list[str]
+) -> None:
+    keep_run(store, BOOT)
+    env = environment(BOOTSCOPE_STORE=str(tmp_path / "store"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "bootscope", *arguments],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        assert (child.stderr.read(), child.wait()) == (b"", 0)
