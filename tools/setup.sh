@@ -49,6 +49,7 @@ missing() {
 # Debian 12 has QEMU 10 in bookworm-backports. It is used for this one call: apt's own list of sources
 # stays as it is.
 install_from_backports() {
+	# shellcheck disable=SC2016
 	mirror=$(apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)' 'Created-By: Packages' |
 		sed -n '/security/d; s/|Debian$//p' | head -n 1)
 	[ -n "$mirror" ] || fail "cannot tell which Debian mirror this machine uses"

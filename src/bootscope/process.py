@@ -13,8 +13,8 @@ import os
 import shlex
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,14 +77,12 @@ def spawn(
 
 def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
     """Ends a child and everything in its process group; harmless when it has ended already."""
+    # The second signal is for what did not listen to the first, also when the child itself did.
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, number)
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(grace_s)
-            return
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def run(
@@ -104,14 +102,17 @@ def run(
     ends with a status other than 0; the error shows the last lines.
     """
     child = spawn(command, cwd=cwd, env=env)
-    deadline = time.monotonic() + timeout_s
     lines: list[str] = []
+    late = threading.Event()
+    watchdog = threading.Timer(timeout_s, _end_late, (child, late))
+    watchdog.start()
+    assert child.stdout
     try:
         with contextlib.ExitStack() as stack:
             sink = stack.enter_context(log.open("ab")) if log else None
             if sink:
                 sink.write(f"$ {shlex.join(os.fspath(c) for c in command)}\n".encode())
-            for raw in _lines_until(child, deadline, command):
+            for raw in child.stdout:
                 if sink:
                     sink.write(raw)
                 line = raw.decode("utf-8", "replace").rstrip("\n")
@@ -120,24 +121,21 @@ def run(
                     on_line(line)
         status = child.wait()
     finally:
+        watchdog.cancel()
         if child.poll() is None:
             end(child)
-        assert child.stdout
         child.stdout.close()
+    if late.is_set():
+        raise ToolError(f"{command[0]} took too long and was ended")
     output = "\n".join(lines)
     if check and status != 0:
         raise ToolError(_failure(command, status, lines), hint=f"full log: {log}" if log else None)
     return Finished(status, output)
 
 
-def _lines_until(
-    child: subprocess.Popen[bytes], deadline: float, command: Sequence[str | Path]
-) -> Iterator[bytes]:
-    assert child.stdout
-    for raw in child.stdout:
-        if time.monotonic() > deadline:
-            raise ToolError(f"{command[0]} took too long and was ended")
-        yield raw
+def _end_late(child: subprocess.Popen[bytes], late: threading.Event) -> None:
+    late.set()
+    end(child)
 
 
 def _failure(command: Sequence[str | Path], status: int, lines: list[str]) -> str:

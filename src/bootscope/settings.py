@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from bootscope.errors import UserError
+from bootscope.errors import UserError, printable
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -39,14 +40,42 @@ def load(path: Path, kind: type[T]) -> T:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     try:
-        return msgspec.toml.decode(data, type=kind)
+        table = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{path}: not valid TOML: {printable(str(error))}") from error
+    try:
+        return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
         match = _AT.match(str(error))
         key = (match["key"] if match else None) or "top level"
         what = match["what"] if match else str(error)
-        raise UserError(f"{path}: {key}: {_plain(what)}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not valid TOML: {error}") from error
+        message = f"{_named(key, table, kind)}: {_plain(what)}{_kinds(what)}"
+        raise UserError(f"{path}: {printable(message)}") from error
+
+
+def _named(key: str, table: dict[str, Any], kind: type[msgspec.Struct]) -> str:
+    """`key` with the name of the table that is wrong, where msgspec says only `devices[...]`.
+
+    This is for tables with free names at the top: each is tried by itself until one fails.
+    """
+    section, found, rest = key.partition("[...]")
+    if not found or section not in kind.__struct_fields__:
+        return key
+    item = get_args(get_type_hints(kind)[section])[1]
+    for name, value in table[section].items():
+        try:
+            msgspec.convert(value, item)
+        except msgspec.ValidationError:
+            return f"{section}.{name}{rest}"
+    return key
+
+
+def _kinds(what: str) -> str:
+    """For an unknown `kind`, those there are."""
+    if not what.startswith("Invalid value"):
+        return ""
+    tags = [str(c.__struct_config__.tag) for c in Setting.__subclasses__() if c.__struct_config__.tag]
+    return f", expected one of {', '.join(sorted(tags))}"
 
 
 def _plain(what: str) -> str:

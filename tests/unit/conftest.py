@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.cli.main import main
 
 from .builders import environment
 
@@ -44,29 +45,57 @@ def cache(tmp_path: Path) -> Cache:
 
 
 @pytest.fixture
-def bootscope(tmp_path: Path) -> Command:
-    """Runs the command with a store and cache of its own; it can reach no network and no compiler."""
+def surroundings(tmp_path: Path) -> dict[str, str]:
+    """Variables for a store and a cache of its own, where no network and no compiler can be reached."""
     (tmp_path / "no-programs").mkdir()
     nowhere = "http://127.0.0.1:9"
-    env = environment(
-        BOOTSCOPE_STORE=str(tmp_path / "store"),
-        BOOTSCOPE_CACHE=str(tmp_path / "cache"),
-        PATH=str(tmp_path / "no-programs"),
-        http_proxy=nowhere,
-        https_proxy=nowhere,
-        no_proxy="",
-    )
+    return {
+        "BOOTSCOPE_STORE": str(tmp_path / "store"),
+        "BOOTSCOPE_CACHE": str(tmp_path / "cache"),
+        "PATH": str(tmp_path / "no-programs"),
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+        "no_proxy": "",
+    }
+
+
+@pytest.fixture
+def bootscope(surroundings: dict[str, str], tmp_path: Path) -> Command:
+    """Runs the command as a user does."""
 
     def run(*arguments: str | Path) -> Done:
         return subprocess.run(
             [sys.executable, "-m", "bootscope", *map(str, arguments)],
             cwd=tmp_path,
-            env=env,
+            env=environment(**surroundings),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=30,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def main_here(
+    surroundings: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """Runs the command within this process, which is quick enough for long lists of cases."""
+    for name, value in surroundings.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str | Path) -> Done:
+        capsys.readouterr()
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as ended:  # argparse
+            status = int(ended.code or 0)
+        return Done(arguments, status, *capsys.readouterr())
 
     return run

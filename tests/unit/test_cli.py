@@ -41,6 +41,8 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["record", "stock", "-n", "two"], ["-n", "two"]),
     (["record", "stock", "--timeout", "0"], ["--timeout must be above 0"]),
     (["record", "stock", "--limit", "nan"], ["--limit must be above 0"]),
+    (["record", "stock", "--limit", "inf"], ["--limit"]),
+    (["record", "stock", "--hang", "1e300"], ["--hang"]),
     (["record", "stock", "--hang", "-1"], ["--hang must be above 0"]),
     (["build", "nonsense"], ["unknown system 'nonsense'"]),
     (["show"], ["no boot has been recorded yet", "bootscope record stock"]),
@@ -56,11 +58,29 @@ REFUSED: list[tuple[list[str], list[str]]] = [
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=[" ".join(r[0]) or "no verb" for r in REFUSED])
 def test_what_cannot_be_done_is_refused_in_one_line(
-    bootscope: Command, tmp_path: Path, arguments: list[str], words: list[str]
+    main_here: Command, tmp_path: Path, arguments: list[str], words: list[str]
 ) -> None:
-    assert_refused(bootscope(*arguments), *words)
+    assert_refused(main_here(*arguments), *words)
     assert not list(tmp_path.glob("store/runs/*"))
     assert not list(tmp_path.glob("cache/sources/*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["record", "nonsense"], ["record", "stock", "--board", "nonsense"], ["record", "stock", "-n", "0"]],
+    ids=lambda arguments: " ".join(arguments) or "no verb",
+)
+def test_the_exit_code_is_that_of_the_process(bootscope: Command, arguments: list[str]) -> None:
+    assert_refused(bootscope(*arguments))
+
+
+@pytest.mark.parametrize("run", ["nonsense", "2026112"])
+def test_an_unknown_or_ambiguous_run_ends_the_process_with_2(
+    bootscope: Command, store: Store, run: str
+) -> None:
+    for day in (20, 21):
+        keep_run(store, BOOT, day=day)
+    assert_refused(bootscope("show", run), "hint: ", "20261121-120000-test")
 
 
 def test_an_unknown_milestone_is_refused_before_anything_is_built(bootscope: Command, tmp_path: Path) -> None:
@@ -91,21 +111,21 @@ def test_an_unknown_milestone_is_refused_before_anything_is_built(bootscope: Com
     ids=" ".join,
 )
 def test_a_run_or_boot_that_is_not_there_is_refused(
-    bootscope: Command, store: Store, tmp_path: Path, arguments: list[str]
+    main_here: Command, store: Store, tmp_path: Path, arguments: list[str]
 ) -> None:
     run_id = keep_run(store, BOOT)
-    assert_refused(bootscope(*arguments))
+    assert_refused(main_here(*arguments))
     assert store.run_ids() == [run_id]
     assert not list(tmp_path.glob("*.html*"))
 
 
 def test_a_board_that_lacks_a_device_of_the_recording_is_refused(
-    bootscope: Command, store: Store, tmp_path: Path
+    main_here: Command, store: Store, tmp_path: Path
 ) -> None:
     keep_run(store, BOOT)
     text = (board_dir() / "cubieboard.toml").read_text()
     (tmp_path / "other.toml").write_text(text.replace("[devices.pio]", "[devices.gpio]"))
-    assert_refused(bootscope("show", "--board", "other.toml"), "pio")
+    assert_refused(main_here("show", "--board", "other.toml"), "pio")
 
 
 def test_a_damaged_stream_is_refused_with_its_place(bootscope: Command, store: Store) -> None:

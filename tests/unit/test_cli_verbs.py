@@ -32,8 +32,8 @@ def json_of(done: Done, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("verb", NAMES)
-def test_every_verb_has_help_with_an_example(bootscope: Command, verb: str) -> None:
-    done = bootscope(verb, "--help")
+def test_every_verb_has_help_with_an_example(main_here: Command, verb: str) -> None:
+    done = main_here(verb, "--help")
     assert done.returncode == 0
     example = done.stdout.splitlines()[-1]
     assert example.startswith("example: ")

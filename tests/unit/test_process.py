@@ -18,7 +18,7 @@ from bootscope.process import end, environment, run, spawn
 
 from . import builders
 
-WAIT_S = 3.0
+WAIT_S = 5.0
 
 
 @pytest.fixture

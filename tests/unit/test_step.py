@@ -123,7 +123,10 @@ def test_what_is_there_is_not_made_again(runner: Runner) -> None:
 
 
 def test_a_step_sees_the_results_it_needs(runner: Runner) -> None:
-    first = step("first", work=lambda context: (context.out / "x").write_text("1") and None)
+    def make(context: Context) -> None:
+        (context.out / "x").write_text("1")
+
+    first = step("first", work=make)
     results = {"first": runner.run(first, first.step_id({}), {})}
 
     def work(context: Context) -> None:
@@ -207,14 +210,24 @@ def test_times_and_skipped_folders_do_not_count(tree: Path) -> None:
     assert tree_id(tree) == before
 
 
+def relink(path: Path, goal: str) -> None:
+    path.unlink()
+    path.symlink_to(goal)
+
+
+def unlink_and_write(path: Path, text: str) -> None:
+    path.unlink()
+    path.write_text(text)
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
     "content": lambda root: (root / "sub" / "file").write_text("Content"),
     "name": lambda root: (root / "sub" / "file").rename(root / "sub" / "other"),
     "folder": lambda root: (root / "sub").rename(root / "bus"),
     "execute bit": lambda root: (root / "sub" / "file").chmod(0o755),
     "new file": lambda root: (root / "empty").touch(),
-    "link's goal": lambda root: ((root / "link").unlink(), (root / "link").symlink_to("sub")),
-    "link becomes file": lambda root: ((root / "link").unlink(), (root / "link").write_text("sub/file")),
+    "link's goal": lambda root: relink(root / "link", "sub"),
+    "link becomes file": lambda root: unlink_and_write(root / "link", "sub/file"),
     "link to a folder": lambda root: (root / "more").symlink_to("sub"),
 }
 

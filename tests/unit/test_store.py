@@ -151,7 +151,7 @@ def test_a_boot_that_was_killed_before_its_stream_began_is_partial_and_empty(sto
 def test_a_boot_that_ends_while_we_look_stays_what_it_is(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recorder writes boot.json and lets go of its lock after we missed the one, before we try the other."""
+    """The recorder ends its work after we missed boot.json and before we try its lock."""
     run_id = keep_run(store, boots=0)
     folder = store.runs / run_id / "boots" / "001"
     folder.mkdir()
@@ -173,7 +173,8 @@ def test_a_run_that_is_being_recorded_cannot_be_removed(store: Store) -> None:
 
 def test_a_folder_without_a_description_is_no_run(store: Store) -> None:
     store.new_run_id("stock", NOON)
-    assert store.run_ids() == store.summaries() == []
+    assert store.run_ids() == []
+    assert store.summaries() == []
 
 
 # ---- the index ----

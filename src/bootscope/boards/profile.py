@@ -145,21 +145,30 @@ def _check(board: Board, path: Path) -> None:
         raise wrong("card_class", f"one of {', '.join(sorted(board.card_classes))}")
     if not 0 <= board.qemu.icount_shift.value <= 10:
         raise wrong("qemu.icount_shift.value", "a number from 0 to 10")
-    for key, sourced in _positive(board):
-        if sourced.value <= 0:
-            raise wrong(key, "a number above 0")
+    too_small = [(key, "a number above 0") for key, number in _positive(board) if number <= 0]
+    too_small += [(key, "0 or more") for key, number in _not_negative(board) if number < 0]
+    for key, expected in too_small:
+        raise wrong(key, expected)
 
 
-def _positive(board: Board) -> list[tuple[str, Sourced]]:
+def _not_negative(board: Board) -> list[tuple[str, int]]:
+    """The numbers that formulas add."""
+    latencies = {n: c.command_latency_ns.value for n, c in board.card_classes.items()}
+    found = [(f"card_classes.{name}.command_latency_ns.value", ns) for name, ns in latencies.items()]
+    return [("power_on_ns.value", board.power_on_ns.value), *found]
+
+
+def _positive(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas divide by."""
     found = [
-        (f"card_classes.{n}.bandwidth_bytes_per_s.value", c.bandwidth_bytes_per_s)
+        (f"card_classes.{n}.bandwidth_bytes_per_s.value", c.bandwidth_bytes_per_s.value)
         for n, c in board.card_classes.items()
     ]
     for name, device in board.devices.items():
         if isinstance(device, Uart):
+            found.append((f"devices.{name}.register_bytes", device.register_bytes))
             for key in ("clock_hz", "fifo_bytes", "default_baud"):
-                found.append((f"devices.{name}.{key}.value", getattr(device, key)))
+                found.append((f"devices.{name}.{key}.value", getattr(device, key).value))
     return found
 
 

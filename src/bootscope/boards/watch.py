@@ -149,13 +149,14 @@ def _add_stops(w: Watch, until: str) -> None:
     def number_of(names: dict[int, str], wanted: str) -> int | None:
         return next((number for number, name in names.items() if name == wanted), None)
 
-    if until == FIRST_FRAME:
+    declared = number_of(w.texts, MILESTONE_TEXT + until)
+    if declared is not None:
+        w.lines.append(f"stop text {declared}")
+    elif until == FIRST_FRAME:
         w.lines.append(f"stop frame {_FRAME_ID}")
-    elif until in _HOOK_OF_MILESTONE:
+    else:
         hook = number_of(w.hooks, _HOOK_OF_MILESTONE[until])
         if hook is None:
             raise UserError(f"milestone {until} cannot be seen: the kernel has no symbol for it")
         w.lines.append(f"stop hook {hook}")
-    else:
-        w.lines.append(f"stop text {number_of(w.texts, MILESTONE_TEXT + until)}")
     w.lines.append(f"stop text {number_of(w.texts, PANIC_TEXT)}")

@@ -85,9 +85,10 @@ class Cache:
     def workspace(self) -> Iterator[Path]:
         """A new folder for work in progress, removed at the end; its owner's lock guards it."""
         path = self._tmp / f"{os.getpid()}-{time.monotonic_ns()}"
-        path.mkdir()
+        # First the lock, then the folder: a sweep must never see a folder that nobody holds.
         guard = path.with_suffix(".lock").open("w")
         fcntl.flock(guard, fcntl.LOCK_EX)
+        path.mkdir()
         try:
             yield path
         except OSError as error:
@@ -145,7 +146,10 @@ class Cache:
             except BlockingIOError:
                 return False
             grave = self._tmp / f"removed-{entry.step_id}-{os.getpid()}"
-            entry.path.rename(grave)
+            try:
+                entry.path.rename(grave)
+            except FileNotFoundError:
+                return False  # another prune was faster
             remove_tree(grave)
         return True
 

@@ -41,5 +41,5 @@ def tree_id(root: Path, skip: Iterable[str] = (".git", "__pycache__")) -> str:
                 content = file_sha256(path)
             else:
                 continue
-            digest.update(f"{path.relative_to(root)}\0{kind}\0{content}\n".encode())
+            digest.update(os.fsencode(path.relative_to(root)) + f"\0{kind}\0{content}\n".encode())
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from pathlib import Path
 from bootscope.errors import UserError
 from bootscope.system.model import Symbols
 
-_LINE = re.compile(r"^(?:# )?CONFIG_(\w+)(?:=(.*)| is not set)$")
+_LINE = re.compile(r"^(?:CONFIG_(?P<set>\w+)=(?P<value>.*)|# CONFIG_(?P<unset>\w+) is not set)$")
 
 
 def parse(text: str) -> dict[str, str]:
@@ -18,7 +18,7 @@ def parse(text: str) -> dict[str, str]:
     for line in text.splitlines():
         match = _LINE.match(line)
         if match:
-            found[match[1]] = match[2] if match[2] is not None else "n"
+            found[match["set"] or match["unset"]] = match["value"] if match["set"] else "n"
     return found
 
 
@@ -43,7 +43,7 @@ def apply(path: Path, symbols: Symbols) -> None:
 
 def _is_one_of(line: str, wanted: dict[str, str]) -> bool:
     match = _LINE.match(line)
-    return bool(match) and match is not None and match[1] in wanted
+    return match is not None and (match["set"] or match["unset"]) in wanted
 
 
 def check(path: Path, symbols: Symbols, where: str) -> None:

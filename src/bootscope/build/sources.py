@@ -93,7 +93,7 @@ def _local(wanted: Wanted) -> Resolved:
     if path.is_dir():
         return Resolved(str(path), tree_id(path), "your own tree", wanted.source.version)
     sha256 = file_sha256(path)
-    if wanted.source.sha256 and sha256 != wanted.source.sha256:
+    if wanted.source.sha256 and sha256 != wanted.source.sha256.lower():
         raise ToolError(
             f"{path} is not what sources.{wanted.name} expects",
             hint=f"expected sha256 {wanted.source.sha256}, found {sha256}",
@@ -107,7 +107,7 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
         try:
             path = _download(wanted, cache, work, progress)
             return _keep(wanted, cache, work, path, "upstream", wanted.source.version)
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
             reason = getattr(error, "reason", error)
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")
@@ -116,7 +116,7 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
             progress.note(f"{wanted.name}: asking Debian's archive, suite {wanted.source.archive.suite}")
             got = archive.fetch(wanted.source.archive, work)
             pinned = wanted.source.sha256
-            if wanted.source.archive.source and pinned and file_sha256(got.path) != pinned:
+            if wanted.source.archive.source and pinned and file_sha256(got.path) != pinned.lower():
                 raise _refused(wanted.name, got.path, cache, pinned)
             return _keep(wanted, cache, work, got.path, "Debian's archive", got.version)
         except ToolError as error:
@@ -142,7 +142,7 @@ def _download(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> P
             digest.update(block)
             done += len(block)
             progress.update(done >> 20, total and total >> 20, "MiB")
-    if digest.hexdigest() != expected:
+    if digest.hexdigest() != expected.lower():
         raise _refused(wanted.name, path, cache, expected)
     return path
 

@@ -165,9 +165,11 @@ class Runner:
             try:
                 step.work(context)
             except ToolError as error:
-                raise ToolError(
-                    f"{step.name}: {error.message}", hint=self._save_log(context, step_id)
-                ) from error
+                kept = self._save_log(context, step_id)
+                raise ToolError(f"{step.name}: {error.message}", hint=kept or error.hint) from error
+            except BaseException:
+                self._save_log(context, step_id)
+                raise
             self._describe(step, step_id, context)
             path = self.cache.commit(context.out, self.cache.steps / step_id)
         self.progress.finish(step.name)

@@ -134,6 +134,8 @@ def _read(path: Path, kind: type[T]) -> T:
     try:
         data = path.read_bytes()
         schema = msgspec.json.decode(data).get("schema", 0)
+        if not isinstance(schema, int):
+            raise UserError(f"{path} cannot be read: its schema is no number")
         if schema > SCHEMA:
             raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({SCHEMA})")
         return msgspec.json.decode(data, type=kind)

@@ -20,6 +20,7 @@ import hashlib
 import re
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,6 +67,8 @@ class StoredBoot:
             return stream.read(self.path / record.STREAM)
         except FileNotFoundError:
             return []
+        except UserError as error:
+            raise UserError(f"boot {self.info.boot_id}: {error.message}", hint=error.hint) from error
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Store:
         """A blob kept before. Raises ToolError when it is gone or damaged."""
         try:
             data = gzip.decompress((self._objects / f"{name}.gz").read_bytes())
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise ToolError(f"the store has lost {name[:12]}: {error}") from error
         if hashlib.sha256(data).hexdigest() != name:
             raise ToolError(f"the store's copy of {name[:12]} is damaged")
@@ -145,7 +148,9 @@ class Store:
 
     def run_ids(self) -> list[str]:
         """All runs, oldest first."""
-        return sorted(path.name for path in self.runs.iterdir() if (path / "run.json").exists())
+        return sorted(
+            (path.name for path in self.runs.iterdir() if (path / "run.json").exists()), key=_natural
+        )
 
     def find(self, name: str | None) -> StoredRun:
         """The run called `name`: an id, the unique beginning or part of one, a system's name (its last
@@ -158,6 +163,8 @@ class Store:
             raise UserError("no boot has been recorded yet", hint="bootscope record stock")
         if name is None or name == "last":
             return self.load(ids[-1])
+        if not name:
+            raise UserError("an empty name is no run", hint="'last' is the last one")
         found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
         # After date and time an id is the system's name, perhaps with a number.
         found = found or [i for i in ids if re.fullmatch(rf"\d+-\d+-{re.escape(name)}(-\d+)?", i)][-1:]
@@ -177,17 +184,27 @@ class Store:
             if not (folder / record.BOOT).exists():
                 if self._is_recording(path):
                     continue
-                boots.append(StoredBoot(mark_partial(folder, f"{run_id}/{folder.name}"), folder))
-            else:
-                boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
+                # The recorder may have ended its work between the two looks.
+                if not (folder / record.BOOT).exists():
+                    boots.append(StoredBoot(mark_partial(folder, f"{run_id}/{folder.name}"), folder))
+                    continue
+            boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
         return StoredRun(info, path, tuple(boots))
 
     def summaries(self) -> list[Summary]:
         """All runs, oldest first, from the index; what it lacks is read from the folders."""
         ids = self.run_ids()
-        rows = {row[0]: Summary(*row) for row in self._index("SELECT * FROM runs")}
+        names = ", ".join(Summary.__dataclass_fields__)
+        rows = {row[0]: Summary(*row) for row in self._index(f"SELECT {names} FROM runs")}
         self._forget(sorted(set(rows) - set(ids)))
-        return [rows[i] if i in rows else self.index(i) for i in ids]
+        return [rows[i] if i in rows else self._read_summary(i) for i in ids]
+
+    def _read_summary(self, run_id: str) -> Summary:
+        """A run that the index lacks; one that cannot be read must not hide the others."""
+        try:
+            return self.index(run_id)
+        except UserError:
+            return Summary(run_id, "", "", "", "", "", 0, 0, "damaged")
 
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
@@ -240,12 +257,18 @@ class Store:
                         return db.execute(statement).fetchall()
                     db.executemany(statement, rows)
                     return []
-            except sqlite3.OperationalError:
-                return []
-            except sqlite3.DatabaseError:
+            except sqlite3.DatabaseError as error:
+                # An index with other columns is as useless as a damaged one.
+                if isinstance(error, sqlite3.OperationalError) and "column" not in str(error):
+                    return []
                 if attempt == 0:
                     path.unlink(missing_ok=True)
         return []
+
+
+def _natural(run_id: str) -> list[str | int]:
+    """A sort key in which `-10` comes after `-9`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", run_id)]
 
 
 def mark_partial(folder: Path, boot_id: str) -> BootInfo:

@@ -271,4 +271,7 @@ def read(path: Path) -> list[Record]:
 def trim(path: Path) -> None:
     """Cuts the space that was allocated ahead off a stream that is not written any more."""
     with path.open("r+b") as f:
-        f.truncate(HEADER_BYTES + committed_bytes(f.read(HEADER_BYTES)))
+        header = f.read(HEADER_BYTES)
+        end = HEADER_BYTES + committed_bytes(header)
+        if len(header) == HEADER_BYTES and end < path.stat().st_size:
+            f.truncate(end)

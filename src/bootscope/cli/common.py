@@ -10,6 +10,11 @@ import shutil
 from bootscope.build.cache import Cache
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
+from bootscope.errors import UserError
+
+
+LARGEST = 1_000_000
+"""Of any number or time in seconds that an option takes."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -36,3 +41,10 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
     """A runner as the build options ask for it."""
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
     return Runner(cache, progress, jobs=max(1, args.jobs), use_ccache=use_ccache)
+
+
+def check_positive(args: argparse.Namespace, *names: str) -> None:
+    """Raises UserError when one of these options is not above zero, or larger than any use has."""
+    for name in names:
+        if not 0 < getattr(args, name) <= LARGEST:
+            raise UserError(f"{'-' if len(name) == 1 else '--'}{name} must be above 0, at most {LARGEST:,}")

@@ -80,7 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code."""
     try:
         args = parser().parse_args(arguments)
-        return int(args.do(args))
+        status = int(args.do(args))
+        sys.stdout.flush()
+        return status
     except BootscopeError as error:
         print(f"bootscope: {error.message}", file=sys.stderr)
         if error.hint:

@@ -13,10 +13,10 @@ from bootscope.build.plan import build
 from bootscope.build.steps import plugin
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredRun
-from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, unknown
+from bootscope.errors import unknown
 from bootscope.paths import cache_dir, store_dir
 from bootscope.recording import Order, record_run
 from bootscope.report.text import seconds, visible
@@ -159,10 +159,3 @@ def _observer(as_json: bool) -> Quiet:
     if as_json:
         return Quiet()
     return LiveView() if sys.stderr.isatty() else Plain()
-
-
-def check_positive(args: argparse.Namespace, *names: str) -> None:
-    """Raises UserError when one of these options is not above zero."""
-    for name in names:
-        if not getattr(args, name) > 0:
-            raise UserError(f"{'-' if len(name) == 1 else '--'}{name} must be above 0")

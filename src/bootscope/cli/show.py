@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
+from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
 from bootscope.report import jsondoc
 from bootscope.report import terminal as text
@@ -18,7 +21,9 @@ def view_of(store: Store, name: str | None, number: int | None = None, board: st
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
     if name and "/" in name:
         name, _, last = name.partition("/")
-        number = int(last) if last.isdigit() else number
+        if not re.fullmatch(r"[0-9]{1,6}", last):
+            raise UserError(f"'{printable(last)}' is no number of a boot", hint="RUN/BOOT, such as last/2")
+        number = int(last)
     return view(store, store.find(name), number, load_board(board) if board else None)
 
 
@@ -40,6 +45,7 @@ class Show(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        check_positive(args, "top")
         v = view_of(Store(store_dir()), args.run, args.boot, args.board)
         if args.json:
             print_json("show", jsondoc.show(v, args.top))
@@ -59,6 +65,7 @@ class Compare(Verb):
         parser.add_argument("--top", type=int, default=20, metavar="N", help="differences shown (default 20)")
 
     def run(self, args: argparse.Namespace) -> int:
+        check_positive(args, "top")
         store = Store(store_dir())
         a, b = view_of(store, args.a), view_of(store, args.b)
         found = comparison(store, a, b)

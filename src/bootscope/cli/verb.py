@@ -29,10 +29,17 @@ class Verb:
         raise NotImplementedError
 
 
+class Terminal(Console):
+    """A console that leaves a reader who has seen enough to main()."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def terminal() -> Console:
     """Where results go: coloured on a terminal, plain elsewhere."""
     # Without a terminal nobody needs lines to be short, and a cut table cannot be searched.
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    return Terminal(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def print_json(kind: str, value: dict[str, object]) -> None:

@@ -43,6 +43,8 @@ def png(screen: Screen, raw: bytes) -> bytes:
     if len(raw) < screen.stride_bytes * screen.height:
         raise UserError("the picture is cut off")
     pixel_bytes, convert = _CONVERT[screen.format]
+    if screen.stride_bytes < screen.width * pixel_bytes:
+        raise UserError(f"lines of {screen.stride_bytes} bytes are too short for {screen.width} pixels")
     rows = bytearray()
     for y in range(screen.height):
         start = y * screen.stride_bytes

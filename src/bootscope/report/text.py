@@ -34,9 +34,10 @@ def seconds(ns: int, digits: int = 3) -> str:
 def span(ns: int) -> str:
     """A length of time with a unit that fits: `1.235 s`, `12.3 ms`, `45.0 µs`, `8 ns`."""
     size = abs(ns)
-    if size >= 1_000_000_000:
+    # The bounds are where the smaller unit would round up to a thousand.
+    if size >= 999_950_000:
         return f"{seconds(ns)} s"
-    if size >= 1_000_000:
+    if size >= 999_950:
         return f"{ns / 1e6:.1f} ms"
     if size >= 1_000:
         return f"{ns / 1e3:.1f} µs"
@@ -46,6 +47,6 @@ def span(ns: int) -> str:
 def size(count: int) -> str:
     """A number of bytes with a unit: `5.3 MB`, `812 kB`, `34 B` (powers of ten)."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
+        if count >= factor - factor // 20_000 and count >= 1000:
             return f"{count / factor:.1f} {unit}"
     return f"{count} B"

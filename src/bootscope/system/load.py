@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +64,13 @@ def _check(system: System, path: Path) -> None:
 
     card = system.card
     size = card.size_bytes
+    require(
+        re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", system.name) is not None, "name", "letters, digits, '-', '_'"
+    )
     require(system.schema == SCHEMA, "schema", f"{SCHEMA}, got {system.schema}")
     require(size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more")
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
+    require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     require(system.rootfs.filesystem == "ext4", "rootfs.filesystem", "'ext4'")
@@ -79,7 +84,10 @@ def _check(system: System, path: Path) -> None:
         text = milestone.console.encode()
         require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
     if system.framebuffer:
-        require(system.framebuffer.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}")
+        fb = system.framebuffer
+        require(fb.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}")
+        line = fb.width * PIXEL_BYTES[fb.format]
+        require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
 
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bootscope.boards.profile import Board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Record, Sample, Text
+from bootscope.errors import UserError
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.devices import (
@@ -32,6 +33,9 @@ MILESTONE_TEXT = "milestone "
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
     """What the board's devices were told to do, in stream order."""
+    for name in run.watch.devices.values():
+        if name not in run.board.devices:
+            raise UserError(f"board {run.board.name} has no device '{name}', which the recording has")
     decoders = {
         number: decoder_for(name, run.board.devices[name], run.system.card_bytes)
         for number, name in run.watch.devices.items()
