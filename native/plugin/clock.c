@@ -37,13 +37,10 @@ int64_t bs_clock_now(uint64_t rest)
 	return clk.base_ns + ((int64_t)*count() - (int64_t)rest) * clk.tick_ns;
 }
 
-uint64_t bs_clock_fold(void)
+void bs_clock_fold(void)
 {
-	uint64_t counted = *count();
-
-	clk.base_ns += (int64_t)counted * clk.tick_ns;
+	clk.base_ns += (int64_t)*count() * clk.tick_ns;
 	*count() = 0;
-	return counted;
 }
 
 void bs_clock_sleep(uint64_t rest)
@@ -73,7 +70,6 @@ struct bs_clock_jump bs_clock_sync(void)
 	int64_t real_ns = qemu_clock_get_ns(BS_QEMU_CLOCK_VIRTUAL);
 	int64_t counted_ns = bs_clock_now(0);
 
-	jump.counted = *count();
 	if (clk.adrift) {
 		jump.wake_ns = clk.sleep_ns + (real_ns - counted_ns);
 		if (jump.wake_ns < jump.sleep_ns)

@@ -23,8 +23,8 @@ qemu_plugin_u64 bs_clock_counter(void);
 /* Virtual time, when `rest` instructions counted already have not run yet. */
 int64_t bs_clock_now(uint64_t rest);
 
-/* Folds the counted instructions into the base; returns how many there were. */
-uint64_t bs_clock_fold(void);
+/* Folds the counted instructions into the base, so that the counter stays small. */
+void bs_clock_fold(void);
 
 /* The CPU is about to execute the instruction that puts it to sleep. */
 void bs_clock_sleep(uint64_t rest);
@@ -34,7 +34,6 @@ struct bs_clock_jump {
 	bool slept;	   /* the clock was adrift */
 	int64_t sleep_ns;  /* when it fell asleep */
 	int64_t wake_ns;   /* when it woke up */
-	uint64_t counted;  /* instructions counted since the last fold */
 };
 
 /* Only inside an I/O access: takes the real clock as the new base. */

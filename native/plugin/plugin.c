@@ -31,7 +31,8 @@ struct place {
 
 static struct bs_watch watch;
 static struct qemu_plugin_register *registers[MAX_REGISTERS];
-static uint64_t sample_insns, unsampled_insns;
+static uint64_t check_insns;
+static int64_t next_sample_ns;
 static uint32_t frame_number;
 
 static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
@@ -62,28 +63,38 @@ static void check_limits(int64_t now_ns)
 		bs_record_end(BS_END_QUIET, 0, now_ns);
 }
 
-static void count_towards_sample(uint64_t insns, uint64_t vaddr, int64_t now_ns)
+/*
+ * Samples lie on a grid of time. Counting instructions would not do: those of a block that a device
+ * access breaks off are counted, but run only after it, and are counted again then.
+ */
+static void sample(uint64_t vaddr, int64_t now_ns)
 {
 	struct bs_payload p = {.size = 0};
 
-	unsampled_insns += insns;
-	if (unsampled_insns < sample_insns)
+	if (now_ns < next_sample_ns)
 		return;
-	unsampled_insns = 0;
-	if (watch.sample_ns) {
-		bs_put_uint(&p, vaddr);
-		bs_record(BS_REC_SAMPLE, now_ns, &p);
-	}
+	next_sample_ns += watch.sample_ns;
+	if (next_sample_ns <= now_ns)
+		next_sample_ns = now_ns + watch.sample_ns;
+	bs_put_uint(&p, vaddr);
+	bs_record(BS_REC_SAMPLE, now_ns, &p);
+}
+
+static void look_around(uint64_t vaddr, int64_t now_ns)
+{
+	if (watch.sample_ns)
+		sample(vaddr, now_ns);
 	check_limits(now_ns);
 }
 
-static void on_sample_due(unsigned int vcpu, void *udata)
+static void on_check_due(unsigned int vcpu, void *udata)
 {
 	const struct place *at = udata;
 	int64_t now_ns = bs_clock_now(at->rest);
 
 	(void)vcpu;
-	count_towards_sample(bs_clock_fold(), at->vaddr, now_ns);
+	bs_clock_fold();
+	look_around(at->vaddr, now_ns);
 }
 
 /* ---- device registers ---- */
@@ -161,6 +172,8 @@ static void after_sleep(const struct bs_clock_jump *jump)
 		bs_record(BS_REC_IDLE, jump->wake_ns, &p);
 	}
 	bs_record_release(slept_ns);
+	/* A sleeping CPU is not sampled. */
+	next_sample_ns += slept_ns;
 }
 
 static void on_device_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
@@ -178,7 +191,7 @@ static void on_device_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint
 		after_sleep(&jump);
 	if (qemu_plugin_mem_is_store(info))
 		record_io(phys, info, now_ns);
-	count_towards_sample(jump.counted, at->vaddr, now_ns);
+	look_around(at->vaddr, now_ns);
 }
 
 /* ---- the picture ---- */
@@ -336,8 +349,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							  bs_clock_counter(), n);
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_sample_due, QEMU_PLUGIN_CB_NO_REGS,
-						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), sample_insns,
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_NO_REGS,
+						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns,
 						  new_place(qemu_plugin_tb_vaddr(tb), n, NULL));
 	for (size_t i = 0; i < n; i++)
 		instrument_insn(qemu_plugin_tb_get_insn(tb, i), n - i);
@@ -375,8 +388,10 @@ static bool install(const char *watch_path, const char *out_path)
 		return false;
 	}
 	bs_clock_init(watch.tick_ns);
-	int64_t period_ns = watch.sample_ns ? watch.sample_ns : DEFAULT_CHECK_NS;
-	sample_insns = (uint64_t)(period_ns / watch.tick_ns);
+	/* Looked at eight times as often as sampled, so that samples lie close to their grid. */
+	int64_t period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;
+	check_insns = (uint64_t)(period_ns / watch.tick_ns) + 1;
+	next_sample_ns = watch.sample_ns;
 	return true;
 }
 

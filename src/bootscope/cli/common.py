@@ -12,7 +12,6 @@ from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
 from bootscope.errors import UserError
 
-
 LARGEST = 1_000_000
 """Of any number or time in seconds that an option takes."""
 
