@@ -103,6 +103,16 @@ def test_a_recorded_boot_goes_through_every_verb(bootscope: Command, store: Stor
     assert store.run_ids() == []
 
 
+def test_a_damaged_run_is_listed_and_can_be_removed(main_here: Command, store: Store) -> None:
+    good, bad = keep_run(store, BOOT, day=20), keep_run(store, BOOT, day=21)
+    (store.runs / bad / "run.json").write_text("{")
+    runs = json_of(main_here("list", "--json"), "list")["runs"]
+    assert [(run["run_id"], run["ended"]) for run in runs] == [(good, "milestone"), (bad, "damaged")]
+    assert main_here("show", bad).returncode == 2
+    assert main_here("rm", bad).returncode == 0
+    assert store.run_ids() == [good]
+
+
 @pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["show"]], ids=" ".join)
 def test_a_reader_that_has_seen_enough_is_no_error(
     store: Store, tmp_path: Path, arguments: list[str]

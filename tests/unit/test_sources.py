@@ -4,7 +4,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import urllib.request
+from collections.abc import Callable
+from email.message import Message
+from http.client import BadStatusLine
 from pathlib import Path
+from urllib.response import addinfourl
 
 import pytest
 
@@ -161,6 +167,33 @@ def test_the_archive_is_asked_when_upstream_cannot_be_reached(
     want = wanted(tmp_path, url="file:///nowhere/thing.tar", sha256=GOOD, from_archive=ARCHIVE)
     found = get(want, cache)
     assert (found.origin, found.version, found.sha256) == ("Debian's archive", "1.0-1", GOOD)
+
+
+def broken_off(url: str, **_options: object) -> addinfourl:
+    """The answer of a server that promised more than it sent, as urllib gives it."""
+    headers = Message()
+    headers["Content-Length"] = str(len(CONTENT))
+    return addinfourl(io.BytesIO(CONTENT[:5]), headers, url)
+
+
+def no_http(_url: str, **_options: object) -> addinfourl:
+    raise BadStatusLine("SSH-2.0-OpenSSH")
+
+
+@pytest.mark.parametrize("answer", [broken_off, no_http])
+def test_a_connection_that_fails_half_way_is_no_wrong_hash_and_no_bug(
+    cache: Cache,
+    tarball: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[..., object],
+) -> None:
+    """Nobody has changed the file: it is to be asked for elsewhere, and nothing is kept aside."""
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr(archive, "fetch", lambda _what, _work: archive.Fetched(tarball, "1.0-1"))
+    want = wanted(tmp_path, url="http://x.invalid/thing.tar", sha256=GOOD, from_archive=ARCHIVE)
+    assert get(want, cache).origin == "Debian's archive"
+    assert not cache.refused.exists()
 
 
 def test_when_nothing_can_be_reached_every_place_is_named(cache: Cache, tmp_path: Path) -> None:
