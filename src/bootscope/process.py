@@ -122,6 +122,7 @@ def run(
         status = child.wait()
     finally:
         watchdog.cancel()
+        watchdog.join()
         if child.poll() is None:
             end(child)
         child.stdout.close()

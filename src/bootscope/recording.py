@@ -12,7 +12,7 @@ import hashlib
 import os
 import platform
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -87,7 +87,7 @@ def record_run(store: Store, order: Order, observer: Observer) -> str:
     panics, hangs or dies is no error here: it is stored and says so.
     """
     qemu = emulated.check(order.board)
-    now = datetime.now().astimezone()
+    now = datetime.now(UTC)
     run_id = store.new_run_id(order.system.name, now)
     with store.recording(run_id) as path:
         made = _watch(order, path / "boots" / "000")
@@ -182,7 +182,7 @@ def host_facts() -> dict[str, str]:
 def _one_boot(order: Order, run: RunInfo, run_path: Path, number: int, observer: Observer) -> BootInfo:
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
-    started = datetime.now().astimezone().isoformat(timespec="seconds")
+    started = datetime.now(UTC).isoformat(timespec="seconds")
     made = _watch(order, folder)
     (folder / record.WATCH).write_text(made.text())
     power = emulated.Power(

@@ -18,7 +18,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +79,15 @@ class Cache:
             except BlockingIOError:
                 on_wait()
                 fcntl.flock(f, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def use(self, step_ids: Iterable[str]) -> Iterator[None]:
+        """Keeps finished steps from being pruned for as long as somebody works with them."""
+        with contextlib.ExitStack() as stack:
+            for step_id in step_ids:
+                f = stack.enter_context((self._locks / step_id).open("a"))
+                fcntl.flock(f, fcntl.LOCK_SH)
             yield
 
     @contextlib.contextmanager

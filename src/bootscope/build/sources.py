@@ -9,8 +9,8 @@ kept aside; no other place is tried then, since something is wrong.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import shutil
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,8 +107,8 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
         try:
             path = _download(wanted, cache, work, progress)
             return _keep(wanted, cache, work, path, "upstream", wanted.source.version)
-        except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
-            reason = getattr(error, "reason", error)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", None) or error or type(error).__name__
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")
     if wanted.source.archive:
@@ -142,6 +142,8 @@ def _download(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> P
             digest.update(block)
             done += len(block)
             progress.update(done >> 20, total and total >> 20, "MiB")
+    if total and done < total:
+        raise ConnectionError(f"the download broke off after {done:,} of {total:,} bytes")
     if digest.hexdigest() != expected.lower():
         raise _refused(wanted.name, path, cache, expected)
     return path

@@ -149,7 +149,8 @@ class Runner:
 
     def _make(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
         self.progress.begin(step.name, step.title)
-        with self.cache.workspace() as work:
+        used = [path.name for path in results.values()]
+        with self.cache.use(used), self.cache.workspace() as work:
             (work / "scratch").mkdir()
             (work / "out").mkdir()
             context = Context(

@@ -153,16 +153,20 @@ class Store:
         )
 
     def find(self, name: str | None) -> StoredRun:
-        """The run called `name`: an id, the unique beginning or part of one, a system's name (its last
-        run), or `last`.
+        """The run called `name` (see :meth:`find_id`). Raises UserError also when it is damaged."""
+        return self.load(self.find_id(name))
 
+    def find_id(self, name: str | None) -> str:
+        """The id of the run called `name`.
+
+        That is an id, the unique beginning or part of one, a system's name (its last run), or `last`.
         Raises UserError when there is none, or more than one.
         """
         ids = self.run_ids()
         if not ids:
             raise UserError("no boot has been recorded yet", hint="bootscope record stock")
         if name is None or name == "last":
-            return self.load(ids[-1])
+            return ids[-1]
         if not name:
             raise UserError("an empty name is no run", hint="'last' is the last one")
         found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
@@ -173,7 +177,7 @@ class Store:
             raise unknown("run", name, ids[-10:])
         if len(found) > 1:
             raise UserError(f"'{printable(name)}' fits {len(found)} runs", hint=", ".join(found[-10:]))
-        return self.load(found[0])
+        return found[0]
 
     def load(self, run_id: str) -> StoredRun:
         """A run by its whole id. Raises UserError when its description is damaged."""

@@ -186,10 +186,9 @@ def _frame(whole: bool, t: int, c: _Cursor) -> Record:
 
 
 def _ended(t: int, c: _Cursor) -> Record:
-    reason = c.byte()
-    if reason not in End.__members__.values():
-        raise _Cut
-    return Ended(t, End(reason), c.uint())
+    if c.data[c.at : c.end][:1] not in {bytes([reason]) for reason in End}:
+        return Unknown(t, Kind.END, c.data[c.at : c.end])
+    return Ended(t, End(c.byte()), c.uint())
 
 
 def _record(kind: int, time_ns: int, c: _Cursor) -> Record:

@@ -44,7 +44,7 @@ class Remove(Verb):
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
         # All names first: a wrong one must not leave half of the work done.
-        ids = [store.find(name).info.run_id for name in args.run]
+        ids = [store.find_id(name) for name in args.run]
         for run_id in dict.fromkeys(ids):
             store.remove(run_id)
         if args.json:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bootscope.errors import UserError, unknown
 from bootscope.paths import package_dir
 from bootscope.settings import load
-from bootscope.system.model import SCHEMA, System
+from bootscope.system.model import SCHEMA, Source, System
 
 SECTOR_BYTES = 512
 BUILT_IN_MILESTONES = ("spl", "bootloader", "kernel-entry", "init", "application", "first-frame")
@@ -53,8 +53,12 @@ def load_system(name: str) -> LoadedSystem:
 
 def milestones(system: System) -> list[str]:
     """The milestones this system has: those seen from outside, and those it declares."""
-    built_in = [m for m in BUILT_IN_MILESTONES if m != "first-frame" or system.framebuffer]
-    return [*built_in, *system.milestones]
+    return [*built_in(system), *system.milestones]
+
+
+def built_in(system: System) -> list[str]:
+    """The milestones that are seen from outside."""
+    return [m for m in BUILT_IN_MILESTONES if m != "first-frame" or system.framebuffer]
 
 
 def _check(system: System, path: Path) -> None:
@@ -71,6 +75,7 @@ def _check(system: System, path: Path) -> None:
     require(size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more")
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
+    require(1 <= card.loader_sector < card.boot_sector, "card.loader_sector", "1 or more, before boot_sector")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     require(system.rootfs.filesystem == "ext4", "rootfs.filesystem", "'ext4'")
@@ -78,14 +83,18 @@ def _check(system: System, path: Path) -> None:
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
     require(system.busybox.source in system.sources, "busybox.source", "a name under [sources]")
     for name, source in system.sources.items():
-        _check_source(name, bool(source.path or source.url or source.archive), path)
-        require(not source.url or bool(source.sha256), f"sources.{name}.sha256", "a hash beside the url")
+        _check_source(name, source, path)
+    require(bool(system.application.process), "application.process", "the name of a process")
     for name, milestone in system.milestones.items():
+        require(
+            name not in built_in(system), f"milestones.{name}", "another name: this one is seen from outside"
+        )
         text = milestone.console.encode()
         require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
     if system.framebuffer:
         fb = system.framebuffer
         require(fb.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}")
+        require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
 
@@ -94,6 +103,11 @@ PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 """Frame buffer formats that can be shown, and how long a pixel is."""
 
 
-def _check_source(name: str, somewhere: bool, path: Path) -> None:
-    if not somewhere:
+def _check_source(name: str, source: Source, path: Path) -> None:
+    archive = source.archive
+    if not (source.path or source.url or archive):
         raise UserError(f"{path}: sources.{name}: expected a path, a url or an archive")
+    if source.url and not source.sha256:
+        raise UserError(f"{path}: sources.{name}.sha256: expected a hash beside the url")
+    if archive and not ((archive.source and archive.file) or (archive.package and archive.member)):
+        raise UserError(f"{path}: sources.{name}.archive: expected source and file, or package and member")
