@@ -4,6 +4,7 @@
 static struct {
 	qemu_plugin_u64 counter;
 	uint64_t *count; /* the counter of the only CPU */
+	uint64_t synced; /* what it said when base_ns was true */
 	int64_t tick_ns;
 	int64_t base_ns;
 	int64_t sleep_ns;
@@ -34,19 +35,20 @@ qemu_plugin_u64 bs_clock_counter(void)
 
 int64_t bs_clock_now(uint64_t rest)
 {
-	return clk.base_ns + ((int64_t)*count() - (int64_t)rest) * clk.tick_ns;
+	return clk.base_ns + ((int64_t)(*count() - clk.synced) - (int64_t)rest) * clk.tick_ns;
 }
 
 void bs_clock_fold(void)
 {
-	clk.base_ns += (int64_t)*count() * clk.tick_ns;
+	clk.base_ns += (int64_t)(*count() - clk.synced) * clk.tick_ns;
+	clk.synced = 0;
 	*count() = 0;
 }
 
 void bs_clock_sleep(uint64_t rest)
 {
 	clk.base_ns = clk.sleep_ns = bs_clock_now(rest);
-	*count() = 0;
+	clk.synced = *count();
 	clk.adrift = true;
 }
 
@@ -79,7 +81,7 @@ struct bs_clock_jump bs_clock_sync(void)
 	}
 	clk.adrift = false;
 	clk.base_ns = real_ns;
-	*count() = 0;
+	clk.synced = *count();
 	return jump;
 }
 

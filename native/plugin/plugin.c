@@ -55,8 +55,7 @@ static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook
 
 static void check_limits(int64_t now_ns)
 {
-	if (bs_clock_adrift())
-		return;
+	/* While the clock is adrift, now_ns is too early: nothing ends too soon. */
 	if (watch.limit_ns && now_ns >= watch.limit_ns)
 		bs_record_end(BS_END_LIMIT, 0, now_ns);
 	if (watch.quiet_ns && now_ns - bs_record_last_news_ns() >= watch.quiet_ns)
@@ -64,8 +63,9 @@ static void check_limits(int64_t now_ns)
 }
 
 /*
- * Samples lie on a grid of time. Counting instructions would not do: those of a block that a device
- * access breaks off are counted, but run only after it, and are counted again then.
+ * Samples lie on a grid of time, and are taken at the start of blocks. Counting instructions would not
+ * do: those of a block that a device access breaks off are counted, but run only after it, and are
+ * counted again then. Nor would sampling at device accesses: the code between them would be missed.
  */
 static void sample(uint64_t vaddr, int64_t now_ns)
 {
@@ -80,13 +80,6 @@ static void sample(uint64_t vaddr, int64_t now_ns)
 	bs_record(BS_REC_SAMPLE, now_ns, &p);
 }
 
-static void look_around(uint64_t vaddr, int64_t now_ns)
-{
-	if (watch.sample_ns)
-		sample(vaddr, now_ns);
-	check_limits(now_ns);
-}
-
 static void on_check_due(unsigned int vcpu, void *udata)
 {
 	const struct place *at = udata;
@@ -94,7 +87,9 @@ static void on_check_due(unsigned int vcpu, void *udata)
 
 	(void)vcpu;
 	bs_clock_fold();
-	look_around(at->vaddr, now_ns);
+	if (watch.sample_ns)
+		sample(at->vaddr, now_ns);
+	check_limits(now_ns);
 }
 
 /* ---- device registers ---- */
@@ -178,10 +173,10 @@ static void after_sleep(const struct bs_clock_jump *jump)
 
 static void on_device_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
-	const struct place *at = udata;
 	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
 
 	(void)vcpu;
+	(void)udata;
 	if (!hw || !qemu_plugin_hwaddr_is_io(hw))
 		return;
 	uint64_t phys = qemu_plugin_hwaddr_phys_addr(hw);
@@ -191,7 +186,7 @@ static void on_device_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint
 		after_sleep(&jump);
 	if (qemu_plugin_mem_is_store(info))
 		record_io(phys, info, now_ns);
-	look_around(at->vaddr, now_ns);
+	check_limits(now_ns);
 }
 
 /* ---- the picture ---- */
@@ -238,7 +233,10 @@ static uint64_t register_value(int number)
 	GByteArray *bytes = g_byte_array_new();
 	uint64_t value = 0;
 
-	if (registers[number] && qemu_plugin_read_register(registers[number], bytes) > 0)
+	/* What it returns differs between versions of the interface; the length does not. */
+	if (registers[number])
+		qemu_plugin_read_register(registers[number], bytes);
+	if (bytes->len)
 		memcpy(&value, bytes->data, bytes->len < 8 ? bytes->len : 8);
 	g_byte_array_free(bytes, TRUE);
 	return value;
@@ -339,7 +337,7 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));
 	if (rest == 1)
 		qemu_plugin_register_vcpu_mem_cb(insn, on_device_access, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_RW, new_place(vaddr, rest, NULL));
+						 QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)

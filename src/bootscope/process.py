@@ -28,6 +28,10 @@ def _die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+_FIXED = {"LC_ALL": "C", "LANGUAGE": "C", "TZ": "UTC"}
+_HARMLESS = ("HOME", "TMPDIR", "USER", "LOGNAME", "http_proxy", "https_proxy", "no_proxy")
+
+
 @dataclass(frozen=True)
 class Finished:
     """A child that has ended: exit status and, where captured, its output."""
@@ -39,12 +43,23 @@ class Finished:
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for children: ours, in the C locale and UTC, so that output can be parsed."""
     env = dict(os.environ)
-    env.update({"LC_ALL": "C", "LANGUAGE": "C", "TZ": "UTC"})
     # A parent 'make' must not pass its job server and flags on to the builds we start.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
         env.pop(name, None)
-    env.update(extra or {})
-    return env
+    return {**env, **_FIXED, "PATH": search_path(), **(extra or {})}
+
+
+def build_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment for builds: nothing of ours that could change what is built (a sourced SDK
+    sets compilers and flags), only what programs need to run at all."""
+    kept = {name: value for name, value in os.environ.items() if name in _HARMLESS}
+    return {**kept, **_FIXED, "PATH": search_path(), **extra}
+
+
+def search_path() -> str:
+    """Where programs are looked for: also where Debian keeps mkfs, which is not in a user's PATH."""
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join([*path, *(p for p in ("/usr/local/sbin", "/usr/sbin", "/sbin") if p not in path)])
 
 
 def spawn(
@@ -55,12 +70,17 @@ def spawn(
     stdout: int = subprocess.PIPE,
     stderr: int = subprocess.STDOUT,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child and returns at once. Raises ToolError when it cannot be started."""
+    """Starts a child and returns at once; `env` is its whole environment (default: :func:`environment`).
+
+    Raises ToolError when it cannot be started.
+    """
+    if cwd and not cwd.is_dir():
+        raise ToolError(f"cannot run {command[0]} in {cwd}: no such folder")
     try:
         return subprocess.Popen(
             [os.fspath(part) for part in command],
             cwd=cwd,
-            env=environment(env),
+            env=environment() if env is None else env,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -77,6 +97,8 @@ def spawn(
 
 def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
     """Ends a child and everything in its process group; harmless when it has ended already."""
+    if child.poll() is not None:
+        return  # its number may belong to somebody else by now
     # The second signal is for what did not listen to the first, also when the child itself did.
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -96,6 +118,8 @@ def run(
     check: bool = True,
 ) -> Finished:
     """Runs a child to its end and returns its status and output (stdout and stderr together).
+
+    `env` is its whole environment (default: :func:`environment`).
 
     With `log` the output is also appended to that file; `on_line` sees every line as it comes.
     Raises ToolError when it cannot be started, takes longer than `timeout_s` or, with `check`,

@@ -24,7 +24,7 @@ from bootscope.boards.profile import Board
 from bootscope.boards.symbols import Symbols
 from bootscope.boards.watch import PANIC_TEXT, Limits, Watch, watch
 from bootscope.build.plan import Built
-from bootscope.build.steps import kernel
+from bootscope.build.steps import kernel, rootfs
 from bootscope.capture import record, stream
 from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
 from bootscope.capture.store import Store
@@ -44,6 +44,7 @@ _TABLES = {
     "application": ("application", "program.map"),
 }
 _CONFIGS = {
+    "rootfs-contents": ("rootfs", rootfs.CONTENTS),
     "kernel-config": ("kernel", "config"),
     "u-boot-config": ("uboot", "config"),
     "busybox-config": ("busybox", "config"),
@@ -125,10 +126,12 @@ def _describe(store: Store, order: Order, made: Watch, run_id: str, now: datetim
         parts=order.built.parts(),
         tools={
             "qemu-system-arm": qemu,
+            "bootscope-plugin": order.plugin.parent.name[:16],
             **tools.versions("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld"),
         },
         host=host_facts(),
         watch=made.names(),
+        sources=order.built.sources,
     )
 
 
@@ -245,6 +248,8 @@ def how_it_ended(live: Live, run: RunInfo, off: emulated.PoweredOff, log: Path) 
         return "limit", f"{run.until} was not reached within the limit of virtual time ({at})"
     if end:
         return "milestone", f"{run.until} at {seconds(live.now_ns)} s"
+    if off.stalled:
+        return "hang", f"hung: the CPU sleeps and nothing wakes it, last seen at {at}"
     if off.timed_out:
         return "timeout", f"{run.until} was not reached within the host time allowed ({at})"
     words = _last_words(log)

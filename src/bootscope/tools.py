@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bootscope.errors import ToolError
-from bootscope.process import run
+from bootscope.process import run, search_path
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def look_up(name: str) -> Found:
     """What is known of the tool called `name`, asked once in the life of this process."""
     tool = TOOLS.get(name) or OPTIONAL_TOOLS[name]
-    if not shutil.which(name):
+    if not shutil.which(name, path=search_path()):
         return Found(tool, None)
     output = run([name, *tool.arguments], check=False, timeout_s=60).output
     match = re.search(tool.version, output)

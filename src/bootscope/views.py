@@ -17,6 +17,7 @@ from bootscope.errors import UserError
 from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
 
+ROOT_CONTENTS = "rootfs-contents"
 _CONFIGS = ("kernel-config", "u-boot-config", "busybox-config")
 
 
@@ -59,7 +60,7 @@ def view(store: Store, run: StoredRun, number: int | None = None, board: Board |
     tables = {
         name: Symbols.parse(store.object(sha256).decode("utf-8", "replace"))
         for name, sha256 in run.info.system.symbols.items()
-        if name not in _CONFIGS
+        if name not in (*_CONFIGS, ROOT_CONTENTS)
     }
     found = consumers(tl, Namer(tables, tl.uboot_offset))
     return View(run, boot, tl, found, silences(tl))
@@ -72,5 +73,13 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
         sha256 = run.info.system.symbols.get(name)
         return parse(store.object(sha256).decode("utf-8", "replace")) if sha256 else {}
 
+    def contents(run: StoredRun) -> dict[str, str]:
+        """Files of the root file system -> their hash or target."""
+        sha256 = run.info.system.symbols.get(ROOT_CONTENTS)
+        lines = store.object(sha256).decode("utf-8", "replace").splitlines() if sha256 else []
+        return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
     configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in _CONFIGS}
-    return compare(a.timeline, b.timeline, differences(a.run.info, b.run.info, configs))
+    configs["file"] = (contents(a.run), contents(b.run))
+    found = differences(a.run.info, b.run.info, configs)
+    return compare(a.timeline, b.timeline, found, a.run.info.build_id == b.run.info.build_id)

@@ -73,7 +73,7 @@ def test_images_built_twice_from_scratch_are_the_same_and_boot_the_same(
     built: dict[str, Any], stock: tuple[Bootscope, dict[str, Any]], tmp_path: Path
 ) -> None:
     """In another folder, at another time, without a compiler cache; only the downloads are shared."""
-    elsewhere = tmp_path / "an" / "other place" / "cache"
+    elsewhere = tmp_path / "another" / "place"
     elsewhere.mkdir(parents=True)
     (elsewhere / "sources").symlink_to(cache_dir() / "sources")
     again = Bootscope(tmp_path / "store", elsewhere)

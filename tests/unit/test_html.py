@@ -129,7 +129,7 @@ def test_the_data_element_is_json_and_holds_the_timeline(hostile: str) -> None:
     (data,) = data_of(hostile)
     assert [phase["name"] for phase in data["phases"]][-1] == "application"
     tracks = {track["name"]: track["spans"] for track in data["tracks"]}
-    assert list(tracks) == ["storage", "console", "idle", "programs"]
+    assert list(tracks) == ["storage", "console", "idle", "programs", "pins"]
     assert len(tracks["console"]) == len(tracks["programs"]) == len(HOSTILE)
     assert tracks["console"][0][2] == "</script><script>alert(1)</script>"
     assert all(text.isprintable() for spans in tracks.values() for _, _, text in spans)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.errors import ToolError
-from bootscope.process import end, environment, run, spawn
+from bootscope.process import build_environment, end, environment, run, search_path, spawn
 
 from . import builders
 
@@ -85,7 +85,7 @@ def test_every_line_is_seen_as_it_comes() -> None:
 
 
 def test_it_runs_where_and_with_what_it_is_told(tmp_path: Path) -> None:
-    done = run(sh("pwd; echo $LC_ALL $TZ $MORE"), cwd=tmp_path, env={"MORE": "more"})
+    done = run(sh("pwd; echo $LC_ALL $TZ $MORE"), cwd=tmp_path, env=environment({"MORE": "more"}))
     assert done.output == f"{tmp_path.resolve()}\nC UTC more"
 
 
@@ -200,3 +200,16 @@ def test_a_child_dies_with_its_killed_parent(tmp_path: Path, ended_later: Callab
     parent.kill()
     parent.wait()
     assert wait_until(lambda: not is_running(child))
+
+
+def test_a_build_sees_nothing_that_could_change_what_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KCFLAGS", "CFLAGS", "ARCH", "LOCALVERSION", "KBUILD_BUILD_USER", "CCACHE_BASEDIR"):
+        monkeypatch.setenv(name, "x")
+    env = build_environment({"SOURCE_DATE_EPOCH": "1"})
+    assert "x" not in env.values()
+    assert env["SOURCE_DATE_EPOCH"] == "1"
+
+
+def test_programs_are_also_looked_for_where_a_user_has_no_path_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert search_path().split(":") == ["/usr/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def test_every_system_that_comes_with_bootscope_loads(name: str) -> None:
 
 
 def test_a_file_is_taken_by_its_path(tmp_path: Path) -> None:
+    shutil.copytree(system_dir() / "stock", tmp_path / "stock")
     (tmp_path / "mine.toml").write_text(SYSTEM.replace('name = "stock"', 'name = "mine"'))
     loaded = load_system(str(tmp_path / "mine.toml"))
     assert loaded.system.name == "mine"

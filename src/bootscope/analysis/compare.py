@@ -38,7 +38,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Boot B against boot A."""
+    """Boot B against boot A; `same_build` when every byte that booted is the same."""
+
+    same_build: bool
 
     total_a_ns: int
     total_b_ns: int
@@ -47,13 +49,14 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(a: Timeline, b: Timeline, differences: tuple[Difference, ...]) -> Comparison:
+def compare(a: Timeline, b: Timeline, differences: tuple[Difference, ...], same_build: bool) -> Comparison:
     """Compares two timelines; `differences` come from :func:`differences`."""
     in_a, in_b = {p.name: p for p in a.phases}, {p.name: p for p in b.phases}
     names = [name for name in PHASES if name in in_a or name in in_b]
     changes = tuple(_change(name, in_a.get(name), in_b.get(name)) for name in names)
     reached = list(dict.fromkeys([*a.milestones, *b.milestones]))
     return Comparison(
+        same_build,
         a.total_ns,
         b.total_ns,
         changes,
@@ -85,7 +88,8 @@ def differences(
     found = _pairs("", a.system.settings, b.system.settings)
     for name, (symbols_a, symbols_b) in configs.items():
         found += _pairs(f"{name}: ", symbols_a, symbols_b)
-    found += _pairs("size of ", _sizes(a), _sizes(b))
+    found += _pairs("source ", _sources(a), _sources(b))
+    found += _pairs("", _parts(a), _parts(b))
     found += _pairs("tool ", a.tools, b.tools)
     if a.board != b.board:
         found += _pairs("board ", {"profile": a.board.name}, {"profile": b.board.name}) or [
@@ -94,5 +98,9 @@ def differences(
     return tuple(found)
 
 
-def _sizes(run: RunInfo) -> dict[str, str]:
-    return {part.name: f"{part.size_bytes:,} bytes" for part in run.parts}
+def _parts(run: RunInfo) -> dict[str, str]:
+    return {part.name: f"{part.size_bytes:,} bytes, {part.sha256[:8]}" for part in run.parts}
+
+
+def _sources(run: RunInfo) -> dict[str, str]:
+    return {name: f"{s.version} ({s.origin}, {s.sha256[:8]})" for name, s in run.sources.items()}

@@ -16,6 +16,9 @@ from bootscope.errors import ToolError
 
 QEMU = "qemu-system-arm"
 _POLL_S = 0.05
+STALL_NS = 60_000_000_000
+"""Host time without a single record. A running CPU is sampled thousands of times in it, so it sleeps
+and nothing is going to wake it."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,11 @@ def command(board: Board, power: Power) -> list[str]:
 
 @dataclass(frozen=True)
 class PoweredOff:
-    """How it ended: QEMU's exit status, or why we ended it (`timeout`)."""
+    """How it ended: QEMU's exit status, or why we ended it."""
 
     status: int
     timed_out: bool
+    stalled: bool
     host_ns: int
 
 
@@ -86,22 +90,26 @@ def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[b
 
     `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and goes on up.
     """
-    begun = time.monotonic_ns()
-    timed_out = False
+    begun = grown = time.monotonic_ns()
+    timed_out = stalled = False
     with power.log.open("wb") as log:
         child = process.spawn(command(board, power), stdout=log.fileno(), stderr=subprocess.STDOUT)
         tail = Tail(power.stream)
         try:
             while child.poll() is None:
-                on_data(tail.new())
-                timed_out = time.monotonic_ns() - begun > timeout_s * 1e9
-                if timed_out:
+                data = tail.new()
+                on_data(data)
+                now = time.monotonic_ns()
+                grown = now if data else grown
+                timed_out = now - begun > timeout_s * 1e9
+                stalled = now - grown > STALL_NS
+                if timed_out or stalled:
                     break
                 time.sleep(_POLL_S)
         finally:
             process.end(child)
             on_data(tail.new())
-    return PoweredOff(child.returncode, timed_out, time.monotonic_ns() - begun)
+    return PoweredOff(child.returncode, timed_out, stalled, time.monotonic_ns() - begun)
 
 
 class Tail:

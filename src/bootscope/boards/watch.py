@@ -137,12 +137,19 @@ def _add_frame(w: Watch, board: Board, system: System, path: Path) -> None:
     fb = system.framebuffer
     if not fb:
         return
-    if any(c.isspace() or c == "#" for c in str(path)):
-        raise UserError(f"the plugin cannot write to a path with blanks or '#' in it: {path}",
-                        hint="set BOOTSCOPE_STORE to another folder")  # fmt: skip
+    check_store_path(path)
     w.lines += [f"code {low:#x} {high:#x}" for low, high in board.qemu.user_code]
     size = fb.stride_bytes * fb.height
     w.lines.append(f"frame {_FRAME_ID} {fb.address:#x} {size:#x} {PIXEL_BYTES[fb.format]} {path}")
+
+
+def check_store_path(path: Path) -> None:
+    """Raises UserError for a path that a watch file cannot name."""
+    if any(c.isspace() or c == "#" for c in str(path)):
+        raise UserError(
+            f"the plugin cannot write to a path with blanks or '#' in it: {path}",
+            hint="set BOOTSCOPE_STORE to another folder",
+        )
 
 
 def _add_stops(w: Watch, until: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.errors import ToolError
-from bootscope.process import run
+from bootscope.process import environment, run
 from bootscope.system.model import Archive
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -45,7 +45,7 @@ class PrivateApt:
 
     def __init__(self, work: Path, mirror: str, suite: str) -> None:
         self._work = work
-        self._env = {"APT_CONFIG": str(work / "apt.conf")}
+        self._env = environment({"APT_CONFIG": str(work / "apt.conf")})
         for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
             (work / folder).mkdir(parents=True, exist_ok=True)
         (work / "status").touch()

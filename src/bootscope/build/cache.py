@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.errors import ToolError
+from bootscope.errors import ToolError, UserError, printable
 
 CACHEDIR_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -45,7 +45,13 @@ class Cache:
     """The cache below `root`, which is made when it is not there."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        # Steps run in folders of their own, so a relative path would mean another place there.
+        self.root = root = root.absolute()
+        if any(c.isspace() or c == ":" for c in str(root)):
+            raise UserError(
+                f"the cache cannot lie in '{printable(str(root))}': builds take no blanks or colons",
+                hint="set BOOTSCOPE_CACHE to another folder",
+            )
         self.steps = root / "steps"
         self.sources = root / "sources"
         self.refused = root / "refused"
@@ -171,8 +177,12 @@ class Cache:
             if guard.exists():
                 with guard.open("a") as f, contextlib.suppress(BlockingIOError):
                     fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove_tree(path)
+                    # By another name first: what a killed build started may still write into it, and
+                    # what is left then goes the next time.
+                    grave = self._tmp / f"removed-{path.name}"
+                    path.rename(grave)
                     guard.unlink(missing_ok=True)
+                    remove_tree(grave)
             elif path.name.startswith("removed-"):
                 remove_tree(path)
 

@@ -23,7 +23,7 @@ def file_sha256(path: Path) -> str:
 
 
 def tree_id(root: Path, skip: Iterable[str] = (".git", "__pycache__")) -> str:
-    """A hash over the names, kinds, execute bits and contents of all files below `root`.
+    """A hash over the names, kinds, execute bits and contents of all files and empty folders below `root`.
 
     Owners and times do not count: they do not survive a checkout.
     """
@@ -32,6 +32,8 @@ def tree_id(root: Path, skip: Iterable[str] = (".git", "__pycache__")) -> str:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in skipped)
         here = Path(folder)
+        if not folders and not files:
+            digest.update(os.fsencode(here.relative_to(root)) + b"\0folder\n")
         for name in sorted([*files, *(f for f in folders if (here / f).is_symlink())]):
             path = here / name
             if path.is_symlink():

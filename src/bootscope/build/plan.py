@@ -14,7 +14,7 @@ from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
 from bootscope.build.steps import card, kernel, rootfs, uboot, unpack, userland
-from bootscope.capture.record import Extent, Part
+from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
 
 UNKNOWN = ""
@@ -39,6 +39,7 @@ class Built:
     build_id: str
     ids: dict[str, str]
     results: dict[str, Path]
+    sources: dict[str, SourceFact]
 
     @property
     def card(self) -> Path:
@@ -137,7 +138,8 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
             results[step.name] = runner.run(step, ids[step.name], results)
     runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
     kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
-    return Built(ids["card"], ids, kept)
+    facts = {n: SourceFact(version=r.version, origin=r.origin, sha256=r.sha256) for n, r in found.items()}
+    return Built(ids["card"], ids, kept, facts)
 
 
 def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:

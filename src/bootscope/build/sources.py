@@ -8,6 +8,7 @@ kept aside; no other place is tried then, since something is wrong.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import shutil
@@ -24,6 +25,8 @@ from bootscope.build.progress import Progress
 from bootscope.errors import ToolError, UserError
 from bootscope.system.model import Source
 
+# Failures of this machine's disk, which no other place of the source would mend.
+OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS}
 _BLOCK_BYTES = 1 << 18
 
 
@@ -108,6 +111,8 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
             path = _download(wanted, cache, work, progress)
             return _keep(wanted, cache, work, path, "upstream", wanted.source.version)
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in OURS:
+                raise
             reason = getattr(error, "reason", None) or error or type(error).__name__
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")

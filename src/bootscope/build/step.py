@@ -14,7 +14,7 @@ from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of
 from bootscope.build.progress import Progress
 from bootscope.errors import ToolError
-from bootscope.process import Finished, run
+from bootscope.process import Finished, build_environment, run
 from bootscope.tools import require, versions
 
 EPOCH = 1_767_225_600
@@ -91,7 +91,13 @@ class Context:
         """Runs a command with the build's environment, logged."""
         cwd = options.get("cwd")
         assert cwd is None or isinstance(cwd, Path)
-        return run(command, cwd=cwd or self.scratch, env=self._env(), log=self.log, on_line=self._count)
+        return run(
+            command,
+            cwd=cwd or self.scratch,
+            env=build_environment(self._env()),
+            log=self.log,
+            on_line=self._count,
+        )
 
     def make(self, tree: Path, build: Path, *arguments: str) -> Finished:
         """Runs make on a Kconfig tree, building outside of it."""

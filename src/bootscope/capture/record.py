@@ -9,6 +9,8 @@ History of the schema:
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,6 +61,14 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     format: str
 
 
+class SourceFact(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a source came from that was built: `origin` in words, SHA-256 of the tarball or tree."""
+
+    version: str
+    origin: str
+    sha256: str
+
+
 class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the timeline needs to know about the system that booted."""
 
@@ -87,6 +97,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     tools: dict[str, str]
     host: dict[str, str]
     watch: WatchNames
+    sources: dict[str, SourceFact] = {}
     schema: int = SCHEMA
 
 
@@ -115,9 +126,21 @@ class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_json(path: Path, value: msgspec.Struct) -> None:
     """Writes `value` to `path` by rename, so that the file is whole or not there."""
-    part = path.with_suffix(".part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1))
-    part.replace(path)
+    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file that is whole or not there, also after a power cut and beside another writer."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as f:
+        try:
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+            Path(f.name).chmod(0o644)
+            Path(f.name).replace(path)
+        except BaseException:
+            Path(f.name).unlink(missing_ok=True)
+            raise
 
 
 def read_run(path: Path) -> RunInfo:

@@ -90,6 +90,8 @@ class Store:
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             self._objects.mkdir(exist_ok=True)
+            for grave in root.glob(".removed-*"):
+                shutil.rmtree(grave, ignore_errors=True)
         except OSError as error:
             raise ToolError(f"cannot use the store {root}: {error.strerror}") from error
 
@@ -119,9 +121,7 @@ class Store:
         name = hashlib.sha256(data).hexdigest()
         path = self._objects / f"{name}.gz"
         if not path.exists():
-            part = path.with_suffix(".part")
-            part.write_bytes(gzip.compress(data, mtime=0))
-            part.replace(path)
+            record.write_whole(path, gzip.compress(data, mtime=0))
         return name
 
     def object(self, name: str) -> bytes:
@@ -156,10 +156,11 @@ class Store:
         """The run called `name` (see :meth:`find_id`). Raises UserError also when it is damaged."""
         return self.load(self.find_id(name))
 
-    def find_id(self, name: str | None) -> str:
+    def find_id(self, name: str | None, strict: bool = False) -> str:
         """The id of the run called `name`.
 
-        That is an id, the unique beginning or part of one, a system's name (its last run), or `last`.
+        That is an id, the unique beginning of one, or `last`; if not `strict`, also a system's name
+        (its last run) or the unique part of an id.
         Raises UserError when there is none, or more than one.
         """
         ids = self.run_ids()
@@ -170,6 +171,8 @@ class Store:
         if not name:
             raise UserError("an empty name is no run", hint="'last' is the last one")
         found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if strict and not found:
+            raise unknown("run", name, ids[-10:])
         # After date and time an id is the system's name, perhaps with a number.
         found = found or [i for i in ids if re.fullmatch(rf"\d+-\d+-{re.escape(name)}(-\d+)?", i)][-1:]
         found = found or [i for i in ids if name in i]
@@ -212,9 +215,10 @@ class Store:
 
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
+        # Asked first: a recorder that ends while we read must not have its row overwritten by ours.
+        recording = self._is_recording(self.runs / run_id)
         run = self.load(run_id)
         complete = sum(boot.info.complete for boot in run.boots)
-        recording = self._is_recording(run.path)
         ended = "recording" if recording else run.boots[-1].info.ended if run.boots else "no boot"
         info = run.info
         summary = Summary(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
@@ -115,6 +116,11 @@ def show_bug() -> None:
 
 def entry() -> None:
     """The entry point of the console script."""
-    # A plain 'kill' ends as Ctrl-C does: nothing lost, children ended.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A plain 'kill' or a closed terminal ends as Ctrl-C does: nothing lost, children ended.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     sys.exit(main())

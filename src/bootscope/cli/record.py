@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from bootscope.boards import emulated
 from bootscope.boards.profile import load_board
-from bootscope.boards.watch import Limits, default_until
+from bootscope.boards.watch import Limits, check_store_path, default_until
 from bootscope.build.cache import Cache
 from bootscope.build.plan import build
 from bootscope.build.steps import plugin
@@ -120,15 +121,20 @@ class Record(Verb):
         until = args.until or default_until(loaded.system)
         if until not in milestones(loaded.system):
             raise unknown("milestone", until, milestones(loaded.system))
+        # What can fail at once is tried before what takes minutes.
+        emulated.check(board)
+        store = Store(store_dir())
+        check_store_path(store.root)
         cache, watcher = Cache(cache_dir()), progress(quiet=args.json)
         make = runner(args, cache, watcher)
-        built = build(loaded, make, watcher)
         step = plugin.step()
         shared_object = make.run(step, step.step_id({}), {}) / plugin.PLUGIN
-        store = Store(store_dir())
+        built = build(loaded, make, watcher)
         limits = Limits(limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9))
         order = Order(loaded.system, board, built, shared_object, until, args.n, args.timeout, limits)
-        run_id = record_run(store, order, _observer(args.json))
+        in_use = [shared_object.parent.name, *(path.name for path in built.results.values())]
+        with cache.use(in_use):
+            run_id = record_run(store, order, _observer(args.json))
         return self._report(store.load(run_id), args.json)
 
     def _report(self, run: StoredRun, as_json: bool) -> int:

@@ -15,6 +15,25 @@ from bootscope.report.html import render
 from bootscope.report.text import size
 
 
+def write_file(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all; what is no ordinary file (a pipe, /dev/stdout) is written to.
+
+    Raises UserError when it cannot be written.
+    """
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder")
+    part = path.with_name(path.name + ".part")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
 class Report(Verb):
     name = "report"
     summary = "write recorded boots as one HTML file that opens without a network"
@@ -30,12 +49,7 @@ class Report(Verb):
         store = Store(store_dir())
         views = [view_of(store, name) for name in args.run or ["last"]]
         text = render(views)
-        try:
-            part = args.output.with_name(args.output.name + ".part")
-            part.write_text(text)
-            part.replace(args.output)
-        except OSError as error:
-            raise UserError(f"cannot write {args.output}: {error.strerror}") from error
+        write_file(args.output, text.encode())
         boots = [v.boot.info.boot_id for v in views]
         if args.json:
             print_json("report", {"path": str(args.output), "bytes": len(text.encode()), "boots": boots})

@@ -7,7 +7,7 @@ import argparse
 import re
 from dataclasses import asdict
 
-from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
 from bootscope.build.step import read_meta
 from bootscope.capture.store import Store
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -39,12 +39,12 @@ class Remove(Verb):
     example = "bootscope rm 20261121-081735-stock"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", nargs="+", help="run id, or the unique beginning of one")
+        parser.add_argument("run", nargs="+", help="run id, the unique beginning of one, or last")
 
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
         # All names first: a wrong one must not leave half of the work done.
-        ids = [store.find_id(name) for name in args.run]
+        ids = [store.find_id(name, strict=True) for name in args.run]
         for run_id in dict.fromkeys(ids):
             store.remove(run_id)
         if args.json:
@@ -93,6 +93,9 @@ class CacheVerb(Verb):
         out = terminal()
         for entry in entries:
             out.print(f"{entry.step_id[:12]}  {size(entry.size_bytes):>9}  {read_meta(entry.path).step}")
+        for name in ("sources", "ccache", "refused", "logs"):
+            if (cache.root / name).exists():
+                out.print(f"{'':12}  {size(tree_bytes(cache.root / name)):>9}  {name}")
         total = size(sum(e.size_bytes for e in entries))
         freed = f", {len(removed)} removed" if removed else ""
         out.print(f"{total} in {len(entries)} steps{freed}; {cache.root}", markup=False)

@@ -45,6 +45,7 @@ def _timeline_data(v: View) -> dict[str, object]:
             {"name": "console", "spans": [[n.start_ns, n.end_ns, visible(n.data, 160)] for n in tl.lines]},
             {"name": "idle", "spans": [[s.start_ns, s.end_ns, "CPU asleep"] for s in tl.sleeps]},
             {"name": "programs", "spans": _programs(v)},
+            {"name": "pins", "spans": [[ns, ns, change] for ns, change in tl.pins]},
         ],
     }
 
@@ -84,6 +85,10 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         ("how it ended", f"{v.boot.info.ended}: {v.boot.info.message}"),
         ("stream sha256", v.boot.info.stream_sha256),
         ("system", f"{info.system.name}: {info.system.title}"),
+        *(
+            (f"source: {n}", f"{s.version} from {s.origin}, sha256 {s.sha256}")
+            for n, s in info.sources.items()
+        ),
         ("command line", info.system.command_line),
         ("board", f"{info.board.name}: {info.board.title}"),
         ("build", info.build_id),

@@ -61,6 +61,7 @@ def show(v: View, top: int) -> dict[str, object]:
             }
             for d in tl.disagreements
         ],
+        "pins": [{"time_ns": ns, "change": change} for ns, change in tl.pins],
         "clock": {"syncs": tl.clock_syncs, "worst_ns": tl.clock_worst_ns},
         "stream_sha256": v.boot.info.stream_sha256,
     }
@@ -78,5 +79,6 @@ def compare(a: View, b: View, c: Comparison) -> dict[str, object]:
             for p in c.phases
         ],
         "milestones": {name: {"a_ns": x, "b_ns": y} for name, (x, y) in c.milestones.items()},
+        "same_build": c.same_build,
         "differences": [{"what": d.what, "a": d.a, "b": d.b} for d in c.differences],
     }

@@ -187,7 +187,8 @@ def _print_verdict(out: Console, c: Comparison) -> None:
 
 def _print_differences(out: Console, c: Comparison, top: int) -> None:
     if not c.differences:
-        out.print("what booted is the same")
+        same = "what booted is the same" if c.same_build else "the builds differ in nothing known here"
+        out.print(same)
         return
     out.print()
     table = _table("what differs", "A", "B")

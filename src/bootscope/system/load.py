@@ -48,7 +48,14 @@ def load_system(name: str) -> LoadedSystem:
         raise unknown("system", name, system_names())
     system = load(path, System)
     _check(system, path)
-    return LoadedSystem(system, path.resolve())
+    loaded = LoadedSystem(system, path.resolve())
+    folders = {"rootfs.overlay": system.rootfs.overlay, "application.sources": system.application.sources}
+    for key, name in folders.items():
+        if not loaded.beside(name).is_dir():
+            raise UserError(f"{path}: {key}: expected a folder, there is none at {loaded.beside(name)}")
+    if not any(loaded.beside(system.application.sources).glob("*.c")):
+        raise UserError(f"{path}: application.sources: expected a folder with C files in it")
+    return loaded
 
 
 def milestones(system: System) -> list[str]:

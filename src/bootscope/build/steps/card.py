@@ -36,6 +36,11 @@ def step(card: Card, script: str) -> Step:
         _partition(context, image, card)
         loader = context.results["uboot"] / uboot.IMAGE
         root = context.results["rootfs"] / rootfs.IMAGE
+        room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
+        if loader.stat().st_size > room:
+            raise ToolError(
+                f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}"
+            )
         for path, sector in (
             (loader, card.loader_sector),
             (boot, card.boot_sector),

@@ -21,7 +21,7 @@ from bootscope.errors import ToolError
 from bootscope.system.load import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
-IMAGE = "root.img"
+IMAGE, CONTENTS = "root.img", "contents.txt"
 _LIBRARIES = Path("/usr/arm-linux-gnueabihf/lib")
 _BASE_FOLDERS = (
     "bin",
@@ -57,7 +57,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         image = context.out / IMAGE
         _make_empty(context, image, rootfs, sectors)
         _fill(context, image, entries)
-        (context.out / "contents.txt").write_text("".join(f"/{path}\n" for path in sorted(entries)))
+        (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
 
     inputs = {
         "rootfs": rootfs,
@@ -67,7 +67,17 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         "libraries": {path.name: file_sha256(path) for path in _c_library()},
     }
     tools = ("mkfs.ext4", "debugfs", "arm-linux-gnueabihf-strip")
-    return Step("rootfs", "root file system", 1, work, inputs, ("busybox", "application"), tools)
+    return Step("rootfs", "root file system", 2, work, inputs, ("busybox", "application"), tools)
+
+
+def _listed(entry: Entry) -> str:
+    """A line of the list of contents: path, then hash, target or kind."""
+    if entry.target is not None:
+        return f"/{entry.path}\t-> {entry.target}\n"
+    if entry.source is None:
+        return f"/{entry.path}\tfolder\n"
+    mode = "program" if entry.program else "file"
+    return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
 
 
 def _c_library() -> list[Path]:

@@ -179,7 +179,7 @@ class Timeline {
 
   paintTrack(track, row) {
     const y = this.top(row), spans = track.spans;
-    const colour = this.colour({ storage: "storage", console: "console", idle: "idle", programs: "cpu" }[track.name]);
+    const colour = this.colour({ storage: "storage", console: "console", idle: "idle", programs: "cpu", pins: "good" }[track.name]);
     this.name(track.name, y + ROW / 2);
     let drawn = -1;
     for (let i = firstAfter(spans, this.from); i < spans.length && spans[i][0] < this.to; i++) {
