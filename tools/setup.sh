@@ -33,13 +33,18 @@ qemu_good() {
 	[ -n "$version" ] && [ "$version" -ge "$QEMU_MAJOR" ]
 }
 
+has_browser() { command -v chromium > /dev/null || command -v google-chrome > /dev/null; }
+
+# Ubuntu packages Chromium as a snap only; there Playwright fetches its own.
+is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
+
 # Packages of the list that are not installed; QEMU also when it is too old.
 missing() {
 	for package in "$@"; do
 		if [ "$package" = qemu-system-arm ]; then
 			qemu_good || printf '%s ' "$package"
 		elif [ "$package" = chromium ]; then
-			command -v chromium > /dev/null || command -v google-chrome > /dev/null || printf '%s ' "$package"
+			has_browser || is_ubuntu || printf '%s ' "$package"
 		else
 			installed "$package" || printf '%s ' "$package"
 		fi
@@ -118,3 +123,11 @@ set -- $(missing $PACKAGES)
 command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
 install_python "$lock"
+if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then
+	browser=${PLAYWRIGHT_BROWSERS_PATH:-$HOME/.cache/ms-playwright}
+	if ! ls "$browser"/chromium-* > /dev/null 2>&1; then
+		say "setup: will fetch Chromium for the browser tests (by Playwright, into $browser)"
+		as_root .venv/bin/python -m playwright install-deps chromium
+		.venv/bin/python -m playwright install chromium
+	fi
+fi

@@ -80,6 +80,8 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
         return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
     configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in _CONFIGS}
-    configs["file"] = (contents(a.run), contents(b.run))
+    files = (contents(a.run), contents(b.run))
+    if all(files):  # recordings of the first days have no list
+        configs["file"] = files
     found = differences(a.run.info, b.run.info, configs)
     return compare(a.timeline, b.timeline, found, a.run.info.build_id == b.run.info.build_id)

@@ -23,8 +23,8 @@ MAX_BYTES = 3_000_000
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    # None is Playwright's own browser, which the set-up fetches where there is no package of one.
     program = shutil.which("chromium") or shutil.which("google-chrome")
-    assert program, "no Chromium: run 'make setup-test'"
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield started
