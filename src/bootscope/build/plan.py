@@ -127,13 +127,13 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
     """
     found = {w.name: sources.fetch(w, runner.cache, progress) for w in _wanted(loaded)}
+    steps = _steps(loaded, found)
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}
-    for step in _steps(loaded, found):
+    for step in steps:
         ids[step.name] = step.step_id(ids)
-    # The last step first: when the card is there, the sources need not be unpacked for nothing.
-    needed = _needed(_steps(loaded, found), ids, runner.cache)
-    for step in _steps(loaded, found):
+    needed = _needed(steps, ids, runner.cache)
+    for step in steps:
         if step.name in needed:
             results[step.name] = runner.run(step, ids[step.name], results)
     runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
@@ -143,7 +143,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
 
 
 def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
-    """Steps to run or look up: everything but the unpacking of what is built already."""
+    """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
     needed = {step.name for step in steps if not step.name.startswith("unpack-")}
     for step in steps:
         if step.name in needed and cache.find(ids[step.name]) is None:
