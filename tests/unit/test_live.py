@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Following a boot while it runs agrees with understanding it afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bootscope.boards.emulated import PoweredOff
+from bootscope.capture import stream
+from bootscope.capture.store import Store
+from bootscope.recording import how_it_ended
+from bootscope.timeline.live import Live
+from bootscope.timeline.model import PHASES
+from bootscope.views import View, view
+from tests.fixtures.stock_boot import unpack
+
+ENDED_WELL = PoweredOff(status=0, timed_out=False, stalled=False, host_ns=1)
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> View:
+    store = Store(tmp_path / "store")
+    unpack(store)
+    return view(store, store.find("last"))
+
+
+def follow(stock: View, size: int | None = None) -> tuple[Live, list[tuple[int, str, bytes]]]:
+    """Feeds the recorded stream in small pieces, up to `size` bytes."""
+    lines: list[tuple[int, str, bytes]] = []
+    live = Live(stock.run.info, lambda *line: lines.append(line))
+    data = stream.body((stock.boot.path / "stream.bin").read_bytes())[:size]
+    for at in range(0, len(data), 1000):
+        live.feed(data[at : at + 1000])
+    live.flush()
+    return live, lines
+
+
+def test_lines_times_and_phases_are_those_of_the_timeline(stock: View) -> None:
+    live, lines = follow(stock)
+    assert [text for _, _, text in lines] == [line.data for line in stock.timeline.lines]
+    assert live.now_ns == stock.timeline.total_ns
+    assert live.phase == "application"
+    seen = list(dict.fromkeys(phase for _, phase, _ in lines))
+    assert seen == [phase for phase in PHASES if phase in seen]
+    assert {"spl", "bootloader", "load", "kernel", "init"} <= set(seen)
+
+
+def test_how_it_ended_is_told_from_the_stream_first(stock: View, tmp_path: Path) -> None:
+    log = tmp_path / "qemu.log"
+    log.write_bytes(b"")
+    live, _ = follow(stock)
+    assert how_it_ended(live, stock.run.info, ENDED_WELL, log)[0] == "milestone"
+    half, _ = follow(stock, 300_000)
+    for off, wanted in (
+        (PoweredOff(0, timed_out=True, stalled=False, host_ns=1), "timeout"),
+        (PoweredOff(-9, timed_out=False, stalled=True, host_ns=1), "hang"),
+        (PoweredOff(-11, timed_out=False, stalled=False, host_ns=1), "died"),
+    ):
+        assert how_it_ended(half, stock.run.info, off, log)[0] == wanted
+
+
+def test_the_last_words_of_qemu_are_made_safe_and_ours_come_first(stock: View, tmp_path: Path) -> None:
+    log = tmp_path / "qemu.log"
+    log.write_bytes(b"bootscope plugin: no \x1b[31mroom\nqemu: could not load\n")
+    half, _ = follow(stock, 300_000)
+    _, message = how_it_ended(half, stock.run.info, PoweredOff(1, False, False, 1), log)
+    assert message.endswith("bootscope plugin: no \\x1b[31mroom")
