@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from bootscope.errors import UserError, printable
+from bootscope.errors import UserError, printable, unknown
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -27,6 +27,21 @@ class Sourced(Setting, frozen=True):
 
 
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<key>[^`]*)`)?$", re.DOTALL)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the TOML files in a folder that comes with bootscope."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def find(what: str, name: str, folder: Path) -> Path:
+    """The file of the `what` (board, system) called `name` in `folder`; a name that ends in .toml is a
+    path of the user's own. Raises UserError for a name that does not exist, naming those that do."""
+    if name.endswith(".toml"):
+        return Path(name)
+    if name not in names_in(folder):
+        raise unknown(what, name, names_in(folder))
+    return folder / f"{name}.toml"
 
 
 def load(path: Path, kind: type[T]) -> T:

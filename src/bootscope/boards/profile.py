@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError, unknown
+from bootscope.errors import UserError
 from bootscope.paths import package_dir
-from bootscope.settings import Setting, Sourced, load
+from bootscope.settings import Setting, Sourced, find, load, names_in
 
 SCHEMA = 1
 
@@ -115,7 +115,7 @@ def board_dir() -> Path:
 
 def board_names() -> list[str]:
     """The names of the profiles that come with bootscope."""
-    return sorted(path.stem for path in board_dir().glob("*.toml"))
+    return names_in(board_dir())
 
 
 def load_board(name: str) -> Board:
@@ -123,9 +123,7 @@ def load_board(name: str) -> Board:
 
     Raises UserError for an unknown name or a file that does not describe a board.
     """
-    path = Path(name) if name.endswith(".toml") else board_dir() / f"{name}.toml"
-    if not name.endswith(".toml") and name not in board_names():
-        raise unknown("board", name, board_names())
+    path = find("board", name, board_dir())
     board = load(path, Board)
     _check(board, path)
     return board

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from bootscope.boards.profile import Board
 from bootscope.boards.symbols import Symbols
-from bootscope.capture.record import WatchNames
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, WatchNames
 from bootscope.errors import UserError, unknown
 from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import System
-from bootscope.timeline.build import FIRST_FRAME, MILESTONE_TEXT
 
 PANIC_TEXT = "panic"
 _COMM_BYTES = 15

@@ -24,6 +24,8 @@ SCHEMA = 1
 T = TypeVar("T", bound=msgspec.Struct)
 
 STREAM, CONSOLE, LINES, BOOT = "stream.bin", "console.bin", "console.txt", "boot.json"
+# Names in a recording: the milestone that needs no text, and what the others' texts are called by.
+FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
 WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"
 
 

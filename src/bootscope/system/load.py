@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.errors import UserError, unknown
+from bootscope.errors import UserError
 from bootscope.paths import package_dir
-from bootscope.settings import load
+from bootscope.settings import find, load, names_in
 from bootscope.system.model import SCHEMA, Source, System
 
 SECTOR_BYTES = 512
@@ -35,7 +35,7 @@ def system_dir() -> Path:
 
 def system_names() -> list[str]:
     """The names of the systems that come with bootscope."""
-    return sorted(path.stem for path in system_dir().glob("*.toml"))
+    return names_in(system_dir())
 
 
 def load_system(name: str) -> LoadedSystem:
@@ -43,9 +43,7 @@ def load_system(name: str) -> LoadedSystem:
 
     Raises UserError for an unknown name or a file that does not describe a system.
     """
-    path = Path(name) if name.endswith(".toml") else system_dir() / f"{name}.toml"
-    if not name.endswith(".toml") and name not in system_names():
-        raise unknown("system", name, system_names())
+    path = find("system", name, system_dir())
     system = load(path, System)
     _check(system, path)
     loaded = LoadedSystem(system, path.resolve())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bootscope.boards.profile import Board
-from bootscope.capture.record import RunInfo
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Record, Sample, Text
 from bootscope.errors import UserError
 from bootscope.timeline import console, phases
@@ -27,8 +27,6 @@ _MILESTONE_OF_PHASE = {
     "init": "init",
     "application": "application",
 }
-FIRST_FRAME = "first-frame"
-MILESTONE_TEXT = "milestone "
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:

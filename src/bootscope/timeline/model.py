@@ -63,7 +63,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class PcSample:
-    """Where the program was: phase and function (or a description of the code)."""
+    """The program counter at a time: a virtual address, which analysis gives a name."""
 
     time_ns: int
     pc: int
