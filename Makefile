@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
 # make test    sets up, then runs every test (builds and boots real systems: about half an hour)
-.PHONY: demo test test-unit setup setup-test bench lint lock clean help
+.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -20,7 +20,12 @@ test: setup-test
 
 # make test-unit   only what needs no build and no boot (under a minute)
 test-unit: setup-test
-	$(PYTEST) tests/unit
+	$(PYTEST) tests/unit tests/readers
+
+# make fuzz   damaged files for every reader, SECONDS each (default 600), in as many processes as there are CPUs
+SECONDS := 600
+fuzz: setup-test
+	$(VENV)/bin/python tools/fuzz.py --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
 
 # make setup   system packages (apt) and Python packages (.venv)
 setup:

@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "frame.h"
 #include "qemu_api.h"
 #include "record.h"
+#include "seen.h"
+#include "stack.h"
 #include "watch.h"
 
 #define DEFAULT_CHECK_NS 1000000
-#define MAX_REGISTERS 32
 
 BS_EXPORT int qemu_plugin_version = BS_PLUGIN_API_VERSION;
 
@@ -30,9 +32,8 @@ struct place {
 };
 
 static struct bs_watch watch;
-static struct qemu_plugin_register *registers[MAX_REGISTERS];
 static uint64_t check_insns;
-static int64_t next_sample_ns;
+static int64_t next_sample_ns, next_stack_ns;
 static uint32_t frame_number;
 
 static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
@@ -67,17 +68,32 @@ static void check_limits(int64_t now_ns)
  * do: those of a block that a device access breaks off are counted, but run only after it, and are
  * counted again then. Nor would sampling at device accesses: the code between them would be missed.
  */
-static void sample(uint64_t vaddr, int64_t now_ns)
+static void sample(uint64_t pc, int64_t now_ns)
 {
 	struct bs_payload p = {.size = 0};
 
-	if (now_ns < next_sample_ns)
-		return;
 	next_sample_ns += watch.sample_ns;
 	if (next_sample_ns <= now_ns)
 		next_sample_ns = now_ns + watch.sample_ns;
-	bs_put_uint(&p, vaddr);
+	bs_put_uint(&p, pc);
 	bs_record(BS_REC_SAMPLE, now_ns, &p);
+	if (!watch.stack.period_ns || now_ns < next_stack_ns)
+		return;
+	next_stack_ns += watch.stack.period_ns;
+	if (next_stack_ns <= now_ns)
+		next_stack_ns = now_ns + watch.stack.period_ns;
+	bs_stack_record(&watch, pc, now_ns);
+}
+
+/*
+ * Where a block that begins is. Not where it was when it was translated: QEMU runs one translation for
+ * all processes that have a page of a file, each at an address of its own.
+ */
+static uint64_t block_pc(const struct place *at)
+{
+	uint64_t pc = bs_register(BS_REG_PC);
+
+	return pc ? pc : at->vaddr;
 }
 
 static void on_check_due(unsigned int vcpu, void *udata)
@@ -87,8 +103,8 @@ static void on_check_due(unsigned int vcpu, void *udata)
 
 	(void)vcpu;
 	bs_clock_fold();
-	if (watch.sample_ns)
-		sample(at->vaddr, now_ns);
+	if (watch.sample_ns && now_ns >= next_sample_ns)
+		sample(block_pc(at), now_ns);
 	check_limits(now_ns);
 }
 
@@ -169,6 +185,7 @@ static void after_sleep(const struct bs_clock_jump *jump)
 	bs_record_release(slept_ns);
 	/* A sleeping CPU is not sampled. */
 	next_sample_ns += slept_ns;
+	next_stack_ns += slept_ns;
 }
 
 static void on_device_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
@@ -228,31 +245,41 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 
 /* ---- hooks ---- */
 
-static uint64_t register_value(int number)
+/* The hook's text; false when there is none that counts. */
+static bool hook_text(const struct bs_hook *h, uint8_t text[BS_MAX_HOOK_TEXT], size_t *size)
 {
-	GByteArray *bytes = g_byte_array_new();
-	uint64_t value = 0;
+	uint64_t address;
 
-	/* What it returns differs between versions of the interface; the length does not. */
-	if (registers[number])
-		qemu_plugin_read_register(registers[number], bytes);
-	if (bytes->len)
-		memcpy(&value, bytes->data, bytes->len < 8 ? bytes->len : 8);
-	g_byte_array_free(bytes, TRUE);
-	return value;
+	*size = 0;
+	if (h->text == BS_NO_TEXT)
+		return true;
+	if (bs_chain_address(&h->text_at, &address)) {
+		if (h->text == BS_STR)
+			*size = bs_text(address, text);
+		else if (h->text == BS_ARGS)
+			*size = bs_text_list(address, text);
+		else
+			*size = bs_path(address, h->name_at, h->parent_at, text);
+	}
+	return !h->only || (*size == h->only_size && !memcmp(text, h->only, *size));
 }
 
-/* The text at vaddr as far as it can be read: byte by byte, since the next page may be missing. */
-static size_t read_text(uint64_t vaddr, uint8_t text[BS_MAX_HOOK_TEXT])
+static uint64_t hook_value(const struct bs_value *v)
 {
-	GByteArray *byte = g_byte_array_new();
-	size_t size = 0;
+	uint64_t address;
 
-	while (size < BS_MAX_HOOK_TEXT && qemu_plugin_read_memory_vaddr(vaddr + size, byte, 1) &&
-	       byte->data[0])
-		text[size++] = byte->data[0];
-	g_byte_array_free(byte, TRUE);
-	return size;
+	if (!v->memory)
+		return bs_register(v->chain.reg);
+	return bs_chain_address(&v->chain, &address) ? bs_word(address) : 0;
+}
+
+static bool hook_counts(const struct bs_hook *h)
+{
+	if (h->once && h->done)
+		return false;
+	if (h->if_reg >= 0 && bs_register((unsigned int)h->if_reg) != h->if_value)
+		return false;
+	return h->when >= 14 || bs_condition_holds(h->when);
 }
 
 static void on_hook(unsigned int vcpu, void *udata)
@@ -260,29 +287,32 @@ static void on_hook(unsigned int vcpu, void *udata)
 	const struct place *at = udata;
 	struct bs_hook *h = at->hook;
 	struct bs_payload p = {.size = 0};
-	uint8_t text[BS_MAX_HOOK_TEXT], n_regs = 0;
-	size_t text_size = 0;
+	uint8_t text[BS_MAX_HOOK_TEXT];
+	size_t text_size;
 
 	(void)vcpu;
-	if (h->once && h->done)
+	if (!hook_counts(h) || !hook_text(h, text, &text_size))
 		return;
-	if (h->text_reg >= 0)
-		text_size = read_text(register_value(h->text_reg), text);
-	if (h->only && (text_size != h->only_size || memcmp(text, h->only, text_size)))
+	bs_put_uint(&p, h->id);
+	bs_put_byte(&p, (uint8_t)h->n_values);
+	for (size_t i = 0; i < h->n_values; i++)
+		bs_put_uint(&p, hook_value(&h->values[i]));
+	if (h->unseen && !bs_seen_add(p.bytes, p.size))
 		return;
 	h->done = true;
 	int64_t now_ns = bs_clock_now(at->rest);
-	while (n_regs < BS_MAX_CAPTURE && h->regs[n_regs] >= 0)
-		n_regs++;
-	bs_put_uint(&p, h->id);
-	bs_put_byte(&p, n_regs);
-	for (uint8_t i = 0; i < n_regs; i++)
-		bs_put_uint(&p, register_value(h->regs[i]));
-	if (h->text_reg >= 0) {
+	if (h->text != BS_NO_TEXT) {
 		bs_put_byte(&p, (uint8_t)text_size);
 		bs_put_bytes(&p, text, text_size);
 	}
-	bs_record(BS_REC_HOOK, now_ns, &p);
+	if (h->routine)
+		bs_record_routine(BS_REC_HOOK, now_ns, &p);
+	else
+		bs_record(BS_REC_HOOK, now_ns, &p);
+	if (h->stack)
+		bs_stack_record(&watch, at->vaddr, now_ns);
+	if (h->id == watch.move_hook && h->n_values)
+		watch.moved_by = hook_value(&h->values[0]) - watch.move_from;
 	if (h->stop)
 		bs_record_end(BS_END_STOP_HOOK, h->id, now_ns);
 }
@@ -320,15 +350,25 @@ static bool in_watched_code(uint64_t vaddr)
 	return false;
 }
 
+/* Hooks at `linked`, the address that the instruction at vaddr had before its program moved. */
+static void add_hooks(struct qemu_plugin_insn *insn, uint64_t vaddr, uint64_t linked, size_t rest)
+{
+	size_t n_hooks;
+	struct bs_hook *hooks = bs_watch_hooks_at(&watch, linked, &n_hooks);
+
+	for (size_t i = 0; i < n_hooks; i++)
+		if (linked == vaddr || hooks[i].moves)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_hook, QEMU_PLUGIN_CB_R_REGS,
+							       new_place(vaddr, rest, &hooks[i]));
+}
+
 static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 {
 	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
-	size_t n_hooks;
-	struct bs_hook *hooks = bs_watch_hooks_at(&watch, vaddr, &n_hooks);
 
-	for (size_t i = 0; i < n_hooks; i++)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_hook, QEMU_PLUGIN_CB_R_REGS,
-						       new_place(vaddr, rest, &hooks[i]));
+	add_hooks(insn, vaddr, vaddr, rest);
+	if (watch.moved_by)
+		add_hooks(insn, vaddr, vaddr - watch.moved_by, rest);
 	if (is_idle_insn(insn))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
 						       new_place(vaddr, rest, NULL));
@@ -347,30 +387,18 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							  bs_clock_counter(), n);
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_NO_REGS,
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
 						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns,
 						  new_place(qemu_plugin_tb_vaddr(tb), n, NULL));
 	for (size_t i = 0; i < n; i++)
 		instrument_insn(qemu_plugin_tb_get_insn(tb, i), n - i);
 }
 
-/* General registers are called r0.. or x0.., whatever else the target has. */
 static void on_vcpu_init(qemu_plugin_id_t id, unsigned int vcpu)
 {
-	GArray *all = qemu_plugin_get_registers();
-
 	(void)id;
-	for (guint i = 0; vcpu == 0 && i < all->len; i++) {
-		const qemu_plugin_reg_descriptor *r =
-			&((const qemu_plugin_reg_descriptor *)(const void *)all->data)[i];
-		char *end;
-		if (r->name[0] != 'r' && r->name[0] != 'x')
-			continue;
-		long number = strtol(r->name + 1, &end, 10);
-		if (end != r->name + 1 && !*end && number >= 0 && number < MAX_REGISTERS)
-			registers[number] = r->handle;
-	}
-	g_array_free(all, TRUE);
+	if (vcpu == 0)
+		bs_capture_init();
 }
 
 /* ---- start ---- */

@@ -12,6 +12,7 @@ static struct {
 	struct {
 		enum bs_record type;
 		int64_t time_ns;
+		bool routine;
 		struct bs_payload payload;
 	} held[MAX_HELD];
 	size_t n_held;
@@ -19,20 +20,20 @@ static struct {
 	int64_t news_ns;
 } rec;
 
-static void write_out(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+static void write_out(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
 {
 	if (time_ns < rec.last_ns)
 		time_ns = rec.last_ns;
 	rec.last_ns = time_ns;
-	if (type != BS_REC_SAMPLE && type != BS_REC_IDLE)
+	if (!routine)
 		rec.news_ns = time_ns;
 	bs_stream_append(type, time_ns, p);
 }
 
-void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+static void keep(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
 {
 	if (!bs_clock_adrift()) {
-		write_out(type, time_ns, p);
+		write_out(type, time_ns, routine, p);
 		return;
 	}
 	/* More than fits means the guest runs on without any I/O: its stamps stay provisional. */
@@ -40,13 +41,27 @@ void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
 		bs_record_release(0);
 	rec.held[rec.n_held].type = type;
 	rec.held[rec.n_held].time_ns = time_ns;
+	rec.held[rec.n_held].routine = routine;
 	rec.held[rec.n_held++].payload = *p;
+}
+
+void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	bool routine = type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK;
+
+	keep(type, time_ns, routine, p);
+}
+
+void bs_record_routine(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	keep(type, time_ns, true, p);
 }
 
 void bs_record_release(int64_t move_ns)
 {
 	for (size_t i = 0; i < rec.n_held; i++)
-		write_out(rec.held[i].type, rec.held[i].time_ns + move_ns, &rec.held[i].payload);
+		write_out(rec.held[i].type, rec.held[i].time_ns + move_ns, rec.held[i].routine,
+			  &rec.held[i].payload);
 	rec.n_held = 0;
 }
 
@@ -65,10 +80,10 @@ void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
 	bs_clock_quality(&syncs, &worst_ns);
 	bs_put_uint(&clock, syncs);
 	bs_put_sint(&clock, worst_ns);
-	write_out(BS_REC_CLOCK, time_ns, &clock);
+	write_out(BS_REC_CLOCK, time_ns, true, &clock);
 	bs_put_byte(&end, (uint8_t)reason);
 	bs_put_uint(&end, id);
-	write_out(BS_REC_END, time_ns, &end);
+	write_out(BS_REC_END, time_ns, true, &end);
 	/* Not exit(): the handlers of QEMU would wait for the very thread we are on. */
 	_exit(0);
 }

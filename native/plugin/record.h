@@ -10,10 +10,13 @@
 
 void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p);
 
+/* The same for what goes on in a guest that hangs, too: it is no news. */
+void bs_record_routine(enum bs_record type, int64_t time_ns, const struct bs_payload *p);
+
 /* The clock was adrift and is not any more: write what was held back, move_ns later. */
 void bs_record_release(int64_t move_ns);
 
-/* Stamp of the last record that tells of the guest doing something (not samples, not idling). */
+/* Stamp of the last record that tells of the guest getting on (no samples, no sleep, no routine). */
 int64_t bs_record_last_news_ns(void);
 
 /* Writes the clock's quality and the reason, and ends QEMU at once. */

@@ -27,6 +27,7 @@ enum bs_record {
 	BS_REC_TEXT = 7,      /* a watched text went through a device register */
 	BS_REC_CLOCK = 8,     /* how far the counted clock was off at resynchronisation */
 	BS_REC_END = 9,	      /* the plugin stopped recording, and why */
+	BS_REC_STACK = 10,    /* program counter, link register, and what may be return addresses */
 };
 
 enum bs_end {

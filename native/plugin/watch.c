@@ -2,16 +2,18 @@
 #define _GNU_SOURCE
 #include "watch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS 16
+#define MAX_WORDS 40
 
 struct line {
 	char *word[MAX_WORDS];
 	size_t n;
+	bool too_long;
 };
 
 static bool number(const char *text, uint64_t *value)
@@ -20,7 +22,7 @@ static bool number(const char *text, uint64_t *value)
 
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	return !errno && *text && !*end && *text != '-';
+	return !errno && isdigit((unsigned char)*text) && !*end;
 }
 
 /* Numbers from word `first` on, as many as asked for. */
@@ -38,7 +40,7 @@ static bool add_io(struct bs_watch *w, const struct line *l)
 {
 	uint64_t v[3];
 
-	if (w->n_io == BS_MAX_IO || !numbers(l, 1, 3, v))
+	if (w->n_io == BS_MAX_IO || l->n != 4 || !numbers(l, 1, 3, v) || !v[2] || v[1] + v[2] < v[1])
 		return false;
 	w->io[w->n_io++] = (struct bs_io){.id = (uint32_t)v[0], .start = v[1], .end = v[1] + v[2]};
 	return true;
@@ -51,10 +53,10 @@ static bool hex_bytes(const char *text, uint8_t *bytes, size_t *size)
 	if (!digits || digits % 2 || digits / 2 > BS_MAX_TEXT_BYTES)
 		return false;
 	for (size_t i = 0; i < digits; i += 2) {
-		unsigned int byte;
-		if (sscanf(text + i, "%2x", &byte) != 1)
+		const char byte[] = {text[i], text[i + 1], 0};
+		if (!isxdigit((unsigned char)byte[0]) || !isxdigit((unsigned char)byte[1]))
 			return false;
-		bytes[i / 2] = (uint8_t)byte;
+		bytes[i / 2] = (uint8_t)strtoul(byte, NULL, 16);
 	}
 	*size = digits / 2;
 	return true;
@@ -78,42 +80,113 @@ static bool add_text(struct bs_watch *w, const struct line *l)
 
 static bool hook_text(struct bs_hook *h, const char *hex)
 {
-	h->only = calloc(1, BS_MAX_TEXT_BYTES);
+	if (!h->only)
+		h->only = calloc(1, BS_MAX_TEXT_BYTES);
 	return h->only && hex_bytes(hex, h->only, &h->only_size);
 }
 
-static bool hook_captures(struct bs_hook *h, const struct line *l)
+/* N, N+OFF or N+OFF>OFF...; offsets may be negative. */
+static bool chain(const char *text, struct bs_chain *c)
 {
-	size_t n_regs = 0;
-	uint64_t reg;
+	char *end;
+	unsigned long reg = strtoul(text, &end, 10);
 
-	for (size_t i = 4; i + 1 < l->n; i += 2) {
-		if (!strcmp(l->word[i], "is") && h->text_reg >= 0 && hook_text(h, l->word[i + 1]))
-			continue;
-		if (!number(l->word[i + 1], &reg) || reg > 31)
+	*c = (struct bs_chain){.reg = (uint8_t)reg};
+	if (!isdigit((unsigned char)*text) || reg >= BS_N_REGS)
+		return false;
+	while (*end) {
+		if (c->n == BS_MAX_STEPS || *end != (c->n ? '>' : '+'))
 			return false;
-		if (!strcmp(l->word[i], "str"))
-			h->text_reg = (int8_t)reg;
-		else if (!strcmp(l->word[i], "reg") && n_regs < BS_MAX_CAPTURE)
-			h->regs[n_regs++] = (int8_t)reg;
-		else
+		const char *from = end + 1;
+		long step = strtol(from, &end, 0);
+		if (!isdigit((unsigned char)from[*from == '-']) || step > INT32_MAX || step < INT32_MIN)
 			return false;
+		c->step[c->n++] = (int32_t)step;
 	}
-	return l->n % 2 == 0;
+	return true;
+}
+
+static bool hook_value(struct bs_hook *h, bool memory, const char *text)
+{
+	struct bs_value *v = &h->values[h->n_values];
+
+	if (h->n_values == BS_MAX_CAPTURE || !chain(text, &v->chain))
+		return false;
+	v->memory = memory;
+	h->n_values++;
+	return memory || !v->chain.n;
+}
+
+static bool hook_words(struct bs_hook *h, enum bs_text_kind kind, const char *text)
+{
+	if (h->text != BS_NO_TEXT)
+		return false;
+	h->text = kind;
+	return chain(text, &h->text_at);
+}
+
+static bool hook_path(struct bs_hook *h, char *const words[])
+{
+	uint64_t name, parent;
+
+	if (!number(words[2], &name) || !number(words[3], &parent) || name > INT32_MAX || parent > INT32_MAX)
+		return false;
+	h->name_at = (int32_t)name;
+	h->parent_at = (int32_t)parent;
+	return hook_words(h, BS_PATH, words[1]);
+}
+
+/* Reads the item at words[0], of n words left; returns how many words it was, 0 when it is none. */
+static size_t hook_item(struct bs_hook *h, char *const words[], size_t n)
+{
+	const char *what = words[0];
+	uint64_t when;
+
+	if (!strcmp(what, "stack"))
+		return h->stack = true;
+	if (!strcmp(what, "moves"))
+		return h->moves = true;
+	if (!strcmp(what, "unseen"))
+		return h->unseen = true;
+	if (n >= 2 && !strcmp(what, "when") && number(words[1], &when) && when <= 14) {
+		h->when = (uint8_t)when;
+		return 2;
+	}
+	if (n >= 3 && !strcmp(what, "if") && number(words[1], &when) && when < BS_N_REGS &&
+	    number(words[2], &h->if_value)) {
+		h->if_reg = (int8_t)when;
+		return 3;
+	}
+	if (n >= 2 && (!strcmp(what, "reg") || !strcmp(what, "word")))
+		return hook_value(h, *what == 'w', words[1]) ? 2 : 0;
+	if (n >= 2 && !strcmp(what, "str"))
+		return hook_words(h, BS_STR, words[1]) ? 2 : 0;
+	if (n >= 2 && !strcmp(what, "args"))
+		return hook_words(h, BS_ARGS, words[1]) ? 2 : 0;
+	if (n >= 2 && !strcmp(what, "is") && h->text != BS_NO_TEXT)
+		return hook_text(h, words[1]) ? 2 : 0;
+	if (n >= 4 && !strcmp(what, "path"))
+		return hook_path(h, words) ? 4 : 0;
+	return 0;
 }
 
 static bool add_hook(struct bs_watch *w, const struct line *l)
 {
 	uint64_t v[2];
-	struct bs_hook h = {.regs = {-1, -1, -1, -1}, .text_reg = -1};
+	struct bs_hook h = {.when = 14, .if_reg = -1};
 
 	if (l->n < 4 || !numbers(l, 1, 2, v))
 		return false;
 	h.id = (uint32_t)v[0];
 	h.vaddr = v[1];
 	h.once = !strcmp(l->word[3], "once");
-	if ((!h.once && strcmp(l->word[3], "every")) || !hook_captures(&h, l))
+	if (!h.once && strcmp(l->word[3], "every"))
 		return false;
+	for (size_t i = 4, used; i < l->n; i += used) {
+		used = hook_item(&h, &l->word[i], l->n - i);
+		if (!used)
+			return false;
+	}
 	struct bs_hook *grown = realloc(w->hooks, (w->n_hooks + 1) * sizeof(h));
 	if (!grown)
 		return false;
@@ -122,13 +195,23 @@ static bool add_hook(struct bs_watch *w, const struct line *l)
 	return true;
 }
 
-static bool add_code(struct bs_watch *w, const struct line *l)
+static bool add_range(struct bs_range *ranges, size_t *n, const struct line *l)
 {
 	uint64_t v[2];
 
-	if (w->n_code == BS_MAX_CODE || !numbers(l, 1, 2, v))
+	if (*n == BS_MAX_CODE || l->n != 3 || !numbers(l, 1, 2, v) || v[0] >= v[1])
 		return false;
-	w->code[w->n_code++] = (struct bs_range){v[0], v[1]};
+	ranges[(*n)++] = (struct bs_range){v[0], v[1]};
+	return true;
+}
+
+static bool add_stack(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[2];
+
+	if (l->n != 3 || !numbers(l, 1, 2, v) || !v[0] || v[0] > INT64_MAX || v[1] > BS_MAX_STACK_BYTES)
+		return false;
+	w->stack = (struct bs_stack){.period_ns = (int64_t)v[0], .bytes = (uint32_t)v[1]};
 	return true;
 }
 
@@ -147,13 +230,37 @@ static bool add_frame(struct bs_watch *w, const struct line *l)
 	return true;
 }
 
-static bool add_idle(struct bs_watch *w, const struct line *l)
+static bool add_pattern(struct bs_idle *patterns, size_t *n, const struct line *l)
 {
 	uint64_t v[3];
 
-	if (w->n_idle == BS_MAX_IDLE || !numbers(l, 1, 3, v))
+	/* Opcodes are compared as one word; no instruction is of no bytes. */
+	if (*n == BS_MAX_IDLE || l->n != 4 || !numbers(l, 1, 3, v) || !v[0] || v[0] > sizeof(uint32_t))
 		return false;
-	w->idle[w->n_idle++] = (struct bs_idle){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2]};
+	patterns[(*n)++] = (struct bs_idle){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2]};
+	return true;
+}
+
+static bool add_move(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[2];
+
+	if (l->n != 3 || !numbers(l, 1, 2, v) || !v[0])
+		return false;
+	w->move_hook = (uint32_t)v[0];
+	w->move_from = v[1];
+	return true;
+}
+
+static bool add_routine(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v[2];
+
+	if (l->n != 3 || !numbers(l, 1, 2, v))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id >= v[0] && w->hooks[i].id <= v[1])
+			w->hooks[i].routine = true;
 	return true;
 }
 
@@ -197,11 +304,21 @@ static bool add_item(struct bs_watch *w, const struct line *l)
 	if (!strcmp(what, "hook"))
 		return add_hook(w, l);
 	if (!strcmp(what, "code"))
-		return add_code(w, l);
+		return add_range(w->code, &w->n_code, l);
+	if (!strcmp(what, "routine"))
+		return add_routine(w, l);
+	if (!strcmp(what, "move"))
+		return add_move(w, l);
+	if (!strcmp(what, "return"))
+		return add_range(w->code_return, &w->n_return, l);
+	if (!strcmp(what, "stack"))
+		return add_stack(w, l);
+	if (!strcmp(what, "call"))
+		return add_pattern(w->call, &w->n_call, l);
 	if (!strcmp(what, "frame"))
 		return add_frame(w, l);
 	if (!strcmp(what, "idle"))
-		return add_idle(w, l);
+		return add_pattern(w->idle, &w->n_idle, l);
 	if (!strcmp(what, "stop"))
 		return add_stop(w, l);
 	if (!strcmp(what, "sample"))
@@ -225,6 +342,8 @@ static struct line split(char *text)
 	for (char *w = strtok_r(text, " \t\n", &save); w && *w != '#'; w = strtok_r(NULL, " \t\n", &save))
 		if (l.n < MAX_WORDS)
 			l.word[l.n++] = w;
+		else
+			l.too_long = true;
 	return l;
 }
 
@@ -251,7 +370,7 @@ bool bs_watch_load(struct bs_watch *w, const char *path)
 	for (int nr = 1; good && getline(&text, &room, f) >= 0; nr++) {
 		char *copy = strdup(text);
 		struct line l = split(text);
-		good = l.n == 0 || add_item(w, &l);
+		good = l.n == 0 || (!l.too_long && add_item(w, &l));
 		if (!good)
 			fprintf(stderr, "bootscope plugin: %s:%d: not understood: %s", path, nr, copy);
 		free(copy);

@@ -6,14 +6,33 @@
  *   tick NS                                virtual time of one instruction (2^icount shift)
  *   io ID PHYS SIZE                        record every store to these device registers
  *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
- *   hook ID VADDR once|every [reg N]...[str N [is HEX]]   program address; register N's value, or
- *                                          the text that register N points to; with 'is', only
- *                                          when that text is this one
+ *   hook ID VADDR once|every ITEM...       report when the program gets to this address, with:
+ *       when COND                          only if ARM's condition COND (0 to 14) holds
+ *       if N VALUE                         only if register N holds VALUE
+ *       unseen                             only the first time that it has these very values
+ *       reg N                              the value of register N (13 sp, 14 lr, 15 pc; 31 is always 0)
+ *       word CHAIN                         the word in memory there
+ *       str CHAIN [is HEX]                 the text there; with 'is', only if it is this one
+ *       args CHAIN                         the texts in the list of pointers there, parted by 0 bytes
+ *       path CHAIN NAME PARENT             names from the root down to the node there: NAME and
+ *                                          PARENT are where a node keeps those two pointers
+ *       stack                              and, right after it, the stack as under 'stack' below
+ *       moves                              the program may move itself: see 'move'
+ *                                          CHAIN is N, N+OFF, or N+OFF>OFF>OFF: register N plus an
+ *                                          offset, and for every '>' the pointer there plus an offset
+ *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
+ *                                          have moved to the first value it recorded
+ *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:
+ *                                          they are no news (see 'quiet')
  *   code LO HI                             store watches look only at code in here (repeatable)
  *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
  *                                          bytes was stored to; the first one is copied to FILE
  *   idle SIZE MASK VALUE                   an instruction of SIZE bytes that puts the CPU to sleep
  *   sample NS                              take the program counter this often
+ *   stack NS BYTES                         this often also what may be return addresses in so many
+ *                                          bytes from the stack pointer up
+ *   return LO HI                           return addresses lie in here (repeatable)
+ *   call SIZE MASK VALUE                   and follow an instruction like this one (repeatable)
  *   stop hook|frame|text ID                end the recording there
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
@@ -25,13 +44,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture.h"
+
 #define BS_MAX_IO 16
 #define BS_MAX_TEXT 32
 #define BS_MAX_TEXT_BYTES 120
 #define BS_MAX_CODE 8
 #define BS_MAX_IDLE 8
-#define BS_MAX_CAPTURE 4
-#define BS_MAX_HOOK_TEXT 128
+#define BS_MAX_CAPTURE 6
+#define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
 
 struct bs_io {
@@ -49,14 +70,32 @@ struct bs_text {
 	bool stop;
 };
 
+enum bs_text_kind { BS_NO_TEXT, BS_STR, BS_ARGS, BS_PATH };
+
+struct bs_value {
+	bool memory; /* the word there, not the register */
+	struct bs_chain chain;
+};
+
 struct bs_hook {
 	uint32_t id;
 	uint64_t vaddr;
-	bool once, done, stop;
-	int8_t regs[BS_MAX_CAPTURE]; /* register numbers to record, -1 ends */
-	int8_t text_reg;	     /* register that points to a text, or -1 */
-	uint8_t *only;		     /* the only text that counts, or NULL */
+	bool once, done, stop, stack, moves, unseen, routine;
+	uint8_t when; /* 14 is always */
+	int8_t if_reg; /* -1: whatever registers hold */
+	uint64_t if_value;
+	struct bs_value values[BS_MAX_CAPTURE];
+	size_t n_values;
+	enum bs_text_kind text;
+	struct bs_chain text_at;
+	int32_t name_at, parent_at; /* for BS_PATH */
+	uint8_t *only;		    /* the only text that counts, or NULL */
 	size_t only_size;
+};
+
+struct bs_stack {
+	int64_t period_ns;
+	uint32_t bytes;
 };
 
 struct bs_range {
@@ -87,6 +126,13 @@ struct bs_watch {
 	size_t n_code;
 	struct bs_idle idle[BS_MAX_IDLE];
 	size_t n_idle;
+	struct bs_idle call[BS_MAX_IDLE];
+	size_t n_call;
+	struct bs_range code_return[BS_MAX_CODE];
+	size_t n_return;
+	struct bs_stack stack;
+	uint32_t move_hook; /* 0 when nothing moves */
+	uint64_t move_from, moved_by;
 	struct bs_frame frame;
 	int64_t sample_ns, limit_ns, quiet_ns;
 };

@@ -19,13 +19,13 @@ from typing import Protocol
 import msgspec
 
 from bootscope import __version__, tools
-from bootscope.boards import emulated
+from bootscope.boards import emulated, initcall_table
+from bootscope.boards.code import Code
 from bootscope.boards.profile import Board
-from bootscope.boards.symbols import Symbols
-from bootscope.boards.watch import PANIC_TEXT, Limits, Watch, watch
+from bootscope.boards.watch import PANIC_TEXT, Limits, Programs, Watch, watch
 from bootscope.build.plan import Built
-from bootscope.build.steps import kernel, rootfs
-from bootscope.capture import record, stream
+from bootscope.build.steps import blockmap, kernel, kernel_layout, programs, rootfs
+from bootscope.capture import objects, record, stream
 from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
@@ -37,17 +37,21 @@ from bootscope.timeline.build import events_of, timeline
 from bootscope.timeline.live import Live
 
 # Kept with a run: name -> (step, file).
-_TABLES = {
-    "kernel": ("kernel", kernel.SYMBOLS),
-    "u-boot": ("uboot", "u-boot.map"),
-    "u-boot-spl": ("uboot", "u-boot-spl.map"),
-    "application": ("application", "program.map"),
-}
-_CONFIGS = {
-    "rootfs-contents": ("rootfs", rootfs.CONTENTS),
-    "kernel-config": ("kernel", "config"),
-    "u-boot-config": ("uboot", "config"),
-    "busybox-config": ("busybox", "config"),
+_OBJECTS = {
+    objects.KERNEL_SYMBOLS: ("kernel", kernel.SYMBOLS),
+    objects.DECOMPRESSOR_SYMBOLS: ("kernel", kernel.DECOMPRESSOR_SYMBOLS),
+    objects.UBOOT_SYMBOLS: ("uboot", "u-boot.map"),
+    objects.SPL_SYMBOLS: ("uboot", "u-boot-spl.map"),
+    objects.KERNEL: ("kernel", kernel.PROGRAM),
+    objects.UBOOT: ("uboot", "u-boot.elf"),
+    objects.SPL: ("uboot", "u-boot-spl.elf"),
+    objects.PROGRAMS: ("rootfs", programs.PROGRAMS),
+    objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
+    objects.BLOCKS: ("rootfs", blockmap.BLOCK_MAP),
+    objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
+    objects.KERNEL_CONFIG: ("kernel", "config"),
+    objects.UBOOT_CONFIG: ("uboot", "config"),
+    objects.BUSYBOX_CONFIG: ("busybox", "config"),
 }
 
 
@@ -91,30 +95,43 @@ def record_run(store: Store, order: Order, observer: Observer) -> str:
     now = datetime.now(UTC)
     run_id = store.new_run_id(order.system.name, now)
     with store.recording(run_id) as path:
-        made = _watch(order, path / "boots" / "000")
-        run = _describe(store, order, made, run_id, now, qemu)
+        watched = _programs(order)
+        made = _watch(order, watched, path / "boots" / "000")
+        run = _describe(store, order, watched, made, run_id, now, qemu)
         record.write_json(path / "run.json", run)
         for number in range(1, order.boots + 1):
             observer.boot_begins(number, order.boots)
-            info = _one_boot(order, run, path, number, observer)
+            info = _one_boot(order, watched, run, path, number, observer)
             observer.boot_ended(info)
     store.index(run_id)
     return run_id
 
 
-def _watch(order: Order, folder: Path) -> Watch:
-    symbols = {
-        name: Symbols.parse((order.built.results[step] / file).read_text())
-        for name, (step, file) in _TABLES.items()
-    }
-    return watch(order.board, order.system, symbols, order.until, folder / record.FRAME, order.limits)
+def _programs(order: Order) -> Programs:
+    """The code that is watched, read once for all boots of a run."""
+    results = order.built.results
+
+    def code(name: str) -> Code:
+        step, file = _OBJECTS[name]
+        return Code((results[step] / file).read_bytes())
+
+    layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
+    return Programs(code(objects.SPL), code(objects.UBOOT), code(objects.KERNEL), layout)
 
 
-def _describe(store: Store, order: Order, made: Watch, run_id: str, now: datetime, qemu: str) -> RunInfo:
+def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
+    return watch(order.board, order.system, watched, order.until, folder / record.FRAME, order.limits)
+
+
+def _describe(
+    store: Store, order: Order, watched: Programs, made: Watch, run_id: str, now: datetime, qemu: str
+) -> RunInfo:
     kept = {
-        name: store.keep_object((order.built.results[step] / file).read_bytes())
-        for name, (step, file) in {**_TABLES, **_CONFIGS}.items()
+        name: store.keep_object(objects.packed((order.built.results[step] / file).read_bytes()))
+        for name, (step, file) in _OBJECTS.items()
     }
+    table = initcall_table.levels(watched.kernel, watched.kernel.marks)
+    kept[objects.INITCALLS] = store.keep_object(msgspec.json.encode(table))
     return RunInfo(
         run_id=run_id,
         created=now.isoformat(timespec="seconds"),
@@ -182,11 +199,13 @@ def host_facts() -> dict[str, str]:
     return facts
 
 
-def _one_boot(order: Order, run: RunInfo, run_path: Path, number: int, observer: Observer) -> BootInfo:
+def _one_boot(
+    order: Order, watched: Programs, run: RunInfo, run_path: Path, number: int, observer: Observer
+) -> BootInfo:
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    made = _watch(order, folder)
+    made = _watch(order, watched, folder)
     (folder / record.WATCH).write_text(made.text())
     power = emulated.Power(
         card=order.built.card,

@@ -50,6 +50,7 @@ TOOLS = {
         Tool("mcopy", "mtools", "fills the boot partition", ("-V",)),
         Tool("mkfs.ext4", "e2fsprogs", "makes the root file system", ("-V",)),
         Tool("debugfs", "e2fsprogs", "fills the root file system without root", ("-V",)),
+        Tool("dumpe2fs", "e2fsprogs", "tells where a file system keeps its own data", ("-V",)),
         Tool("tar", "tar", "unpacks sources"),
         Tool("xz", "xz-utils", "unpacks sources"),
         Tool("bzip2", "bzip2", "unpacks sources", ("--help",), r"Version (\d\S+),"),

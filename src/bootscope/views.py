@@ -4,32 +4,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from bootscope.analysis.compare import Comparison, compare, differences
-from bootscope.analysis.consumers import Consumer, Namer, consumers
+from bootscope.analysis.consumers import Consumer, consumers
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
 from bootscope.analysis.silences import Silence, silences
+from bootscope.analysis.trace import trace
 from bootscope.boards.profile import Board
-from bootscope.boards.symbols import Symbols
 from bootscope.build.kconfig import parse
+from bootscope.capture import objects
 from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
-from bootscope.timeline.build import timeline
+from bootscope.explain import evidence
 from bootscope.timeline.model import Timeline
-
-ROOT_CONTENTS = "rootfs-contents"
-_CONFIGS = ("kernel-config", "u-boot-config", "busybox-config")
+from bootscope.timeline.trace import Stack, Trace
 
 
 @dataclass(frozen=True)
 class View:
-    """One boot of a run, understood."""
+    """One boot of a run, understood. What takes long is made when it is first asked for."""
 
     run: StoredRun
     boot: StoredBoot
-    timeline: Timeline
-    consumers: list[Consumer]
-    silences: list[Silence]
+    evidence: Evidence
+
+    @property
+    def timeline(self) -> Timeline:
+        """The boot's timeline."""
+        return self.evidence.timeline
+
+    @cached_property
+    def consumers(self) -> list[Consumer]:
+        """What the time went into, largest first."""
+        return consumers(self.evidence)
+
+    @cached_property
+    def silences(self) -> list[Silence]:
+        """The longest stretches without a console line."""
+        return silences(self.timeline)
+
+    @cached_property
+    def stacks(self) -> Stacks:
+        """Call paths."""
+        return Stacks(self.evidence)
+
+    @cached_property
+    def flame(self) -> tuple[Stack, ...]:
+        """The flame graph."""
+        return tuple(self.stacks.all())
+
+    @cached_property
+    def trace(self) -> Trace:
+        """All tracks of the boot."""
+        return trace(self.evidence, self.stacks, self.flame)
 
     @property
     def picture(self) -> bytes | None:
@@ -56,14 +86,7 @@ def choose_boot(run: StoredRun, number: int | None) -> StoredBoot:
 def view(store: Store, run: StoredRun, number: int | None = None, board: Board | None = None) -> View:
     """Everything about one boot; with `board`, as that profile's devices would have had it."""
     boot = choose_boot(run, number)
-    tl = timeline(boot.info.boot_id, boot.records(), run.info, board)
-    tables = {
-        name: Symbols.parse(store.object(sha256).decode("utf-8", "replace"))
-        for name, sha256 in run.info.system.symbols.items()
-        if name not in (*_CONFIGS, ROOT_CONTENTS)
-    }
-    found = consumers(tl, Namer(tables, tl.uboot_offset))
-    return View(run, boot, tl, found, silences(tl))
+    return View(run, boot, evidence(store, run, boot, board))
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:
@@ -75,11 +98,11 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
 
     def contents(run: StoredRun) -> dict[str, str]:
         """Files of the root file system -> their hash or target."""
-        sha256 = run.info.system.symbols.get(ROOT_CONTENTS)
+        sha256 = run.info.system.symbols.get(objects.ROOT_CONTENTS)
         lines = store.object(sha256).decode("utf-8", "replace").splitlines() if sha256 else []
         return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
-    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in _CONFIGS}
+    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in objects.CONFIGS}
     files = (contents(a.run), contents(b.run))
     if all(files):  # recordings of the first days have no list
         configs["file"] = files

@@ -3,32 +3,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from bootscope.capture.store import Store
 from bootscope.report.html import render
 from bootscope.views import view
 from tests.fixtures.stock_boot import unpack
 
+from .conftest import shown
+
 pytestmark = pytest.mark.browser
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
 MAX_BYTES = 3_000_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    # None is Playwright's own browser, which the set-up fetches where there is no package of one.
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +48,6 @@ def page(browser: Browser, report: Path) -> Iterator[Page]:
     yield opened
     context.close()
     assert troubles == []
-
-
-def shown(page: Page) -> tuple[int, int]:
-    """The stretch of time that the timeline shows, once it has been painted."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    box = page.locator(".timeline").first
-    return int(box.get_attribute("data-from") or -1), int(box.get_attribute("data-to") or -1)
 
 
 def test_it_is_small_and_whole(report: Path) -> None:
@@ -140,6 +122,126 @@ def test_the_console_can_be_searched(page: Page) -> None:
     rows = page.locator(".console tbody tr:visible")
     assert 0 < rows.count() < 20
     assert all("mmcblk0" in text for text in rows.all_inner_texts())
+
+
+def test_a_search_finds_spans_and_goes_from_one_to_the_next(page: Page) -> None:
+    page.fill(".seek", "read root file system")
+    page.press(".seek", "Enter")
+    told = page.locator(".sought")
+    first = told.inner_text()
+    assert first.startswith("1 of ")
+    assert int(first.removeprefix("1 of ")) > 3
+    before = page.locator(".details tr", has_text="start").inner_text()
+    page.click("[data-seek='1']")
+    assert told.inner_text() == first.replace("1 of", "2 of", 1)
+    assert page.locator(".details tr", has_text="start").inner_text() != before
+    page.press(".seek", "Shift+Enter")
+    assert told.inner_text() == first
+    page.fill(".seek", "no such span anywhere")
+    page.press(".seek", "Enter")
+    assert told.inner_text() == "0 found"
+
+
+def test_a_found_span_is_in_sight(page: Page) -> None:
+    page.fill(".seek", "first thing that is not there")
+    page.press(".seek", "Enter")
+    page.fill(".seek", "mmcblk0")
+    page.press(".seek", "Enter")
+    start, end = shown(page)
+    at = float(page.locator(".details tr", has_text="start").locator("td").inner_text().split()[0]) * 1e9
+    assert start <= at <= end
+
+
+def test_a_click_shows_the_details_and_keys_go_on(page: Page) -> None:
+    box = page.locator(".timeline").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 400, box["y"] + 50)
+    details = page.locator(".details")
+    assert details.locator("h4").inner_text() == "bootloader"
+    assert "3.16" in details.locator("tr", has_text="cpu").inner_text()
+    page.locator(".timeline").press("n")
+    assert details.locator("h4").inner_text() == "load"
+    page.locator(".timeline").press("p")
+    assert details.locator("h4").inner_text() == "bootloader"
+    page.locator(".timeline").press("Enter")
+    start, end = shown(page)
+    length = float(details.locator("tr", has_text="length").locator("td").inner_text().split()[0]) * 1e9
+    assert end - start == pytest.approx(1.2 * length, rel=0.01)
+    page.locator(".timeline").press("Escape")
+    assert details.is_hidden()
+
+
+def test_a_drag_is_no_click(page: Page) -> None:
+    page.click("[data-do=in]")
+    box = page.locator(".timeline").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 700, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 600, box["y"] + 50)
+    page.mouse.up()
+    assert page.locator(".details").is_hidden()
+
+
+def test_the_flame_graph_zooms_by_phase_by_click_and_by_key(page: Page) -> None:
+    told, select = page.locator(".frame-told"), page.locator(".flame-phase")
+    assert told.inner_text().startswith("all: 10.")
+    select.select_option(index=1)
+    phase = told.inner_text().split(":")[0]
+    assert select.locator("option:checked").inner_text().startswith(f"{phase} (")
+    flame = page.locator(".flame")
+    flame.press("ArrowDown")
+    child = told.inner_text()
+    assert child.startswith(f"{phase} › ")
+    flame.press("Enter")
+    flame.press("ArrowUp")
+    assert told.inner_text().startswith(f"{phase}: ")
+    flame.press("Escape")
+    assert told.inner_text().startswith("all: ")
+    box = flame.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 20, box["y"] + 29)
+    assert told.inner_text() != "all: " and " › " not in told.inner_text()
+    assert select.input_value() != "0"
+
+
+def test_the_flame_graph_can_be_searched(page: Page) -> None:
+    page.fill(".flame-seek", "decompressor")
+    assert page.locator(".frame-told").inner_text().endswith("1 found, 403.842 ms, 3.8 %")
+
+
+def test_everything_can_be_reached_by_keys(page: Page) -> None:
+    page.locator(".timeline").focus()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.className") == "seek"
+    for selector in (".timeline", ".flame", ".seek", ".flame-phase", ".find"):
+        assert page.locator(selector).evaluate("e => e.tabIndex") == 0
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, input, select, [tabindex]:not(tr)')].filter(e => "
+        "!(e.ariaLabel || e.textContent.trim() || e.title || e.closest('label'))).map(e => e.outerHTML)"
+    )
+    assert unnamed == []
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    page.goto(report.as_uri())
+    page.wait_for_selector(".timeline[data-to]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator(".timeline canvas.body").evaluate("c => c.clientWidth") > 300
+    page.close()
+
+
+def test_paper_is_light_whatever_the_screen_is(browser: Browser, report: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto(report.as_uri())
+    page.wait_for_selector(".timeline[data-to]")
+    ink = "() => colours().ink"
+    dark = page.evaluate(ink)
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ink) == "#1d2430" != dark
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ink) == dark
+    page.close()
 
 
 def test_the_screen_is_shown(page: Page) -> None:

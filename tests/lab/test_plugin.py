@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bootscope.boards.code import Code
 from bootscope.boards.emulated import QEMU, machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
@@ -27,6 +28,30 @@ from bootscope.paths import cache_dir
 step = plugin.step()
 print(Runner(Cache(cache_dir()), Silent()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
 """
+
+
+WRONG_HOOKS = [
+    f"hook 1 0x60 every {items}"
+    for items in (
+        "reg", "reg x", "reg -1", "reg 32", "reg 1+4", "reg +1",
+        "word", "word 0+", "word 0+4>", "word 0>4", "word 0+4+4", "word 0+x", "word 0+4>+5", "word 0+-",
+        "word 32+0", "word 0+99999999999", "word 0+1>2>3>4>5>6>7>8>9",
+        "reg 0 reg 1 reg 2 reg 3 reg 4 reg 5 reg 6", "reg 0 word 0+1 reg 2 word 3+1 reg 4 word 5+1 reg 6",
+        "when", "when 15", "when -1", "when x", "if", "if 1", "if 32 1", "if x 1", "if 1 -1",
+        "str 0 str 1", "str 0 args 1", "args 1 path 0+4 8 12", "args", "args 1>2",
+        "path 0+4", "path 0+4 8", "path 0+4 -8 12", "path 0+4 8 99999999999", "path x 8 12",
+        "is 00", "is 00 str 0", "str 0 is", "str 0 is 0", "str 0 is 0g", "str 0 is -1", "str 0 is 0x",
+        "unseen 1", "stack 1", "moves 1", "often", " ".join(["stack"] * 40),
+    )
+]  # fmt: skip
+WRONG_LINES = [
+    "io 1 0x10 0", "io 1 0x10 4 5", "io 1 0xffffffffffffffff 2", "io 1 +2 3", "text 1 1 0 +1-1",
+    "move 1", "move 0 0x100", "move 1 0x100 2", "move x 0x100",
+    "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
+    "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",
+    "call 4 1", "call 0 0 0", "call 5 1 1", "call 4 1 1 1", "idle 8 1 1",
+    "\n".join(["return 1 2"] * 9), "\n".join(["call 4 1 1"] * 9),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +91,15 @@ def boot(
         "limit soon",
         "tick 0",
         "sample 99999999999999999999999",
+        *WRONG_HOOKS,
+        *WRONG_LINES,
     ],
 )
 def test_a_wrong_line_is_named(built: dict[str, Any], library: str, tmp_path: Path, wrong: str) -> None:
     done = boot(built, library, tmp_path, f"{GOOD}{wrong}\n")
+    lines = wrong.split("\n")
     assert done.returncode == 1
-    assert "watch.txt:4: not understood: " + wrong in done.stderr
+    assert f"watch.txt:{3 + len(lines)}: not understood: {lines[-1]}" in done.stderr
 
 
 def test_a_missing_option_or_file_is_named(built: dict[str, Any], library: str, tmp_path: Path) -> None:
@@ -116,3 +144,128 @@ def test_samples_come_at_their_period(built: dict[str, Any], library: str, tmp_p
     samples = [r for r in stream.read(tmp_path / "stream.bin") if isinstance(r, stream.Sample)]
     assert 190 <= len(samples) <= 201
     assert [s.time_ns for s in samples] == sorted(s.time_ns for s in samples)
+
+
+# ---- what hooks take ----
+
+SPL_START = 0x60
+"""Where the SPL begins; it was put at address 0 together with the header before it."""
+
+
+def hooks(built: dict[str, Any], library: str, tmp_path: Path, *lines: str) -> list[stream.Record]:
+    """The records of hooks, and their stacks, in the first 120 ms of a boot."""
+    watch = GOOD.replace("20000000", "120000000")
+    done = boot(built, library, tmp_path, watch + "".join(f"{line}\n" for line in lines))
+    assert done.returncode == 0, done.stderr
+    records = stream.read(tmp_path / "stream.bin")
+    return [r for r in records if isinstance(r, stream.Hook | stream.StackSample)]
+
+
+def spl(built: dict[str, Any]) -> tuple[Code, bytes]:
+    """The SPL: its program, and the bytes that are at address 0 when it runs."""
+    code = Code(Path(built["steps"]["uboot"]["path"], "u-boot-spl.elf").read_bytes())
+    card = Path(built["card"]).read_bytes()
+    return code, card[8192 : 8192 + 0x6000]
+
+
+def test_values_come_from_registers_and_memory(built: dict[str, Any], library: str, tmp_path: Path) -> None:
+    _, image = spl(built)
+
+    def word(address: int) -> int:
+        return int.from_bytes(image[address : address + 4], "little")
+
+    pointed = next(at for at in range(0x80, 0x4000, 4) if 0x60 <= word(at) < 0x4000 and word(at) % 4 == 0)
+    way = f"15+{pointed - SPL_START}"
+    found = hooks(
+        built, library, tmp_path,
+        f"hook 1 {SPL_START:#x} once reg 15 word 15+0 word 15+-92 reg 31 word {way} word {way}>4",
+        f"hook 2 {SPL_START:#x} once str 15+-92",
+        f"hook 3 {SPL_START:#x} once word 31+0>0 str 31+4 reg 15",
+    )  # fmt: skip
+    first, text, nothing = found
+    assert isinstance(first, stream.Hook)
+    assert isinstance(text, stream.Hook)
+    assert isinstance(nothing, stream.Hook)
+    place = word(pointed)
+    assert first.registers == (SPL_START, word(SPL_START), word(4), 0, place, word(place + 4))
+    assert text.text.startswith(b"eGON.BT0")
+    assert (nothing.registers, nothing.text) == ((0, SPL_START), b"")
+
+
+def test_conditions_decide_which_arrivals_count(built: dict[str, Any], library: str, tmp_path: Path) -> None:
+    at = f"{SPL_START:#x}"
+    pairs = [(2 * n, 2 * n + 1) for n in range(7)]
+    lines = [f"hook {100 + c} {at} once when {c}" for pair in pairs for c in pair]
+    found = hooks(
+        built, library, tmp_path, *lines,
+        f"hook 1 {at} once when 14", f"hook 2 {at} once if 15 {at}", f"hook 3 {at} once if 15 1",
+    )  # fmt: skip
+    seen = [r.hook for r in found if isinstance(r, stream.Hook)]
+    assert all(((100 + a) in seen) != ((100 + b) in seen) for a, b in pairs)
+    assert [hook for hook in seen if hook < 100] == [1, 2]
+
+
+def test_what_was_seen_is_told_once(built: dict[str, Any], library: str, tmp_path: Path) -> None:
+    code, _ = spl(built)
+    udelay = code.function("udelay")
+    assert udelay
+    at = f"{udelay.address:#x}"
+    found = hooks(
+        built, library, tmp_path,
+        f"hook 1 {at} every reg 0", f"hook 2 {at} every reg 0 unseen", f"hook 3 {at} every unseen",
+    )  # fmt: skip
+    values: dict[int, list[tuple[int, ...]]] = {1: [], 2: [], 3: []}
+    for record in found:
+        if isinstance(record, stream.Hook):
+            values[record.hook].append(record.registers)
+    assert len(values[1]) > len(set(values[1]))
+    assert values[2] == list(dict.fromkeys(values[1]))
+    assert values[3] == [()]
+
+
+def test_a_stack_follows_its_hook_and_holds_what_follows_calls(
+    built: dict[str, Any], library: str, tmp_path: Path
+) -> None:
+    code, _ = spl(built)
+    udelay, calls = code.function("udelay"), load_board("cubieboard").qemu.calls
+    assert udelay
+    low, high = code.extent()
+    lines = [f"call {c.size} {c.mask:#x} {c.value:#x}" for c in calls]
+    found = hooks(
+        built, library, tmp_path, *lines, f"return {low:#x} {high:#x}", "stack 1000000000 1024",
+        f"hook 1 {udelay.address:#x} every reg 14 reg 13 stack",
+    )  # fmt: skip
+    assert len(found) >= 4
+    assert all(isinstance(r, stream.Hook) == (at % 2 == 0) for at, r in enumerate(found))
+    words = 0
+    for hook, stack in zip(found[::2], found[1::2], strict=True):
+        assert isinstance(hook, stream.Hook)
+        assert isinstance(stack, stream.StackSample)
+        assert (stack.pc, stack.lr) == (udelay.address, hook.registers[0])
+        assert stack.time_ns == hook.time_ns
+        for at, address in stack.words.items():
+            assert 0 <= at < 256
+            assert low <= address & ~1 < high
+        words += len(stack.words)
+    assert words
+
+
+def test_hooks_of_a_program_that_moved_are_reached_there(
+    built: dict[str, Any], library: str, tmp_path: Path
+) -> None:
+    """U-Boot moves itself to the end of memory; what is marked so is looked for there as well."""
+    code = Code(Path(built["steps"]["uboot"]["path"], "u-boot.elf").read_bytes())
+    relocate, moved = code.function("relocate_code"), code.function("initcall_run_list")
+    assert relocate
+    assert moved
+    watch = GOOD.replace("20000000", "400000000") + (
+        f"hook 1 {relocate.address:#x} once reg 0\nmove 1 0x4a000000\n"
+        f"hook 2 {moved.address:#x} every reg 15 moves\nhook 3 {moved.address:#x} every reg 15\n"
+    )
+    assert boot(built, library, tmp_path, watch).returncode == 0
+    found = [r for r in stream.read(tmp_path / "stream.bin") if isinstance(r, stream.Hook)]
+    (to,) = (r.registers[0] for r in found if r.hook == 1)
+    assert to > 0x70000000
+    places = {r.hook: [s.registers[0] for s in found if s.hook == r.hook] for r in found}
+    assert places[3] == [moved.address]
+    assert places[2] == [moved.address, moved.address + to - 0x4A000000]

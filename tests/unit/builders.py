@@ -16,7 +16,19 @@ from bootscope.boards.profile import Board, CardClass, load_board
 from bootscope.capture import record, stream
 from bootscope.capture.record import BootInfo, Extent, RunInfo, SystemFacts, WatchNames
 from bootscope.capture.store import Store
-from bootscope.capture.stream import Clock, Ended, Frame, Hook, Idle, Io, Record, Sample, Text, Unknown
+from bootscope.capture.stream import (
+    Clock,
+    Ended,
+    Frame,
+    Hook,
+    Idle,
+    Io,
+    Record,
+    Sample,
+    StackSample,
+    Text,
+    Unknown,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
@@ -26,7 +38,17 @@ HOOK_NAMES = (
     "spl.start", "uboot.start", "uboot.relocate", "kernel.image", "kernel.start",
     "kernel.init", "exec", "application.start", "kernel.panic",
 )  # fmt: skip
-HOOKS = dict(enumerate(HOOK_NAMES, start=1))
+SPANS = (
+    "initcall", "probe", "irq", "softirq", "work", "delay", "spl.delay", "spl.initcall", "spl.probe",
+    "uboot.delay", "uboot.initcall", "uboot.probe", "uboot.command",
+)  # fmt: skip
+MOMENTS = (
+    "switch", "fork", "exit", "wake", "execve", "execve.file", "map", "bio", "bio.end", "page", "printk",
+    "module", "driver", "probe.driver",
+)  # fmt: skip
+EVERY_HOOK = (*HOOK_NAMES, *MOMENTS, *SPANS, *(f"{name}.end" for name in SPANS))
+"""What a recording of today has; HOOK_NAMES is what the first ones had."""
+HOOKS = dict(enumerate(EVERY_HOOK, start=1))
 TEXTS = {1: "milestone app-ready", 2: "panic"}
 KERNEL_SECTOR, KERNEL_SECTORS = 4096, 100
 BYTE_NS = 10 * 1_000_000_000 // 115_200
@@ -78,6 +100,8 @@ def _other(r: Record) -> tuple[int, bytes]:
             return 8, uint(r.syncs) + sint(r.worst_ns)
         case Ended():
             return 9, bytes([r.reason]) + uint(r.ident)
+        case StackSample():
+            return 10, uint(r.pc) + uint(r.lr) + uint(r.flags) + r.raw
         case Unknown():
             return r.kind, r.payload
     raise TypeError(r)
@@ -129,7 +153,13 @@ def card_read(time_ns: int, sector: int, size_bytes: int) -> list[Record]:
 
 def hook(time_ns: int, name: str, *registers: int, text: bytes = b"") -> Hook:
     """Arrival at the hook called `name`."""
-    return Hook(time_ns, HOOK_NAMES.index(name) + 1, registers, text)
+    return Hook(time_ns, EVERY_HOOK.index(name) + 1, registers, text)
+
+
+def stack(time_ns: int, pc: int, lr: int = 0, words: dict[int, int] | None = None) -> StackSample:
+    """The stack as the plugin found it: words from the stack pointer up -> what may be an address."""
+    raw = b"".join(uint(at) + uint(value) for at, value in (words or {}).items())
+    return StackSample(time_ns, pc, lr, 0, raw)
 
 
 BOOT: list[Record] = [

@@ -19,7 +19,7 @@ from bootscope.cli.main import VERBS
 from .builders import BOOT, environment, keep_run
 from .conftest import Command, Done
 
-NAMES = [verb.name for verb in VERBS]
+NAMES = list(VERBS)
 
 
 def json_of(done: Done, kind: str) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_every_verb_has_help_with_an_example(main_here: Command, verb: str) -> N
 def test_the_help_lists_every_verb_and_says_how_to_begin(bootscope: Command) -> None:
     done = bootscope("--help")
     assert done.returncode == 0
-    assert set(re.findall(r"^    ([a-z]+)\b", done.stdout, re.MULTILINE)) == set(NAMES)
+    assert set(re.findall(r"^    ([a-z-]+)\b", done.stdout, re.MULTILINE)) == set(NAMES)
     assert "bootscope record stock" in done.stdout
 
 

@@ -11,14 +11,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
 
 from bootscope.capture import record
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Idle, Record
+from bootscope.report.columns import columns
 from bootscope.report.html import render
+from bootscope.timeline.trace import Point, Span, Table, Trace, Track
 from bootscope.views import View, view
 
 from .builders import KERNEL_SECTOR, card_read, hook, keep_run, typed
+from .traces import HOSTILE_TRACE, SMALL, traces
 
 HOSTILE = [
     b"</script><script>alert(1)</script>",
@@ -125,15 +129,20 @@ def test_no_control_character_is_in_the_file(hostile: str) -> None:
     hostile.encode()
 
 
-def test_the_data_element_is_json_and_holds_the_timeline(hostile: str) -> None:
+def names_of(data: dict[str, Any]) -> dict[str, list[str]]:
+    """Track -> the names of its spans."""
+    return {t["title"]: [data["texts"][n] for n in t["name"]] for t in data["tracks"]}
+
+
+def test_the_data_element_is_json_and_holds_the_tracks(hostile: str) -> None:
     (data,) = data_of(hostile)
-    assert [phase["name"] for phase in data["phases"]][-1] == "application"
-    tracks = {track["name"]: track["spans"] for track in data["tracks"]}
-    assert list(tracks) == ["storage", "console", "idle", "programs", "pins"]
-    assert len(tracks["console"]) == len(tracks["programs"]) == len(HOSTILE)
-    assert tracks["console"][0][2] == "</script><script>alert(1)</script>"
-    assert all(text.isprintable() for spans in tracks.values() for _, _, text in spans)
-    assert all(start <= end <= data["total_ns"] for spans in tracks.values() for start, end, _ in spans)
+    tracks = names_of(data)
+    assert tracks["phases"][-1] == "application"
+    assert {"phases", "storage", "console"} <= set(tracks)
+    assert tracks["console"][0] == "</script><script>alert(1)</script>"
+    assert len(tracks["console"]) == len(HOSTILE)
+    assert all(text.isprintable() for text in data["texts"])
+    assert data["milestones"][-1][0] in ("application", "app-ready")
 
 
 def test_nothing_comes_from_a_network(harmless: str, hostile: str) -> None:
@@ -164,7 +173,7 @@ def test_hostile_names_in_the_description_are_text_too(tmp_path: Path) -> None:
     assert text.count("</title>") == 1
     assert Page(text).count("script") == 2
     (data,) = data_of(text)
-    assert data["tracks"][0]["spans"][0][2].endswith(bad)
+    assert names_of(data)["storage"][0].endswith(bad)
 
 
 def test_several_boots_have_a_section_and_data_each(tmp_path: Path) -> None:
@@ -182,4 +191,97 @@ def test_a_boot_of_which_nothing_was_recorded_can_be_shown(tmp_path: Path) -> No
     store = Store(tmp_path / "store")
     run_id = keep_run(store, [])
     (data,) = data_of(render([view(store, store.load(run_id))]))
-    assert [phase["name"] for phase in data["phases"]] == ["rom"]
+    assert names_of(data)["phases"] == ["rom"]
+
+
+# ---- a trace, with and without a recording ----
+
+
+def spans_of(data: dict[str, Any], number: int) -> list[tuple[int, int, str, dict[str, Any]]]:
+    """Start, end, name and details of a track's spans, as the page reads them."""
+    track, texts = data["tracks"][number], data["texts"]
+    at, value, found = 0, 0, []
+    for index, (start, length, name) in enumerate(
+        zip(track["start"], track["length"], track["name"], strict=True)
+    ):
+        at += start
+        labels = track["shapes"][track["shape"][index] if track["shape"] else 0]
+        values = track["values"][value : value + len(labels)]
+        value += len(labels)
+        detail = {k[1:]: v if k[0] == "#" else texts[v] for k, v in zip(labels, values, strict=True)}
+        found.append((at, at + length, texts[name], detail))
+    assert value == len(track["values"])
+    return found
+
+
+def test_the_columns_hold_what_the_trace_holds() -> None:
+    data = msgspec.json.decode(msgspec.json.encode(columns(SMALL)))
+    assert [t["title"] for t in data["tracks"]] == ["phases", "initcalls", "storage", "init", "mount", "pins"]
+    for number, track in enumerate(SMALL.tracks):
+        assert spans_of(data, number) == [(s.start_ns, s.end_ns, s.name, dict(s.detail)) for s in track.spans]
+    assert data["milestones"] == [["kernel-entry", 400], ["first-frame", 1000]]
+    assert data["tracks"][4]["parent"] == data["tracks"][3]["id"]
+
+
+def test_the_flame_graph_is_a_tree_with_parents_first() -> None:
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(columns(SMALL)))
+    flame = data["flame"]
+    paths: list[tuple[str, ...]] = []
+    for parent, name in zip(flame["parent"], flame["name"], strict=True):
+        paths.append((*(paths[parent] if parent >= 0 else ()), data["texts"][name]))
+    assert {path: ns for path, ns in zip(paths, flame["self"], strict=True) if ns} == {
+        stack.frames: stack.ns for stack in SMALL.stacks if stack.ns
+    }
+
+
+def test_times_that_javascript_cannot_count_are_moved_to_zero() -> None:
+    epoch = 1_790_000_000 * 10**9
+    track = Track("a", "other", "a", (Span(epoch + 5, epoch + 9, "x"),))
+    data: dict[str, Any] = msgspec.json.decode(
+        msgspec.json.encode(columns(Trace("t", "c", epoch + 9, (track,))))
+    )
+    assert spans_of(data, 0) == [(0, 4, "x", {})]
+    assert (data["total_ns"], data["origin_ns"]) == (4, str(epoch + 5))
+
+
+@settings(max_examples=40)
+@given(traces)
+def test_any_trace_gives_a_page(trace: Trace) -> None:
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(columns(trace)))
+    assert sum(len(t["start"]) for t in data["tracks"]) == sum(len(t.spans) for t in trace.tracks) + sum(
+        p.kind != "milestone" for p in trace.points
+    )
+    for number in range(len(data["tracks"])):
+        assert all(0 <= start <= end for start, end, _, _ in spans_of(data, number))
+
+
+def test_a_hostile_trace_alone_is_a_page_without_markup_of_its_own() -> None:
+    text = render([HOSTILE_TRACE])
+    assert "<script>alert" not in text
+    assert "onload=" not in "".join(f" {n}=" for _, a in Page(text).elements for n in a)
+    assert Page(text).count("script") == 2
+    assert set(re.findall(r"[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\U0010ffff]", text)) <= {"\t"}
+
+
+def test_tables_are_shown_and_a_long_one_says_that_it_goes_on() -> None:
+    rows = (("a<b", 1_234_567_890, 1200), *((None, n, n) for n in range(1500)))
+    text = render([Trace("t", "c", 1, tables=(Table("blame", ("unit", "time_ns", "bytes"), rows),))])
+    assert '<td class="text">a&lt;b</td><td>1,234.568</td><td>1,200</td>' in text
+    assert "<th>time ms</th><th>bytes</th>" in re.sub(r"<th [^>]*>", "<th>", text)
+    assert "and 501 more rows" in text
+
+
+def test_the_lines_of_an_imported_log_are_listed_with_their_phase() -> None:
+    phases = Track("ph", "phase", "phases", (Span(10, 50, "kernel"),))
+    points = (Point(5, "U-Boot <x>", "line"), Point(20, "Linux", "line"))
+    text = render([Trace("t", "c", 100, (phases,), points)])
+    assert "<td>0.000000</td><td>0 ns</td><td></td>" in text.replace(' class="slow"', "")
+    assert "<code>U-Boot &lt;x&gt;</code>" in text
+    assert re.search(r"15 ns</td><td>kernel</td><td class=.text.><code>Linux</code>", text)
+
+
+def test_a_log_too_long_for_a_page_is_left_out_and_that_is_said() -> None:
+    points = tuple(Point(n, "x", "line") for n in range(100_001))
+    text = render([Trace("t", "c", 1, points=points)])
+    assert len(text) < 200_000
+    assert "100,001 console lines are left out of this page" in text

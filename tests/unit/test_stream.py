@@ -20,8 +20,10 @@ from bootscope.capture.stream import (
     Hook,
     Idle,
     Io,
+    Kind,
     Record,
     Sample,
+    StackSample,
     Text,
     Unknown,
     committed_bytes,
@@ -30,7 +32,7 @@ from bootscope.capture.stream import (
 )
 from bootscope.errors import UserError
 
-from .builders import body_records, encode, encode_each, header, stream_file
+from .builders import body_records, encode, encode_each, header, stack, stream_file
 
 EVERY_KIND: list[Record] = [
     Io(0, 1, 0x18, 4, 0xFFFFFFFF),
@@ -42,6 +44,7 @@ EVERY_KIND: list[Record] = [
     Frame(2_000_000_600, 1, 0, False, False, 0xB6F00000),
     Frame(2_000_000_700, 1, 0, True, True, 0xB6F00004),
     Text(2_000_000_700, 2),
+    stack(2_000_000_700, 0xC0101234, 0xC0105678, {0: 0xC0104321, 383: 0xFFFFFFFF}),
     Unknown(2_000_000_701, 200, b"from the future"),
     Unknown(2_000_000_702, 0, b""),
     Clock(2_000_000_703, 104_000, -77),
@@ -119,13 +122,35 @@ RECORDS = st.one_of(
     st.builds(Text, TIMES, NUMBERS),
     st.builds(Clock, TIMES, NUMBERS, st.integers(-(1 << 62), 1 << 62)),
     st.builds(Ended, TIMES, st.sampled_from(End), NUMBERS),
-    st.builds(Unknown, TIMES, st.integers(10, 255), st.binary(max_size=255)),
+    st.builds(StackSample, TIMES, NUMBERS, NUMBERS, NUMBERS, st.binary(max_size=200)),
+    st.builds(Unknown, TIMES, st.integers(max(Kind) + 1, 255), st.binary(max_size=255)),
 )
 
 
 @given(st.lists(RECORDS, max_size=20))
 def test_any_records_round_trip(records: list[Record]) -> None:
     assert body_records(encode(records)) == records
+
+
+def test_the_words_of_a_stack_are_known_by_their_distance() -> None:
+    words = {0: 0xC0104321, 7: 0xC0100001, 383: 0xFFFFFFFF}
+    (found,) = body_records(encode([stack(5, 1, 2, words)]))
+    assert isinstance(found, StackSample)
+    assert (found.pc, found.lr, found.words) == (1, 2, words)
+
+
+@given(st.binary(max_size=60))
+def test_a_damaged_stack_still_has_words(raw: bytes) -> None:
+    assert all(at >= 0 and value >= 0 for at, value in StackSample(0, 0, 0, 0, raw).words.items())
+
+
+@given(st.integers(1, 10), st.binary(max_size=40))
+def test_a_record_that_its_payload_does_not_fill_ends_the_stream(kind: int, payload: bytes) -> None:
+    """Whatever follows a record that makes no sense cannot be trusted, but nothing is lost before it."""
+    good = encode([Sample(1, 1)])
+    found = body_records(good + bytes([kind, len(payload), 0]) + payload + encode([Sample(0, 7)]))
+    assert found[0] == Sample(1, 1)
+    assert len(found) in (1, 3)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=4))

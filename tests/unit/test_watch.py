@@ -8,32 +8,42 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.boards.symbols import Symbols
-from bootscope.boards.watch import Limits, Watch, default_until, watch
+from bootscope.boards.code import Code
+from bootscope.boards.watch import Limits, Programs, Watch, default_until, watch
 from bootscope.errors import UserError
 from bootscope.system.load import load_system, milestones
 from bootscope.system.model import Milestone, System
 
 from .builders import board
+from .elf import Fn, arm, code, thumb
 
-KERNEL = {"kernel_execve": 0xC0101000, "__set_task_comm": 0xC0102000, "panic": 0xC0103000}
-UBOOT = {"relocate_code": 0x4A001234}
+KERNEL_BASE, UBOOT_BASE, SPL_BASE = 0xC0100000, 0x4A001000, 0x100
+KERNEL = ("kernel_execve", "__set_task_comm", "panic")
 STOCK = load_system("stock").system
+BX_LR = 0xE12FFF1E
 
 
-def table(functions: dict[str, int]) -> Symbols:
-    return Symbols((address, name) for name, address in functions.items())
+def function(name: str) -> Fn:
+    """A function of 16 bytes that returns at its end."""
+    return Fn(name, arm(0, 0, 0, BX_LR))
+
+
+def kernel_of(*names: str) -> Code:
+    return code(*(function(name) for name in names), base=KERNEL_BASE)
 
 
 def made(
     until: str = "app-ready",
     system: System = STOCK,
-    kernel: dict[str, int] = KERNEL,
+    kernel: Code | None = None,
     frame: Path = Path("/store/frame.raw"),
     limits: Limits | None = None,
+    layout: dict[str, int] | None = None,
 ) -> Watch:
-    tables = {"kernel": table(kernel), "u-boot": table(UBOOT)}
-    return watch(board(), system, tables, until, frame, limits or Limits())
+    uboot = code(Fn("relocate_code", thumb(0x4770, 0x4770), thumb=True), base=UBOOT_BASE)
+    spl = code(function("_main"), base=SPL_BASE)
+    programs = Programs(spl, uboot, kernel or kernel_of(*KERNEL), layout or {})
+    return watch(board(), system, programs, until, frame, limits or Limits())
 
 
 def of_kind(w: Watch, kind: str) -> list[str]:
@@ -48,20 +58,12 @@ def without_display() -> System:
 def test_the_whole_file_for_the_stock_system() -> None:
     process, ready = b"testcard".hex(), b"testcard: ready".hex()
     panic = b"---[ end Kernel panic".hex()
-    assert made(limits=Limits(1_000, 2_000, 3_000)).text().splitlines() == [
+    assert made(limits=Limits(1_000, 2_000, 3_000, 4_000, 512)).text().splitlines() == [
         "tick 2",
         "io 1 0x1c28000 0x400",
         "io 2 0x1c0f000 0x1000",
         "io 3 0x1c20800 0x400",
-        "hook 1 0x60 once",
-        "hook 2 0x4a000000 once",
-        "hook 3 0x4a001234 once reg 0",
-        "hook 4 0x42000000 once",
-        "hook 5 0x40008000 once",
-        "hook 6 0xc0101000 once str 0",
-        "hook 7 0xc0102000 every reg 2 str 1",
-        f"hook 8 0xc0102000 once str 1 is {process}",
-        "hook 9 0xc0103000 once str 0",
+        "move 3 0x4a000000",
         f"text 1 1 0 {ready}",
         f"text 2 1 0 {panic}",
         "code 0x0 0x40000000",
@@ -72,6 +74,27 @@ def test_the_whole_file_for_the_stock_system() -> None:
         "sample 3000",
         "limit 1000",
         "quiet 2000",
+        "stack 4000 512",
+        "call 4 0xf000000 0xb000000",
+        "call 4 0xffffff0 0x12fff30",
+        "call 4 0xc000f800 0xc000f000",
+        "call 2 0xff87 0x4780",
+        "return 0x100 0x110",
+        "return 0xc0100000 0xc0100030",
+        "return 0x4a000000 0x4a400000",
+        "return 0x7c000000 0x80000000",
+        "hook 1 0x60 once",
+        "hook 2 0x4a000000 once",
+        "hook 3 0x4a001000 once reg 0",
+        "hook 4 0x42000000 once",
+        "hook 5 0x40008000 once",
+        "hook 6 0xc0100000 once str 0",
+        "hook 7 0xc0100010 every reg 2 reg 0 str 1",
+        f"hook 8 0xc0100010 once str 1 is {process}",
+        "hook 9 0xc0100020 once str 0",
+        "hook 10 0xc0100000 every reg 14 args 1+0",
+        "hook 11 0xc0100000 every reg 14 str 0",
+        "routine 10 11",
         "stop text 1",
         "stop text 2",
     ]
@@ -84,6 +107,7 @@ def test_the_names_say_what_the_numbers_stand_for() -> None:
     assert names.hooks == {
         1: "spl.start", 2: "uboot.start", 3: "uboot.relocate", 4: "kernel.image", 5: "kernel.start",
         6: "kernel.init", 7: "exec", 8: "application.start", 9: "kernel.panic",
+        10: "execve", 11: "execve.file",
     }  # fmt: skip
 
 
@@ -130,27 +154,136 @@ def test_a_declared_milestone_that_is_called_first_frame_needs_no_display() -> N
 
 
 def test_a_symbol_that_is_not_there_has_no_hook_and_the_rest_keep_their_meaning() -> None:
-    kernel = {name: address for name, address in KERNEL.items() if name != "kernel_execve"}
-    w = made(kernel=kernel)
-    assert "kernel.init" not in w.hooks.values()
-    assert w.hooks[6] == "exec"
-    assert "hook 6 0xc0102000 every reg 2 str 1" in w.lines
+    w = made(kernel=kernel_of("__set_task_comm", "panic"))
+    assert "kernel.init" not in w.hooks.names.values()
+    assert w.hooks.names[6] == "exec"
+    assert "hook 6 0xc0100000 every reg 2 reg 0 str 1" in of_kind(w, "hook")
 
 
 def test_a_milestone_whose_symbol_is_not_there_cannot_be_waited_for() -> None:
     with pytest.raises(UserError, match="milestone init cannot be seen"):
-        made("init", kernel={"panic": 1})
+        made("init", kernel=kernel_of("panic"))
 
 
 def test_the_kernels_older_names_of_a_function_are_known() -> None:
-    w = made("init", kernel={**KERNEL, "run_init_process": 0xC0100500})
-    assert "hook 6 0xc0100500 once str 0" in w.lines
+    w = made("init", kernel=kernel_of("run_init_process", *KERNEL))
+    assert "hook 6 0xc0100000 once str 0" in of_kind(w, "hook")
 
 
-def test_a_process_name_is_cut_as_the_kernel_cuts_it() -> None:
+def test_a_long_process_name_is_known_whole_and_as_the_kernel_cuts_it() -> None:
+    """The kernel is told the whole name when the program starts; what it keeps has 15 bytes."""
     application = msgspec.structs.replace(STOCK.application, process="a-very-long-process-name")
-    w = made(system=msgspec.structs.replace(STOCK, application=application))
-    assert of_kind(w, "hook")[7].endswith(f" is {b'a-very-long-pro'.hex()}")
+    w = made("application", msgspec.structs.replace(STOCK, application=application))
+    starts = [number for number, name in w.hooks.names.items() if name == "application.start"]
+    lines = [line for line in of_kind(w, "hook") if int(line.split()[1]) in starts]
+    assert [line.rpartition(" ")[2] for line in lines] == [
+        b"a-very-long-process-name".hex(), b"a-very-long-pro".hex(),
+    ]  # fmt: skip
+    assert of_kind(w, "stop") == [*(f"stop hook {number}" for number in starts), "stop text 2"]
+
+
+def test_a_program_without_symbols_has_no_place_to_return_to() -> None:
+    """A range without bytes would be refused by the plugin."""
+    w = made(kernel=code(base=KERNEL_BASE))
+    assert of_kind(w, "return") == [
+        "return 0x100 0x110", "return 0x4a000000 0x4a400000", "return 0x7c000000 0x80000000",
+    ]  # fmt: skip
+    assert "exec" not in w.hooks.names.values()
+
+
+# ---- the kernel's own hooks ----
+
+FULL = (
+    "do_one_initcall", "do_init_module", "driver_register", "really_probe", "__switch_to", "wake_up_new_task",
+    "do_exit", "try_to_wake_up", "vector_swi", "mmap_region", "__handle_irq_event_percpu", "handle_softirqs",
+    "process_one_work", "blk_mq_submit_bio", "bio_endio", "vprintk_store", "__timer_delay",
+)  # fmt: skip
+LAYOUT = {
+    "task_struct.comm": 1520, "task_struct.pid": 1248, "task_struct.tgid": 1252, "task_struct.flags": 520,
+    "task_struct.__state": 504, "task_struct.mm": 1160, "device.kobj.name": 0, "device_driver.name": 0,
+    "module.name": 12, "bio.bi_iter.bi_sector": 24, "bio.bi_iter.bi_size": 32, "bio.bi_opf": 8,
+    "bio.bi_io_vec": 64, "bio_vec.bv_page": 0, "page.mapping": 12, "address_space.host": 0,
+    "inode.i_ino": 36, "inode.i_dentry": 192, "dentry.d_u.d_alias": 124, "dentry.d_name.name": 32,
+    "dentry.d_parent": 16, "file.f_path.dentry": 44, "irq_desc.action": 64, "irq_desc.irq_data.irq": 28,
+    "irqaction.name": 44, "work_struct.func": 12,
+}  # fmt: skip
+
+
+def hooks_of(w: Watch) -> dict[str, list[str]]:
+    """Name -> what its hooks take, without numbers and addresses."""
+    found: dict[str, list[str]] = {}
+    for line in of_kind(w, "hook"):
+        number, _, how = line.removeprefix("hook ").split(" ", 2)
+        found.setdefault(w.hooks.names[int(number)], []).append(how)
+    return found
+
+
+def test_the_members_of_the_kernels_structures_are_found_by_its_layout() -> None:
+    found = hooks_of(made(kernel=kernel_of(*KERNEL, *FULL), layout=LAYOUT))
+    assert found["switch"] == [
+        "every reg 0 reg 2 word 2+1248 word 2+1252 word 0+504 word 2+1160 str 2+1520 stack"
+    ]
+    assert found["fork"] == ["every reg 0 word 0+1248 word 0+1252 word 0+520 str 0+1520"]
+    assert found["wake"] == ["every reg 0 word 0+504 reg 14"]
+    assert found["execve"] == ["every reg 14 args 1+0", "every reg 14 args 1+0 if 7 11"]
+    assert found["map"] == ["every reg 0 reg 1 reg 2 reg 3 word 13+0 path 0+44>0 32 16"]
+    assert found["bio"] == [
+        "every reg 0 word 0+24 word 0+32 word 0+8 word 0+64>0>12>0>36 path 0+64>0>12>0>192>-124 32 16"
+    ]
+    assert found["irq"] == ["every word 0+28 str 0+64>44>0"]
+    assert found["probe"] == ["every str 0+0>0"]
+    assert found["probe.driver"] == ["every str 1+0>0"]
+    assert found["printk"] == ["every reg 1 reg 14 str 3"]
+    assert found["probe.end"] == ["every reg 0"]
+
+
+def test_what_begins_has_an_end() -> None:
+    names = set(made(kernel=kernel_of(*KERNEL, *FULL), layout=LAYOUT).hooks.names.values())
+    assert {name.removesuffix(".end") for name in names if name.endswith(".end")} <= names
+    assert {"irq.end", "softirq.end", "work.end", "probe.end", "delay.end"} <= names
+
+
+@pytest.mark.parametrize("missing", sorted(LAYOUT))
+def test_a_kernel_without_a_member_keeps_the_number_of_values(missing: str) -> None:
+    """What reads the recording takes values by their place."""
+
+    def count(how: str) -> int:
+        return sum(word in ("reg", "word") for word in how.split())
+
+    whole = hooks_of(made(kernel=kernel_of(*KERNEL, *FULL), layout=LAYOUT))
+    layout = {name: offset for name, offset in LAYOUT.items() if name != missing}
+    less = hooks_of(made(kernel=kernel_of(*KERNEL, *FULL), layout=layout))
+    assert less.keys() == whole.keys()
+    for name, lines in whole.items():
+        assert [count(line) for line in less[name]] == [count(line) for line in lines]
+        assert not any("None" in line for line in less[name])
+
+
+def test_the_loaders_steps_move_with_u_boot() -> None:
+    steps = Fn("initcall_run_list", thumb(0x4798, 0x4770), thumb=True)  # blx r3; bx lr
+    names = ("udelay", "device_probe", "cmd_process")
+    others = [Fn(name, thumb(0xBF00, 0x4770), thumb=True) for name in names]
+    relocate = Fn("relocate_code", thumb(0x4770, 0x4770), thumb=True)
+    uboot = code(relocate, steps, *others, base=UBOOT_BASE)
+    programs = Programs(code(function("udelay"), base=SPL_BASE), uboot, kernel_of(*KERNEL), {})
+    found = hooks_of(watch(board(), STOCK, programs, "init", Path("/f"), Limits()))
+    assert found["spl.delay"] == ["every reg 0 reg 14"]
+    assert found["uboot.delay"] == ["every reg 0 reg 14 moves"]
+    assert found["uboot.initcall"] == ["every reg 3 moves"]
+    assert found["uboot.initcall.end"] == ["every reg 0 moves"]
+    assert found["uboot.probe"] == ["every str 0+4>0 moves"]
+    assert found["uboot.command"] == ["every reg 1 args 2+0 moves"]
+
+
+def test_the_loop_of_a_delay_is_not_hooked_where_it_jumps_to() -> None:
+    """__loop_const_udelay falls into __loop_delay, which jumps to its own start for every loop."""
+    outer = Fn("__loop_const_udelay", arm(0, 0x012FFF1E))  # bxeq lr
+    loop = Fn("__loop_delay", arm(0xE2500001, 0x8AFFFFFD, BX_LR))  # subs; bhi __loop_delay; bx lr
+    w = made(kernel=code(function("panic"), outer, loop, base=KERNEL_BASE))
+    lines = [line for line in of_kind(w, "hook") if "delay" in w.hooks.names[int(line.split()[1])]]
+    assert [line.split(" ", 2)[2] for line in lines] == [
+        "0xc0100010 every reg 0 reg 14", "0xc0100014 every when 0 reg 0", "0xc0100020 every reg 0",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("folder", ["my store", "a#b", "tab\there", "line\nfeed"])

@@ -36,6 +36,8 @@ class Qemu(Setting, frozen=True):
     rtc: str = "2026-01-01T00:00:00"
     idle: tuple[Idle, ...] = ()
     user_code: tuple[tuple[int, int], ...] = ()
+    calls: tuple[Idle, ...] = ()
+    loader_code: tuple[tuple[int, int], ...] = ()
 
 
 class Uart(Setting, frozen=True, tag="uart16550", tag_field="kind"):

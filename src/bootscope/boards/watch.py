@@ -9,15 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bootscope.boards import kernel_hooks, loader_hooks
+from bootscope.boards.code import Code
+from bootscope.boards.hooks import Hooks
+from bootscope.boards.kernel_hooks import Layout
 from bootscope.boards.profile import Board
-from bootscope.boards.symbols import Symbols
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, WatchNames
 from bootscope.errors import UserError, unknown
 from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import System
 
 PANIC_TEXT = "panic"
+_NAMES_HOOKS = ("stop ", "routine ")
 _COMM_BYTES = 15
+_LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
 # Functions of the kernel, by the names they had in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
@@ -33,11 +38,26 @@ _HOOK_OF_MILESTONE = {
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up, in virtual time; a sample of the program counter every `sample_ns`."""
+    """When to give up, in virtual time; a sample of the program counter every `sample_ns`, and one of
+    the stack, of up to `stack_bytes`, every `stack_ns`."""
 
     limit_ns: int = 120_000_000_000
     quiet_ns: int = 30_000_000_000
     sample_ns: int = 100_000
+    stack_ns: int = 500_000
+    stack_bytes: int = 1536
+    explain: bool = True
+    """Whether to watch what the views need, or only phases, milestones, devices and samples."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of a build whose code is watched, and the layout of the kernel's structures."""
+
+    spl: Code
+    uboot: Code
+    kernel: Code
+    layout: Layout
 
 
 @dataclass
@@ -46,23 +66,18 @@ class Watch:
 
     lines: list[str] = field(default_factory=list)
     devices: dict[int, str] = field(default_factory=dict)
-    hooks: dict[int, str] = field(default_factory=dict)
+    hooks: Hooks = field(default_factory=Hooks)
     texts: dict[int, str] = field(default_factory=dict)
 
     def names(self) -> WatchNames:
         """What the numbers stand for."""
-        return WatchNames(devices=self.devices, hooks=self.hooks, texts=self.texts)
+        return WatchNames(devices=self.devices, hooks=self.hooks.names, texts=self.texts)
 
     def text(self) -> str:
-        """The file."""
-        return "\n".join(self.lines) + "\n"
-
-    def hook(self, name: str, address: int | None, how: str) -> None:
-        """Adds a hook; an address of None (a symbol that is not there) adds nothing."""
-        if address is not None:
-            number = len(self.hooks) + 1
-            self.hooks[number] = name
-            self.lines.append(f"hook {number} {address:#x} {how}")
+        """The file. What names hooks by their numbers comes after them."""
+        last = [line for line in self.lines if line.startswith(_NAMES_HOOKS)]
+        rest = [line for line in self.lines if not line.startswith(_NAMES_HOOKS)]
+        return "\n".join([*rest, *self.hooks.lines, *last]) + "\n"
 
     def console_text(self, name: str, device: int, data: bytes) -> None:
         """Adds a text to look for in the bytes of the console (its data register)."""
@@ -74,27 +89,46 @@ class Watch:
 def watch(
     board: Board,
     system: System,
-    symbols: dict[str, Symbols],
+    programs: Programs,
     until: str,
     frame_path: Path,
     limits: Limits,
 ) -> Watch:
     """The watch for a boot of `system` on `board` that ends at milestone `until`.
 
-    `symbols` holds the tables `kernel` and `u-boot`. Raises UserError for an unknown milestone.
+    Raises UserError for an unknown milestone.
     """
     if until not in milestones(system):
         raise unknown("milestone", until, milestones(system))
     w = Watch([f"tick {board.tick_ns}"])
     _add_devices(w, board)
-    _add_hooks(w, board, system, symbols)
+    _add_phases(w, board, system, programs)
+    if limits.explain:
+        first = len(w.hooks.names) + 1
+        loader_hooks.add(w.hooks, programs.uboot, programs.spl)
+        kernel_hooks.add(w.hooks, programs.kernel, programs.layout)
+        # All of this goes on in a system that hangs, too.
+        w.lines.append(f"routine {first} {len(w.hooks.names)}")
     _add_texts(w, board, system)
     _add_frame(w, board, system, frame_path)
     for idle in board.qemu.idle:
         w.lines.append(f"idle {idle.size} {idle.mask:#x} {idle.value:#x}")
     w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
+    if limits.explain:
+        _add_stacks(w, board, programs, limits)
     _add_stops(w, until)
     return w
+
+
+def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:
+    """Where return addresses may lie; U-Boot runs in memory below the kernel's once it has moved."""
+    w.lines.append(f"stack {limits.stack_ns} {limits.stack_bytes}")
+    w.lines += [f"call {call.size} {call.mask:#x} {call.value:#x}" for call in board.qemu.calls]
+    for code in (programs.spl, programs.kernel):
+        low, high = code.extent()
+        if low < high:
+            w.lines.append(f"return {low:#x} {high:#x}")
+    w.lines += [f"return {low:#x} {high:#x}" for low, high in board.qemu.loader_code]
 
 
 def default_until(system: System) -> str:
@@ -110,19 +144,27 @@ def _add_devices(w: Watch, board: Board) -> None:
         w.lines.append(f"io {number} {device.base:#x} {device.size:#x}")
 
 
-def _add_hooks(w: Watch, board: Board, system: System, symbols: dict[str, Symbols]) -> None:
-    kernel, uboot = symbols["kernel"], symbols["u-boot"]
-    w.hook("spl.start", board.addresses.spl, "once")
-    w.hook("uboot.start", board.addresses.uboot, "once")
-    w.hook("uboot.relocate", uboot.address("relocate_code"), "once reg 0")
-    w.hook("kernel.image", system.kernel.load_address, "once")
-    w.hook("kernel.start", board.addresses.kernel, "once")
-    w.hook("kernel.init", kernel.address(*_INIT_STARTS), "once str 0")
-    # The kernel names a program when it is executed (third argument: exec or a mere renaming).
-    w.hook("exec", kernel.address(*_NAME_SET), "every reg 2 str 1")
-    process = system.application.process.encode()[:_COMM_BYTES].hex()
-    w.hook("application.start", kernel.address(*_NAME_SET), f"once str 1 is {process}")
-    w.hook("kernel.panic", kernel.address("panic"), "once str 0")
+def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> None:
+    def address(code: Code, *names: str) -> int | None:
+        function = code.function(*names)
+        return function.address if function else None
+
+    hooks, kernel = w.hooks, programs.kernel
+    hooks.add("spl.start", board.addresses.spl, "once")
+    hooks.add("uboot.start", board.addresses.uboot, "once")
+    moved = hooks.add("uboot.relocate", address(programs.uboot, "relocate_code"), "once reg 0")
+    if moved:
+        w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
+    hooks.add("kernel.image", system.kernel.load_address, "once")
+    hooks.add("kernel.start", board.addresses.kernel, "once")
+    hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
+    # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
+    hooks.add("exec", address(kernel, *_NAME_SET), "every reg 2 reg 0 str 1")
+    process = system.application.process.encode()
+    # It is given the whole name of the file and keeps the beginning; a process may set only that.
+    for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
+        hooks.add("application.start", address(kernel, *_NAME_SET), f"once str 1 is {name.hex()}")
+    hooks.add("kernel.panic", address(kernel, "panic"), "once str 0")
 
 
 def _add_texts(w: Watch, board: Board, system: System) -> None:
@@ -152,17 +194,17 @@ def check_store_path(path: Path) -> None:
 
 
 def _add_stops(w: Watch, until: str) -> None:
-    def number_of(names: dict[int, str], wanted: str) -> int | None:
-        return next((number for number, name in names.items() if name == wanted), None)
+    def numbers_of(names: dict[int, str], wanted: str) -> list[int]:
+        return [number for number, name in names.items() if name == wanted]
 
-    declared = number_of(w.texts, MILESTONE_TEXT + until)
-    if declared is not None:
-        w.lines.append(f"stop text {declared}")
+    declared = numbers_of(w.texts, MILESTONE_TEXT + until)
+    if declared:
+        w.lines.append(f"stop text {declared[0]}")
     elif until == FIRST_FRAME:
         w.lines.append(f"stop frame {_FRAME_ID}")
     else:
-        hook = number_of(w.hooks, _HOOK_OF_MILESTONE[until])
-        if hook is None:
+        hooks = numbers_of(w.hooks.names, _HOOK_OF_MILESTONE[until])
+        if not hooks:
             raise UserError(f"milestone {until} cannot be seen: the kernel has no symbol for it")
-        w.lines.append(f"stop hook {hook}")
-    w.lines.append(f"stop text {number_of(w.texts, PANIC_TEXT)}")
+        w.lines += [f"stop hook {hook}" for hook in hooks]
+    w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]

@@ -23,7 +23,7 @@ SCHEMA = 1
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-STREAM, CONSOLE, LINES, BOOT = "stream.bin", "console.bin", "console.txt", "boot.json"
+RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "console.txt", "boot.json"
 # Names in a recording: the milestone that needs no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
 WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"
@@ -147,22 +147,24 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def read_run(path: Path) -> RunInfo:
     """The run described by a run.json. Raises UserError when it is damaged or newer than we are."""
-    return _read(path, RunInfo)
+    return read_json(path, RunInfo)
 
 
 def read_boot(path: Path) -> BootInfo:
     """The boot described by a boot.json. Raises UserError when it is damaged or newer than we are."""
-    return _read(path, BootInfo)
+    return read_json(path, BootInfo)
 
 
-def _read(path: Path, kind: type[T]) -> T:
+def read_json(path: Path, kind: type[T], newest: int = SCHEMA) -> T:
+    """The `kind` that a JSON file holds. Raises UserError when it is damaged, or its schema is newer than
+    `newest`."""
     try:
         data = path.read_bytes()
         schema = msgspec.json.decode(data).get("schema", 0)
         if not isinstance(schema, int):
             raise UserError(f"{path} cannot be read: its schema is no number")
-        if schema > SCHEMA:
-            raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({SCHEMA})")
+        if schema > newest:
+            raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({newest})")
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, AttributeError, OSError) as error:
         raise UserError(f"{path} cannot be read: {error}") from error

@@ -4,6 +4,7 @@
     runs/RUN/run.json               what booted, on what
     runs/RUN/boots/001/boot.json    how that boot ended; missing while it is recorded
     runs/RUN/boots/001/stream.bin   and the rest of the raw capture
+    runs/RUN/import.json            instead of the above: files of the user's own (imported.py)
     objects/SHA256.gz               symbol tables, shared by runs
     index.sqlite                    for listing; filled from the folders when it is lost
 
@@ -28,20 +29,25 @@ from pathlib import Path
 from typing import Any
 
 from bootscope.capture import record, stream
-from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.capture.imported import IMPORT, read_import
+from bootscope.capture.record import RUN, BootInfo, RunInfo
 from bootscope.errors import ToolError, UserError, printable, unknown
 
+RECORDED, IMPORTED = "recorded", "imported"
 _LOCK = "recording.lock"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, created TEXT, system TEXT, board TEXT, build_id TEXT,
-    until TEXT, boots INTEGER, complete INTEGER, ended TEXT)
+    until TEXT, boots INTEGER, complete INTEGER, ended TEXT, kind TEXT)
 """
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One line of the list of runs; `ended` is how the last boot ended."""
+    """One line of the list of runs; `ended` is how the last boot ended.
+
+    `kind` is `recorded` or `imported`; an imported run has a name for a system, and neither board nor build.
+    """
 
     run_id: str
     created: str
@@ -52,6 +58,7 @@ class Summary:
     boots: int
     complete: int
     ended: str
+    kind: str = RECORDED
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,10 @@ class Store:
                 return base + suffix
         raise ToolError(f"cannot make a new run folder in {self.runs}")
 
+    def new_run(self, name: str) -> Path:
+        """Makes the folder of a new run, named by the time and `name`."""
+        return self.runs / self.new_run_id(name, datetime.now().astimezone())
+
     @contextlib.contextmanager
     def recording(self, run_id: str) -> Iterator[Path]:
         """The folder of a run, while its recorder is at work."""
@@ -148,13 +159,23 @@ class Store:
 
     def run_ids(self) -> list[str]:
         """All runs, oldest first."""
-        return sorted(
-            (path.name for path in self.runs.iterdir() if (path / "run.json").exists()), key=_natural
-        )
+        described = (RUN, IMPORT)
+        found = (p.name for p in self.runs.iterdir() if any((p / name).exists() for name in described))
+        return sorted(found, key=_natural)
+
+    def kind(self, run_id: str) -> str:
+        """RECORDED or IMPORTED."""
+        return IMPORTED if (self.runs / run_id / IMPORT).exists() else RECORDED
 
     def find(self, name: str | None) -> StoredRun:
-        """The run called `name` (see :meth:`find_id`). Raises UserError also when it is damaged."""
-        return self.load(self.find_id(name))
+        """The recorded run called `name` (see :meth:`find_id`).
+
+        Raises UserError also when it is damaged, or was imported.
+        """
+        run_id = self.find_id(name)
+        if self.kind(run_id) == IMPORTED:
+            raise UserError(f"{run_id} was imported; only recorded runs will do here", hint="bootscope list")
+        return self.load(run_id)
 
     def find_id(self, name: str | None, strict: bool = False) -> str:
         """The id of the run called `name`.
@@ -183,9 +204,9 @@ class Store:
         return found[0]
 
     def load(self, run_id: str) -> StoredRun:
-        """A run by its whole id. Raises UserError when its description is damaged."""
+        """A recorded run by its whole id. Raises UserError when its description is damaged."""
         path = self.runs / run_id
-        info = record.read_run(path / "run.json")
+        info = record.read_run(path / RUN)
         boots = []
         for folder in sorted((path / "boots").glob("[0-9]*")):
             if not (folder / record.BOOT).exists():
@@ -211,17 +232,29 @@ class Store:
         try:
             return self.index(run_id)
         except UserError:
-            return Summary(run_id, "", "", "", "", "", 0, 0, "damaged")
+            return Summary(run_id, "", "", "", "", "", 0, 0, "damaged", self.kind(run_id))
 
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
         # Asked first: a recorder that ends while we read must not have its row overwritten by ours.
         recording = self._is_recording(self.runs / run_id)
+        imported = self.kind(run_id) == IMPORTED
+        summary = self._of_import(run_id) if imported else self._of_recording(run_id, recording)
+        if not recording:
+            values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
+            self._index("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
+        return summary
+
+    def _of_import(self, run_id: str) -> Summary:
+        info = read_import(self.runs / run_id)
+        return Summary(run_id, info.created, info.name, "", "", "", info.boots, info.boots, "", IMPORTED)
+
+    def _of_recording(self, run_id: str, recording: bool) -> Summary:
         run = self.load(run_id)
         complete = sum(boot.info.complete for boot in run.boots)
         ended = "recording" if recording else run.boots[-1].info.ended if run.boots else "no boot"
         info = run.info
-        summary = Summary(
+        return Summary(
             run_id,
             info.created,
             info.system.name,
@@ -232,10 +265,6 @@ class Store:
             complete,
             ended,
         )
-        if not recording:
-            values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
-            self._index("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
-        return summary
 
     def _forget(self, run_ids: list[str]) -> None:
         self._index("DELETE FROM runs WHERE run_id = ?", [(run_id,) for run_id in run_ids])

@@ -10,7 +10,7 @@ stream cut at any byte reads as the records that were whole.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -35,6 +35,7 @@ class Kind(IntEnum):
     TEXT = 7
     CLOCK = 8
     END = 9
+    STACK = 10
 
 
 class End(IntEnum):
@@ -122,6 +123,33 @@ class Ended(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class StackSample(Record):
+    """The stack: program counter, link register, flags, and what may be return addresses.
+
+    Comes right after the hook or sample that it belongs to. `raw` holds the words as they were stored:
+    few of them are ever looked at.
+    """
+
+    pc: int
+    lr: int
+    flags: int
+    raw: bytes
+
+    @property
+    def words(self) -> dict[int, int]:
+        """Distance from the stack pointer in words -> address; its lowest bit is 1 for Thumb code."""
+        found: dict[int, int] = {}
+        at = 0
+        try:
+            while at < len(self.raw):
+                distance, at = _uint(self.raw, at)
+                found[distance], at = _uint(self.raw, at)
+        except (_Cut, IndexError):
+            pass
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown(Record):
     """A record of a type this reader does not know (made by a newer plugin)."""
 
@@ -133,84 +161,105 @@ class _Cut(Exception):
     """The data ends inside a record."""
 
 
-class _Cursor:
-    """Reads numbers out of one bytes object."""
-
-    __slots__ = ("at", "data", "end")
-
-    def __init__(self, data: bytes, at: int, end: int) -> None:
-        self.data, self.at, self.end = data, at, end
-
-    def byte(self) -> int:
-        if self.at >= self.end:
-            raise _Cut
-        self.at += 1
-        return self.data[self.at - 1]
-
-    def uint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 70:
-                raise _Cut
-
-    def sint(self) -> int:
-        value = self.uint()
-        return (value >> 1) ^ -(value & 1)
-
-    def bytes(self, size: int) -> bytes:
-        if self.at + size > self.end:
-            raise _Cut
-        self.at += size
-        return self.data[self.at - size : self.at]
+_LONGEST_SHIFT = 70
 
 
-def _io(t: int, c: _Cursor) -> Record:
-    device, offset, size = c.uint(), c.uint(), c.byte()
-    return Io(t, device, offset, size, c.uint())
+def _uint(data: bytes, at: int) -> tuple[int, int]:
+    """(LEB128 number at `at`, where it ends). Raises IndexError at the end of the data."""
+    value = data[at]
+    at += 1
+    if value < 0x80:
+        return value, at
+    value &= 0x7F
+    shift = 7
+    while shift <= _LONGEST_SHIFT:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise _Cut
 
 
-def _hook(t: int, c: _Cursor) -> Record:
-    hook, n_registers = c.uint(), c.byte()
-    registers = tuple(c.uint() for _ in range(n_registers))
-    return Hook(t, hook, registers, c.bytes(c.byte()) if c.at < c.end else b"")
+def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
+    found = []
+    for _ in range(count):
+        value, at = _uint(data, at)
+        found.append(value)
+    return found, at
 
 
-def _frame(whole: bool, t: int, c: _Cursor) -> Record:
-    frame, number, copied = c.uint(), c.uint(), c.byte()
-    return Frame(t, frame, number, whole, bool(copied), c.uint())
+def _io(t: int, data: bytes) -> Record:
+    device, at = _uint(data, 0)
+    offset, at = _uint(data, at)
+    return Io(t, device, offset, data[at], _uint(data, at + 1)[0])
 
 
-def _ended(t: int, c: _Cursor) -> Record:
-    if c.data[c.at : c.end][:1] not in {bytes([reason]) for reason in End}:
-        return Unknown(t, Kind.END, c.data[c.at : c.end])
-    return Ended(t, End(c.byte()), c.uint())
+def _hook(t: int, data: bytes) -> Record:
+    hook, at = _uint(data, 0)
+    registers, at = _uints(data, at + 1, data[at])
+    if at >= len(data):
+        return Hook(t, hook, tuple(registers), b"")
+    text = data[at + 1 : at + 1 + data[at]]
+    if len(text) < data[at]:
+        raise _Cut
+    return Hook(t, hook, tuple(registers), text)
 
 
-def _record(kind: int, time_ns: int, c: _Cursor) -> Record:
-    match kind:
-        case Kind.IO:
-            return _io(time_ns, c)
-        case Kind.HOOK:
-            return _hook(time_ns, c)
-        case Kind.SAMPLE:
-            return Sample(time_ns, c.uint())
-        case Kind.IDLE:
-            return Idle(time_ns, c.uint())
-        case Kind.TOUCH | Kind.FRAME:
-            return _frame(kind == Kind.FRAME, time_ns, c)
-        case Kind.TEXT:
-            return Text(time_ns, c.uint())
-        case Kind.CLOCK:
-            return Clock(time_ns, c.uint(), c.sint())
-        case Kind.END:
-            return _ended(time_ns, c)
-        case _:
-            return Unknown(time_ns, kind, c.data[c.at : c.end])
+def _sample(t: int, data: bytes) -> Record:
+    return Sample(t, _uint(data, 0)[0])
+
+
+def _idle(t: int, data: bytes) -> Record:
+    return Idle(t, _uint(data, 0)[0])
+
+
+def _stack(t: int, data: bytes) -> Record:
+    (pc, lr, flags), at = _uints(data, 0, 3)
+    return StackSample(t, pc, lr, flags, data[at:])
+
+
+def _touch(t: int, data: bytes, whole: bool = False) -> Record:
+    (frame, number), at = _uints(data, 0, 2)
+    return Frame(t, frame, number, whole, bool(data[at]), _uint(data, at + 1)[0])
+
+
+def _frame(t: int, data: bytes) -> Record:
+    return _touch(t, data, whole=True)
+
+
+def _text(t: int, data: bytes) -> Record:
+    return Text(t, _uint(data, 0)[0])
+
+
+def _clock(t: int, data: bytes) -> Record:
+    (syncs, worst), _ = _uints(data, 0, 2)
+    return Clock(t, syncs, _signed(worst))
+
+
+def _ended(t: int, data: bytes) -> Record:
+    if data[:1] not in {bytes([reason]) for reason in End}:
+        return Unknown(t, Kind.END, data)
+    return Ended(t, End(data[0]), _uint(data, 1)[0])
+
+
+def _signed(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
+
+
+_MAKERS: dict[int, Callable[[int, bytes], Record]] = {
+    Kind.IO: _io,
+    Kind.HOOK: _hook,
+    Kind.SAMPLE: _sample,
+    Kind.IDLE: _idle,
+    Kind.TOUCH: _touch,
+    Kind.FRAME: _frame,
+    Kind.TEXT: _text,
+    Kind.CLOCK: _clock,
+    Kind.END: _ended,
+    Kind.STACK: _stack,
+}
 
 
 class Decoder:
@@ -225,21 +274,28 @@ class Decoder:
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Yields the records that became whole with `data`."""
-        self._buffer += data
-        at, end = 0, len(self._buffer)
+        # A recording has hundreds of thousands of records: no objects beside the records themselves.
+        buffer = self._buffer + data
+        at, time_ns = 0, self._time_ns
+        makers = _MAKERS
         try:
-            while at < end:
-                cursor = _Cursor(self._buffer, at, end)
-                kind, size = cursor.byte(), cursor.byte()
-                time_ns = self._time_ns + cursor.sint()
-                cursor.bytes(size)
-                record = _record(kind, time_ns, _Cursor(self._buffer, cursor.at - size, cursor.at))
-                self._time_ns, at = time_ns, cursor.at
+            while True:
+                kind = buffer[at]
+                size = buffer[at + 1]
+                moved, begin = _uint(buffer, at + 2)
+                end = begin + size
+                if end > len(buffer):
+                    break
+                now = time_ns + _signed(moved)
+                maker = makers.get(kind)
+                payload = buffer[begin:end]
+                record = maker(now, payload) if maker else Unknown(now, kind, payload)
+                time_ns, at = now, end
                 yield record
-        except _Cut:
+        except (_Cut, IndexError):
             pass
         finally:
-            self._buffer = self._buffer[at:]
+            self._buffer, self._time_ns = buffer[at:], time_ns
 
 
 def committed_bytes(header: bytes) -> int:

@@ -24,7 +24,9 @@ _bootscope() {
     else
         case "$verb" in
         record | build) words="$(bootscope completion --words systems 2>/dev/null)" ;;
-        show | compare | report | rm) words="$(bootscope completion --words runs 2>/dev/null)" ;;
+        show | what-if | compare | report | export | rm)
+            words="$(bootscope completion --words runs 2>/dev/null)"
+            ;;
         esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
@@ -55,7 +57,7 @@ class Completion(Verb):
         if what == "verbs":
             from bootscope.cli.main import VERBS
 
-            return [verb.name for verb in VERBS]
+            return list(VERBS)
         if what == "runs":
             return ["last", *Store(store_dir()).run_ids()]
         return system_names() if what == "systems" else board_names()

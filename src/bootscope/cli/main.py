@@ -9,37 +9,35 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import importlib
 import io
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bootscope import __version__
-from bootscope.cli.build import Build
 from bootscope.cli.common import add_json
-from bootscope.cli.completion import Completion
-from bootscope.cli.doctor import Doctor
-from bootscope.cli.record import Record
-from bootscope.cli.report import Report
-from bootscope.cli.show import Compare, Show
-from bootscope.cli.store import CacheVerb, List, Remove
 from bootscope.cli.verb import Verb
 from bootscope.errors import BootscopeError
 
-VERBS: tuple[type[Verb], ...] = (
-    Record,
-    Show,
-    Compare,
-    Report,
-    List,
-    Remove,
-    Build,
-    CacheVerb,
-    Doctor,
-    Completion,
-)
+VERBS = {
+    "record": "bootscope.cli.record:Record",
+    "import": "bootscope.cli.imports:Import",
+    "show": "bootscope.cli.show:Show",
+    "what-if": "bootscope.cli.whatif:WhatIf",
+    "compare": "bootscope.cli.show:Compare",
+    "report": "bootscope.cli.report:Report",
+    "export": "bootscope.cli.export:Export",
+    "list": "bootscope.cli.store:List",
+    "rm": "bootscope.cli.store:Remove",
+    "build": "bootscope.cli.build:Build",
+    "cache": "bootscope.cli.store:CacheVerb",
+    "doctor": "bootscope.cli.doctor:Doctor",
+    "completion": "bootscope.cli.completion:Completion",
+}
+"""Verb -> where it is. One that is not asked for is not loaded: `show` should not wait for the builder."""
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 
@@ -53,8 +51,15 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all verbs."""
+def load(name: str) -> type[Verb]:
+    """The verb of that name."""
+    module, _, kind = VERBS[name].partition(":")
+    found: type[Verb] = getattr(importlib.import_module(module), kind)
+    return found
+
+
+def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """The parser of some verbs, or of all."""
     top = Parser(
         prog="bootscope",
         description="Measures, explains and shrinks the boot time of Linux devices.",
@@ -62,8 +67,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"bootscope {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for kind in VERBS:
-        verb = kind()
+    for name in names:
+        verb = load(name)()
         sub = verbs.add_parser(
             verb.name,
             help=verb.summary,
@@ -77,10 +82,16 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _asked_for(arguments: Sequence[str] | None) -> Iterable[str]:
+    """The verb that a command line begins with; all where it begins with something else."""
+    words = sys.argv[1:] if arguments is None else arguments
+    return words[:1] if words and words[0] in VERBS else VERBS
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code."""
     try:
-        args = parser().parse_args(arguments)
+        args = parser(_asked_for(arguments)).parse_args(arguments)
         status = int(args.do(args))
         sys.stdout.flush()
         return status

@@ -99,6 +99,11 @@ class Record(Verb):
             help="host time for one boot (default 900)",
         )
         parser.add_argument(
+            "--no-explain",
+            action="store_true",
+            help="watch phases and milestones only: a smaller recording, without most of show --view",
+        )
+        parser.add_argument(
             "--limit",
             type=float,
             default=120,
@@ -130,7 +135,9 @@ class Record(Verb):
         step = plugin.step()
         shared_object = make.run(step, step.step_id({}), {}) / plugin.PLUGIN
         built = build(loaded, make, watcher)
-        limits = Limits(limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9))
+        limits = Limits(
+            limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9), explain=not args.no_explain
+        )
         order = Order(loaded.system, board, built, shared_object, until, args.n, args.timeout, limits)
         in_use = [shared_object.parent.name, *(path.name for path in built.results.values())]
         with cache.use(in_use):

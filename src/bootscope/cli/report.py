@@ -6,13 +6,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bootscope.capture.store import Store
-from bootscope.cli.show import view_of
+from bootscope.capture.store import IMPORTED, Store
+from bootscope.cli.show import run_and_boot
+from bootscope.cli.show_imported import boot_of as imported_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
+from bootscope.imports import of_run
 from bootscope.paths import store_dir
 from bootscope.report.html import render
 from bootscope.report.text import size
+from bootscope.timeline.trace import Trace
+from bootscope.views import View, view
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -34,6 +38,18 @@ def write_file(path: Path, data: bytes) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
+def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
+    """The boot id of a boot named on the command line, and the boot: recorded, or imported as a trace."""
+    wanted, number = run_and_boot(name)
+    run_id = store.find_id(wanted)
+    if store.kind(run_id) != IMPORTED:
+        v = view(store, store.load(run_id), number)
+        return v.boot.info.boot_id, v
+    _, found = of_run(store, run_id)
+    boot = imported_boot(run_id, found, number)
+    return f"{run_id}/{boot:03}", found.trace(boot)
+
+
 class Report(Verb):
     name = "report"
     summary = "write recorded boots as one HTML file that opens without a network"
@@ -47,10 +63,10 @@ class Report(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
-        views = [view_of(store, name) for name in args.run or ["last"]]
-        text = render(views)
+        found = [boot_of(store, name) for name in args.run or ["last"]]
+        text = render([boot for _, boot in found])
         write_file(args.output, text.encode())
-        boots = [v.boot.info.boot_id for v in views]
+        boots = [boot_id for boot_id, _ in found]
         if args.json:
             print_json("report", {"path": str(args.output), "bytes": len(text.encode()), "boots": boots})
         else:

@@ -6,24 +6,33 @@ from __future__ import annotations
 import argparse
 import re
 
+from bootscope.analysis.all_views import CRITICAL_PATH, NAMES, path_to, rows_of
+from bootscope.analysis.changes import VIEWS, changes
 from bootscope.boards.profile import load_board
-from bootscope.capture.store import Store
+from bootscope.capture.store import IMPORTED, Store
 from bootscope.cli.common import check_positive
+from bootscope.cli.show_imported import show_imported
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
-from bootscope.report import jsondoc
+from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
 from bootscope.views import View, comparison, view
 
 
+def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
+    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT."""
+    if not name or "/" not in name:
+        return name, number
+    name, _, last = name.partition("/")
+    if not re.fullmatch(r"[0-9]{1,6}", last):
+        raise UserError(f"'{printable(last)}' is no number of a boot", hint="RUN/BOOT, such as last/2")
+    return name, int(last)
+
+
 def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
-    if name and "/" in name:
-        name, _, last = name.partition("/")
-        if not re.fullmatch(r"[0-9]{1,6}", last):
-            raise UserError(f"'{printable(last)}' is no number of a boot", hint="RUN/BOOT, such as last/2")
-        number = int(last)
+    name, number = run_and_boot(name, number)
     return view(store, store.find(name), number, load_board(board) if board else None)
 
 
@@ -40,14 +49,41 @@ class Show(Verb):
         parser.add_argument(
             "--board", metavar="B", help="count costs as on another board profile (nothing is booted again)"
         )
+        parser.add_argument("--view", choices=NAMES, help="explain one thing in detail")
+        parser.add_argument("--phase", metavar="P", help="only this phase of the boot (with --view)")
         parser.add_argument(
-            "--top", type=int, default=12, metavar="N", help="length of the lists (default 12)"
+            "--to", metavar="MILESTONE", help="the critical path to this milestone, if not to the last"
+        )
+        parser.add_argument(
+            "--top", type=int, metavar="N", help="length of the lists (default 12; with --view 25)"
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.phase and not args.view:
+            raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
+        if args.to and (args.view != CRITICAL_PATH or args.phase):
+            raise UserError("--to goes with --view critical-path, and without --phase")
+        all_rows, args.top = args.top is None, args.top or (25 if args.view else 12)
         check_positive(args, "top")
-        v = view_of(Store(store_dir()), args.run, args.boot, args.board)
-        if args.json:
+        store = Store(store_dir())
+        name, number = run_and_boot(args.run, args.boot)
+        run_id = store.find_id(name)
+        if store.kind(run_id) == IMPORTED:
+            return show_imported(store, run_id, number, args)
+        v = view_of(store, run_id, number, args.board)
+        if args.view:
+            tables = (
+                path_to(args.to, v.evidence, v.stacks)
+                if args.to
+                else rows_of(args.view, v.evidence, v.stacks, args.phase)
+            )
+            if args.json:
+                found = rows.document(tables, None if all_rows else args.top)
+                print_json("view", {"boot": v.boot.info.boot_id, "view": args.view, "tables": found})
+            else:
+                for table in tables:
+                    rows.show(terminal(), table, args.top)
+        elif args.json:
             print_json("show", jsondoc.show(v, args.top))
         else:
             text.show(terminal(), v, args.top)
@@ -63,14 +99,26 @@ class Compare(Verb):
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("b", help="the same, for the boot to compare with A")
         parser.add_argument("--top", type=int, default=20, metavar="N", help="differences shown (default 20)")
+        parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         store = Store(store_dir())
         a, b = view_of(store, args.a), view_of(store, args.b)
+        if args.view:
+            return self._in_detail(args, a, b)
         found = comparison(store, a, b)
         if args.json:
             print_json("compare", jsondoc.compare(a, b, found))
         else:
             text.compare(terminal(), a, b, found, args.top)
+        return 0
+
+    def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:
+        table = changes(args.view, (a.evidence, a.stacks), (b.evidence, b.stacks))
+        if args.json:
+            boots = {"a": a.boot.info.boot_id, "b": b.boot.info.boot_id}
+            print_json("changes", {**boots, "view": args.view, "tables": rows.document((table,), None)})
+        else:
+            rows.show(terminal(), table, args.top)
         return 0

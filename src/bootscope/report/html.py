@@ -8,7 +8,9 @@ runs, with every '<' escaped.
 from __future__ import annotations
 
 import base64
+from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -17,46 +19,19 @@ from markupsafe import Markup
 
 from bootscope import __version__
 from bootscope.analysis.consumers import phase_at
-from bootscope.report.jsondoc import phase
+from bootscope.export.text import plain
+from bootscope.report.columns import columns
 from bootscope.report.text import seconds, size, span, visible
+from bootscope.timeline.trace import Table, Trace
 from bootscope.views import View
 
 _TEMPLATES = Path(__file__).parent / "templates"
+# In this order: each uses only what stands before it.
+_SCRIPTS = ("format", "model", "paint", "timeline", "hand", "details", "flame", "page")
 MAX_LINE = 400
-
-
-def _timeline_data(v: View) -> dict[str, object]:
-    """What the zoomable timeline draws: spans as [start_ns, end_ns, text], one list a track."""
-    tl = v.timeline
-    transfers = [
-        [
-            t.start_ns,
-            t.start_ns + t.cost_ns,
-            f"{'write' if t.write else 'read'} {size(t.size_bytes)}: {t.what}",
-        ]
-        for t in tl.transfers
-    ]
-    return {
-        "total_ns": tl.total_ns,
-        "phases": [phase(p) for p in tl.phases],
-        "milestones": list(tl.milestones.items()),
-        "tracks": [
-            {"name": "storage", "spans": transfers},
-            {"name": "console", "spans": [[n.start_ns, n.end_ns, visible(n.data, 160)] for n in tl.lines]},
-            {"name": "idle", "spans": [[s.start_ns, s.end_ns, "CPU asleep"] for s in tl.sleeps]},
-            {"name": "programs", "spans": _programs(v)},
-            {"name": "pins", "spans": [[ns, ns, change] for ns, change in tl.pins]},
-        ],
-    }
-
-
-def _programs(v: View) -> list[list[object]]:
-    """When each program was started; drawn to the start of the next."""
-    tl = v.timeline
-    ends = [start for start, _ in tl.execs[1:]] + [tl.total_ns]
-    return [
-        [start, end, visible(name.encode(), 40)] for (start, name), end in zip(tl.execs, ends, strict=False)
-    ]
+MAX_ROWS = 1000
+MAX_LINES = 5_000
+MAX_POINTS = 100_000
 
 
 def _console(v: View) -> list[dict[str, object]]:
@@ -112,10 +87,16 @@ def _card(v: View) -> list[tuple[str, str]]:
     ]
 
 
+def trace_of_boot(boot: View | Trace) -> Trace:
+    """The trace of a boot, recorded or imported."""
+    return boot if isinstance(boot, Trace) else boot.trace
+
+
 def _boot(v: View) -> dict[str, object]:
     tl = v.timeline
     picture = base64.b64encode(v.picture).decode() if v.picture else None
     return {
+        **_of_trace(trace_of_boot(v)),
         "title": f"{v.run.info.system.name} on {v.run.info.board.name}",
         "subtitle": v.run.info.system.title,
         "boot_id": v.boot.info.boot_id,
@@ -136,8 +117,92 @@ def _boot(v: View) -> dict[str, object]:
         "parts": v.run.info.parts,
         "provenance": _provenance(v),
         "picture": picture,
-        "data": _safe_json(_timeline_data(v)),
     }
+
+
+def _of_trace(trace: Trace) -> dict[str, object]:
+    """A boot of which there is a trace and nothing else; a recording adds to it."""
+    trace = _lean(trace)
+    return {
+        "title": plain(trace.title),
+        "subtitle": plain(trace.clock),
+        "boot_id": "",
+        "complete": True,
+        "message": "",
+        "until": "",
+        "total": seconds(trace.total_ns),
+        "phases": (),
+        "sums": {},
+        "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
+        "consumers": (),
+        "silences": (),
+        "disagreements": (),
+        "console": _lines(trace),
+        "parts": (),
+        "provenance": [("clock", plain(trace.clock)), *(("note", plain(note)) for note in trace.notes)],
+        "picture": None,
+        "tables": [_table(table) for table in trace.tables],
+        "flame": bool(trace.stacks),
+        "data": _safe_json(columns(trace)),
+    }
+
+
+def _lean(trace: Trace) -> Trace:
+    """Without the console lines of a log so long that no browser would show it; a note says so."""
+    lines = sum(p.kind == "line" for p in trace.points)
+    if lines <= MAX_POINTS:
+        return trace
+    note = f"{lines:,} console lines are left out of this page; bootscope export --format csv has them"
+    kept = tuple(p for p in trace.points if p.kind != "line")
+    return replace(trace, points=kept, notes=(*trace.notes, note))
+
+
+def _lines(trace: Trace) -> list[dict[str, object]]:
+    """The first console lines of a trace, as :func:`_console` has those of a recording."""
+    phases = [s for t in trace.tracks if t.kind == "phase" for s in t.spans]
+    starts = [s.start_ns for s in phases]
+    rows: list[dict[str, object]] = []
+    before_ns: int | None = None
+    for p in sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)[:MAX_LINES]:
+        gap_ns = 0 if before_ns is None else p.at_ns - before_ns
+        at = bisect_right(starts, p.at_ns) - 1
+        rows.append(
+            {
+                "time": seconds(p.at_ns, 6),
+                "gap": span(gap_ns),
+                "slow": gap_ns > trace.total_ns // 50 > 0,
+                "phase": plain(phases[at].name) if at >= 0 else "",
+                "text": plain(p.name, MAX_LINE),
+            }
+        )
+        before_ns = p.at_ns
+    return rows
+
+
+def _table(table: Table) -> dict[str, object]:
+    """Figures as text; of a very long table the beginning. Times are shown in ms."""
+    rows = [
+        [(_cell(cell, name), isinstance(cell, str)) for cell, name in zip(row, table.columns, strict=True)]
+        for row in table.rows[:MAX_ROWS]
+    ]
+    text = [any(isinstance(row[at], str) for row in table.rows) for at in range(len(table.columns))]
+    names = [(plain(_heading(name)), is_text) for name, is_text in zip(table.columns, text, strict=True)]
+    return {"title": plain(table.title), "columns": names, "rows": rows, "more": len(table.rows) - len(rows)}
+
+
+def _heading(name: str) -> str:
+    words = name.removesuffix("_ns").replace("_", " ")
+    return f"{words} ms" if name.endswith("_ns") else words
+
+
+def _cell(cell: str | int | None, column: str) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return plain(cell)
+    if column.endswith("_ns"):
+        return f"{cell / 1e6:,.3f}" if cell else "-"
+    return f"{cell:,}"
 
 
 def _safe_json(value: object) -> Markup:
@@ -146,8 +211,8 @@ def _safe_json(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def render(views: Sequence[View]) -> str:
-    """The report of one boot or more, as one HTML document."""
+def render(boots: Sequence[View | Trace]) -> str:
+    """The report of one boot or more, recorded or only known as a trace, as one HTML document."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -158,8 +223,9 @@ def render(views: Sequence[View]) -> str:
     environment.filters.update(seconds=seconds, span=span, size=size, visible=lambda b: visible(b, 80))
     template = environment.get_template("report.html.j2")
     return template.render(
-        boots=[_boot(v) for v in views],
+        boots=[_of_trace(boot) if isinstance(boot, Trace) else _boot(boot) for boot in boots],
+        recorded=any(isinstance(boot, View) for boot in boots),
         version=__version__,
         style=Markup((_TEMPLATES / "report.css").read_text()),
-        script=Markup((_TEMPLATES / "report.js").read_text()),
+        script=Markup("".join((_TEMPLATES / f"{name}.js").read_text() for name in _SCRIPTS)),
     )

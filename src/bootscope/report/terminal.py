@@ -35,7 +35,7 @@ def _bar(phase: Phase, longest_ns: int) -> Text:
     return text
 
 
-def _table(*columns: str) -> Table:
+def make_table(*columns: str) -> Table:
     """A table without lines; columns that begin with '>' are right-aligned."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
@@ -78,7 +78,7 @@ def _print_end(out: Console, v: View) -> None:
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
-    table = _table("phase", ">start s", ">length s", ">share", "", *(f">{kind}" for kind in KINDS))
+    table = make_table("phase", ">start s", ">length s", ">share", "", *(f">{kind}" for kind in KINDS))
     longest_ns = max(phase.duration_ns for phase in tl.phases)
     for phase in tl.phases:
         share = f"{100 * phase.duration_ns / tl.total_ns:.1f} %" if tl.total_ns else "-"
@@ -100,7 +100,7 @@ def _legend() -> Text:
 
 
 def _print_milestones(out: Console, tl: Timeline) -> None:
-    table = _table("milestone", ">s")
+    table = make_table("milestone", ">s")
     for name, ns in tl.milestones.items():
         table.add_row(name, seconds(ns, 6))
     out.print(table)
@@ -108,7 +108,7 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
 
 
 def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
-    table = _table("biggest consumers", "phase", "kind", ">time", ">share")
+    table = make_table("biggest consumers", "phase", "kind", ">time", ">share")
     for consumer in list(found)[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
@@ -118,7 +118,7 @@ def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top
 
 
 def _print_silences(out: Console, v: View, top: int) -> None:
-    table = _table("longest silences", ">from s", "phase", "after the line", "before the line")
+    table = make_table("longest silences", ">from s", "phase", "after the line", "before the line")
     for silence in v.silences[: min(top, 5)]:
         table.add_row(
             span(silence.duration_ns),
@@ -157,7 +157,7 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     out.print(Text(f"A  {a.boot.info.boot_id}"))
     out.print(Text(f"B  {b.boot.info.boot_id}"))
     out.print()
-    table = _table("phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+    table = make_table("phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
     for phase in c.phases:
         split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
@@ -191,7 +191,7 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
         out.print(same)
         return
     out.print()
-    table = _table("what differs", "A", "B")
+    table = make_table("what differs", "A", "B")
     for d in c.differences[:top]:
         table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
     out.print(table)
@@ -205,15 +205,16 @@ def _short(value: str | None) -> str:
 
 def runs(out: Console, found: Iterable[Summary]) -> None:
     """The list of runs."""
-    table = _table("run", "system", "board", "build", "until", ">boots", "ended")
+    table = make_table("run", "kind", "system", "board", "build", "until", ">boots", "ended")
     for s in found:
         table.add_row(
             Text(s.run_id),
+            s.kind,
             Text(s.system),
             Text(s.board),
             s.build_id[:12],
             Text(s.until),
             str(s.boots),
-            Text(s.ended, "" if s.ended == "milestone" else "yellow"),
+            Text(s.ended, "" if s.ended in ("milestone", "") else "yellow"),
         )
     out.print(table)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
-from bootscope.capture.stream import Clock, Frame, Idle, Record, Sample, Text
+from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
 from bootscope.errors import UserError
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
@@ -18,8 +19,10 @@ from bootscope.timeline.devices import (
     decode,
     decoder_for,
 )
-from bootscope.timeline.model import PcSample, Phase, Sleep, Timeline, Transfer
+from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
+Sparse = list[tuple[int, Record]]
+_DENSE = (Io, Sample, StackSample)
 _MILESTONE_OF_PHASE = {
     "spl": "spl",
     "bootloader": "bootloader",
@@ -41,34 +44,51 @@ def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
     return list(decode(records, decoders))
 
 
+@dataclass(frozen=True)
+class Made:
+    """A timeline with what it was made from, for analyses that go on from there."""
+
+    timeline: Timeline
+    run: RunInfo
+    events: list[DeviceEvent]
+    costs: list[Cost]
+    clock: BoardClock
+
+
 def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Timeline:
     """The timeline of a boot; with `board`, as that profile's devices would have had it."""
+    return timeline_of(boot_id, records, run, board).timeline
+
+
+def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Made:
+    """The same, with events, costs and clock. `run` in the result names the board that counted."""
     if board:
         run = _with_board(run, board)
     events = events_of(records, run)
     found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
     split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run)
+    # What is neither a sample nor a store to a device is one record in ten.
+    sparse = [(i, r) for i, r in enumerate(records) if r.__class__ not in _DENSE]
     console_lines = console.lines(console.console_bytes(events, run.board.console), clock)
-    quality = next((r for r in records if isinstance(r, Clock)), Clock(0, 0, 0))
-    return Timeline(
+    quality = next((r for _, r in sparse if isinstance(r, Clock)), Clock(0, 0, 0))
+    made = Timeline(
         boot_id=boot_id,
         total_ns=split[-1].end_ns,
         phases=split,
-        milestones=_milestones(records, clock, split, run),
+        milestones=_milestones(sparse, clock, split, run),
         lines=console_lines,
         transfers=_transfers(events, found, clock, run),
-        sleeps=_sleeps(records, clock),
-        samples=tuple(
-            PcSample(clock.before(i), r.pc) for i, r in enumerate(records) if isinstance(r, Sample)
-        ),
-        execs=_execs(records, clock, run),
+        sleeps=_sleeps(sparse, clock),
+        execs=_execs(sparse, clock, run),
         pins=_pins(events, clock),
         disagreements=console.disagreements(split, console_lines),
-        uboot_offset=_uboot_offset(records, run),
+        uboot_offset=_uboot_offset(sparse, run),
+        kernel_image=_kernel_image(run),
         clock_syncs=quality.syncs,
         clock_worst_ns=quality.worst_ns,
     )
+    return Made(made, run, events, found, clock)
 
 
 def _with_board(run: RunInfo, board: Board) -> RunInfo:
@@ -76,12 +96,10 @@ def _with_board(run: RunInfo, board: Board) -> RunInfo:
     return RunInfo(**{**fields, "board": board})
 
 
-def _milestones(
-    records: list[Record], clock: BoardClock, split: Iterable[Phase], run: RunInfo
-) -> dict[str, int]:
+def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run: RunInfo) -> dict[str, int]:
     """Milestone -> board time in ns, in the order in which they were reached."""
     found = {_MILESTONE_OF_PHASE[p.name]: p.start_ns for p in split if p.name in _MILESTONE_OF_PHASE}
-    for index, record in enumerate(records):
+    for index, record in records:
         if isinstance(record, Frame) and record.whole and record.number == 0:
             found.setdefault(FIRST_FRAME, clock.before(index))
         elif isinstance(record, Text):
@@ -117,15 +135,13 @@ def _what(command: StorageCommand, run: RunInfo) -> str:
     return min(hit, key=lambda e: e.sectors).name if hit else "unassigned sectors"
 
 
-def _sleeps(records: list[Record], clock: BoardClock) -> tuple[Sleep, ...]:
+def _sleeps(records: Sparse, clock: BoardClock) -> tuple[Sleep, ...]:
     return tuple(
-        Sleep(clock.before(i) - r.duration_ns, clock.before(i))
-        for i, r in enumerate(records)
-        if isinstance(r, Idle)
+        Sleep(clock.before(i) - r.duration_ns, clock.before(i)) for i, r in records if isinstance(r, Idle)
     )
 
 
-def _execs(records: list[Record], clock: BoardClock, run: RunInfo) -> tuple[tuple[int, str], ...]:
+def _execs(records: Sparse, clock: BoardClock, run: RunInfo) -> tuple[tuple[int, str], ...]:
     """Start and name of every program; the kernel also names its own threads here, which do not count."""
     return tuple(
         (clock.before(i), hook.text.decode("utf-8", "replace"))
@@ -144,7 +160,13 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
     return tuple(result)
 
 
-def _uboot_offset(records: list[Record], run: RunInfo) -> int:
+def _kernel_image(run: RunInfo) -> int:
+    """Where the kernel's image was put, and so its decompressor, which is linked to 0."""
+    text = run.system.settings.get("kernel.load_address", "0")
+    return int(text) if text.isdigit() else 0
+
+
+def _uboot_offset(records: Sparse, run: RunInfo) -> int:
     """How far U-Boot moved itself from where it was linked; 0 when it did not."""
     for _, hook in phases.hooks(records, run, "uboot.relocate"):
         if hook.registers:

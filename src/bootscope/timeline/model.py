@@ -62,14 +62,6 @@ class Sleep:
 
 
 @dataclass(frozen=True, slots=True)
-class PcSample:
-    """The program counter at a time: a virtual address, which analysis gives a name."""
-
-    time_ns: int
-    pc: int
-
-
-@dataclass(frozen=True, slots=True)
 class Disagreement:
     """A console marker that puts the start of a phase elsewhere than the program addresses do."""
 
@@ -91,10 +83,10 @@ class Timeline:
     lines: tuple[Line, ...]
     transfers: tuple[Transfer, ...]
     sleeps: tuple[Sleep, ...]
-    samples: tuple[PcSample, ...]
     execs: tuple[tuple[int, str], ...]
     pins: tuple[tuple[int, str], ...]
     disagreements: tuple[Disagreement, ...]
     uboot_offset: int
     clock_syncs: int
     clock_worst_ns: int
+    kernel_image: int = 0

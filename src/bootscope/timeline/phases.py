@@ -6,7 +6,7 @@ Nothing here looks at the console, so a silent system is split as well as a chat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bootscope.capture.record import Extent, RunInfo
@@ -57,29 +57,31 @@ def _load(events: Iterable[DeviceEvent], run: RunInfo) -> Boundary | None:
     return Boundary("load", first.index, "first read of the kernel image") if first else None
 
 
-def hooks(records: list[Record], run: RunInfo, name: str) -> Iterable[tuple[int, Hook]]:
-    """Index and record of every arrival at the hook called `name`."""
-    for index, record in enumerate(records):
-        if isinstance(record, Hook) and run.watch.hooks.get(record.hook) == name:
+def hooks(records: Iterable[tuple[int, Record]], run: RunInfo, name: str) -> Iterator[tuple[int, Hook]]:
+    """Index and record of every arrival at the hook called `name`, from (index, record) pairs."""
+    numbers = {number for number, known in run.watch.hooks.items() if known == name}
+    for index, record in records:
+        if isinstance(record, Hook) and record.hook in numbers:
             yield index, record
 
 
-def _application(records: list[Record], run: RunInfo) -> Boundary | None:
+def _application(arrivals: list[tuple[int, Record]], run: RunInfo) -> Boundary | None:
     name = run.system.application
     if not name:
         return None
-    first = next(iter(hooks(records, run, "application.start")), None)
+    first = next(hooks(arrivals, run, "application.start"), None)
     return Boundary("application", first[0], f"program {name} started") if first else None
 
 
 def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -> list[Boundary]:
     """The starts of the phases that were reached after 'rom' and 'spl', in order."""
+    arrivals: list[tuple[int, Record]] = [(i, r) for i, r in enumerate(records) if isinstance(r, Hook)]
     found: dict[str, Boundary | None] = {
         "load": _load(events, run),
-        "application": _application(records, run),
+        "application": _application(arrivals, run),
     }
     for phase, name in _HOOK_OF_PHASE.items():
-        first = next(iter(hooks(records, run, name)), None)
+        first = next(hooks(arrivals, run, name), None)
         found[phase] = Boundary(phase, first[0], f"address of {name}") if first else None
     ordered: list[Boundary] = []
     for phase in PHASES:
@@ -99,7 +101,7 @@ class _Split:
 
     def cost_ns(self, kind: str, start: int, end: int) -> int:
         """Costs of records start <= index < end."""
-        return sum(c.ns for c in self._costs if c.kind == kind and start <= c.index < end)
+        return sum(c.ns for c in self._costs if start <= c.index < end and c.kind == kind)
 
     def idle_ns(self, start_ns: int, end_ns: int) -> int:
         """Idle time inside a stretch of virtual time; idle stretches that reach over it are cut."""

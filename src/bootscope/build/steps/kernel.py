@@ -8,15 +8,18 @@ from pathlib import Path
 
 from bootscope.build import kconfig
 from bootscope.build.step import Context, Step
+from bootscope.build.steps import kernel_layout
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import FrameBuffer, Kernel
 
 IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
-_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "bc")
+PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
+_CROSS = "arm-linux-gnueabihf-"
+_TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
 def step(kernel: Kernel) -> Step:
-    """The step `kernel`: zImage, System.map, configuration and the unchanged device tree."""
+    """The step `kernel`: zImage, vmlinux, System.map, layout, configuration, unchanged device tree."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
@@ -35,6 +38,11 @@ def step(kernel: Kernel) -> Step:
             (boot / "dts" / blob, "unchanged.dtb"),
         ):
             shutil.copy(path, context.out / name)
+        kernel_layout.write(context, tree, build)
+        # With its symbols but without debug information, which would name folders of this machine.
+        context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
+        names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+        (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
 
     inputs = {
         "defconfig": kernel.defconfig,
@@ -42,7 +50,7 @@ def step(kernel: Kernel) -> Step:
         "device_tree": kernel.device_tree,
         "image": IMAGE,
     }
-    return Step("kernel", "building the kernel", 1, work, inputs, (f"unpack-{kernel.source}",), _TOOLS)
+    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), _TOOLS)
 
 
 def device_tree_step(framebuffer: FrameBuffer | None) -> Step:

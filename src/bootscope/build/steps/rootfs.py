@@ -7,7 +7,7 @@ application.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -17,7 +17,8 @@ from elftools.elf.segments import InterpSegment
 
 from bootscope.build.ids import file_sha256, tree_id
 from bootscope.build.step import Context, Step
-from bootscope.errors import ToolError
+from bootscope.build.steps import blockmap, programs, userland
+from bootscope.errors import ToolError, UserError, printable
 from bootscope.system.load import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
@@ -58,6 +59,9 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         _make_empty(context, image, rootfs, sectors)
         _fill(context, image, entries)
         (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
+        blockmap.write(context, image, [p for p in sorted(entries) if entries[p].target is None])
+        files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
+        programs.write(context.out, files, _with_symbols(context, files, application_path))
 
     inputs = {
         "rootfs": rootfs,
@@ -66,8 +70,18 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         "sectors": sectors,
         "libraries": {path.name: file_sha256(path) for path in _c_library()},
     }
-    tools = ("mkfs.ext4", "debugfs", "arm-linux-gnueabihf-strip")
-    return Step("rootfs", "root file system", 2, work, inputs, ("busybox", "application"), tools)
+    tools = ("mkfs.ext4", "debugfs", "dumpe2fs", "arm-linux-gnueabihf-strip")
+    return Step("rootfs", "root file system", 4, work, inputs, ("busybox", "application"), tools)
+
+
+def _with_symbols(context: Context, files: Mapping[str, Path], application_path: str) -> dict[str, Path]:
+    """Files of the target as they were before they were stripped."""
+    whole = {
+        "/bin/busybox": context.results["busybox"] / userland.BUSYBOX_WHOLE,
+        application_path: context.results["application"] / userland.APPLICATION_WHOLE,
+    }
+    libraries = {path: _LIBRARIES / PurePosixPath(path).name for path in files if path.startswith("/lib/")}
+    return {**{path: here for path, here in libraries.items() if here.exists()}, **whole}
 
 
 def _listed(entry: Entry) -> str:
@@ -149,8 +163,13 @@ def _busybox(result: Path) -> Iterator[Entry]:
 def _overlay(overlay: Path) -> Iterator[Entry]:
     for path in sorted(overlay.rglob("*")):
         name = PurePosixPath(path.relative_to(overlay).as_posix())
-        if path.is_symlink():
-            yield Entry(name, target=str(path.readlink()))
+        target = str(path.readlink()) if path.is_symlink() else None
+        for text in (str(name), target or ""):
+            # debugfs would take the rest of it for another command.
+            if '"' in text or not text.isprintable():
+                raise UserError(f"the overlay has a name that no image can be given: {printable(text)}")
+        if target is not None:
+            yield Entry(name, target=target)
         elif path.is_dir():
             yield Entry(name)
         else:

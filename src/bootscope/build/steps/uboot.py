@@ -35,10 +35,11 @@ def step(uboot: UBoot) -> Step:
             _symbols(context, path.as_posix(), name)
 
     inputs = {"defconfig": uboot.defconfig, "config": uboot.config}
-    return Step("uboot", "building U-Boot", 1, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
+    return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
 
 
 def _symbols(context: Context, program: str, name: str) -> None:
-    """Keeps the symbol table as text: all that the timeline needs, and free of host paths."""
+    """Keeps the symbol table as text, and the program without debug information and its host paths."""
+    context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", context.out / f"{name}.elf", program])
     output = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
     (context.out / f"{name}.map").write_text(output + "\n")

@@ -12,6 +12,9 @@ from bootscope.build.step import Context, Step
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import Application, BusyBox
 
+BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
+"""The programs with their symbols, for naming their code."""
+
 _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip", "make", "cc")
 
 
@@ -30,11 +33,13 @@ def busybox_step(busybox: BusyBox) -> Step:
         kconfig.check(config, busybox.config, "busybox.config")
         context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
+        whole = context.out / BUSYBOX_WHOLE
+        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, build / "busybox_unstripped"])
         shutil.copy(build / "busybox.links", context.out / "busybox.links")
         shutil.copy(config, context.out / "config")
 
     inputs = {"config": busybox.config}
-    return Step("busybox", "building BusyBox", 1, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
+    return Step("busybox", "building BusyBox", 2, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
 
 
 def application_step(application: Application, folder: Path) -> Step:
@@ -45,9 +50,11 @@ def application_step(application: Application, folder: Path) -> Step:
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
         context.run(["arm-linux-gnueabihf-gcc", *options, "-o", program, *sources], cwd=folder)
+        whole = context.out / APPLICATION_WHOLE
+        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, program])
         symbols = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
         (context.out / "program.map").write_text(symbols + "\n")
         context.run(["arm-linux-gnueabihf-strip", program])
 
     inputs = {"sources": tree_id(folder), "options": application.compiler_options}
-    return Step("application", "building the application", 1, work, inputs, (), _TOOLS[:3])
+    return Step("application", "building the application", 2, work, inputs, (), _TOOLS[:3])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views that `bootscope show --view` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bootscope.analysis import (
+    bill,
+    critical,
+    floor,
+    functions,
+    gaps,
+    initcalls,
+    processes,
+    storage,
+    waits,
+)
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.rows import Rows, in_phase
+from bootscope.errors import unknown
+
+CRITICAL_PATH = "critical-path"
+# The makers of what is summed up over time are told the phase; the others' rows have one each.
+_MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
+    "initcalls": lambda e, s, p: (initcalls.view(e),),
+    "functions": lambda e, s, p: (functions.view(e, s.all()),),
+    "processes": lambda e, s, p: (processes.view(e, p),),
+    "storage": lambda e, s, p: storage.view(e, p),
+    "console": lambda e, s, p: bill.view(e, p),
+    "waits": lambda e, s, p: (waits.view(e, s),),
+    CRITICAL_PATH: lambda e, s, p: (critical.view(e, s),),
+    "floor": lambda e, s, p: (floor.view(e),),
+}
+NAMES = tuple(_MAKERS)
+
+
+def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:
+    """The critical path to another milestone than the last. Raises UserError for an unknown one."""
+    if milestone not in evidence.timeline.milestones:
+        raise unknown("milestone", milestone, list(evidence.timeline.milestones))
+    rows = critical.view(evidence, stacks, milestone)
+    return (replace(rows, notes=(*gaps.notes(CRITICAL_PATH, evidence), *rows.notes)),)
+
+
+def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = None) -> tuple[Rows, ...]:
+    """The tables of a view, of one phase if named. Raises UserError for an unknown view or phase."""
+    if name not in _MAKERS:
+        raise unknown("view", name, list(NAMES))
+    phases = [p.name for p in evidence.timeline.phases]
+    if phase is not None and phase not in phases:
+        raise unknown("phase", phase, phases)
+    missing = gaps.notes(name, evidence)
+    return tuple(
+        replace(rows, rows=in_phase(rows.rows, phase), notes=(*missing, *rows.notes))
+        for rows in _MAKERS[name](evidence, stacks, phase)
+    )

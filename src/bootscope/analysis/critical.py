@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The critical path: what the milestone waited for, back to power-on, without gaps.
+
+From the milestone backwards: a task had the CPU, before that it slept until somebody woke it, so the
+path goes on with whoever did; or until an interrupt came, so the time went to what it had asked for; or
+it was ready while others had the CPU. Before there are tasks, the boot loaders are the path.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks, label
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.scene import Call, Slice, Task, Wait
+from bootscope.analysis.waits import caller, reason, sleeper
+
+RUNS, SLEEPS, READY = "runs", "sleeps", "ready"
+_LABELLED = (
+    "initcall",
+    "probe",
+    "work",
+    "uboot.command",
+    "uboot.initcall",
+    "uboot.probe",
+    "spl.probe",
+    "module",
+)
+_DELAYS = ("delay", "spl.delay", "uboot.delay")
+# What threads sleep in that wait for something to do for others.
+_SERVERS = (
+    "worker_thread",
+    "kthread_worker_fn",
+    "rescuer_thread",
+    "smpboot_thread_fn",
+    "irq_thread",
+    "irq_wait_for_interrupt",
+    "rcu_gp_kthread",
+)
+COLUMNS = (
+    Column("start_ns", "start s", "at"),
+    Column("length_ns", "length ms", "ns"),
+    Column("phase", "phase", "text"),
+    Column("who", "who", "text"),
+    Column("how", "", "text"),
+    Column("what", "what", "text"),
+    Column("inside", "mostly", "text"),
+    Column("cpu_ns", "CPU", "ns"),
+    Column("storage_ns", "storage", "ns"),
+    Column("console_ns", "console", "ns"),
+    Column("steps", "steps", "count"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A stretch of the path on one task; `how` is RUNS, SLEEPS or READY (others had the CPU)."""
+
+    start_ns: int
+    end_ns: int
+    task: Task
+    how: str
+    first: int = 0
+    last: int = 0
+    wait: Wait | None = None
+    until: str = ""
+    """The interrupt that ended a sleep."""
+
+
+def path(evidence: Evidence, stacks: Stacks, at_ns: int) -> list[Step]:
+    """The steps from power-on to `at_ns`, which they cover without gap or overlap."""
+    return _Walk(evidence, stacks).back(at_ns)
+
+
+class _Walk:
+    def __init__(self, evidence: Evidence, stacks: Stacks) -> None:
+        self._evidence, self._stacks = evidence, stacks
+        self._waits: dict[Task, list[Wait]] = {}
+        # Waits whose cause is being looked for: the sleeper's, then its waker's, and so on.
+        self._pending: list[Wait] = []
+        for wait in evidence.scene.waits:
+            self._waits.setdefault(wait.task, []).append(wait)
+
+    def back(self, at_ns: int) -> list[Step]:
+        steps: list[Step] = []
+        task = self._evidence.slice_at(max(0, at_ns - 1)).task
+        now = at_ns
+        while now > 0:
+            part = self._running_before(task, now)
+            if part is None:
+                now, task, found = self._born(task, now)
+            elif part.end_ns < now:
+                now, task, found = self._not_running(task, part, now)
+            else:
+                found = [Step(part.start_ns, now, task, RUNS, part.first, part.last)]
+                now = part.start_ns
+            steps += found
+        return [s for s in steps[::-1] if s.end_ns > s.start_ns]
+
+    def _running_before(self, task: Task, now: int) -> Slice | None:
+        """The last slice of a task that began before a moment."""
+        parts = self._evidence.ledger.slices(task)
+        at = bisect_left(parts, now, key=lambda s: s.start_ns) - 1
+        return parts[at] if at >= 0 else None
+
+    def _born(self, task: Task, now: int) -> tuple[int, Task, list[Step]]:
+        """Before its first slice a task waited for the CPU since its parent made it."""
+        begin = min(now, task.start_ns)
+        first = self._evidence.scene.tasks[0]
+        parent = task.parent or first
+        if parent is task or begin == now == 0:
+            return 0, first, [Step(0, now, first, RUNS, 0, 0)]
+        return begin, parent, [Step(begin, now, task, READY)]
+
+    def _not_running(self, task: Task, part: Slice, now: int) -> tuple[int, Task, list[Step]]:
+        """Between two slices: asleep, or ready while others ran."""
+        wait = self._wait_at(task, part, now)
+        if wait is None or wait.waker_index < 0:
+            return part.end_ns, task, [Step(part.end_ns, now, task, READY)]
+        woken = min(now, wait.woken_ns)
+        ready = Step(woken, now, task, READY)
+        if not (wait.irq or wait.waker is None or wait.waker.number == 0 or wait.waker is task):
+            if self._pending and self._pending[-1].start_ns >= woken:
+                self._pending.clear()
+            self._pending.append(wait)
+            return woken, wait.waker, [ready]
+        first = self._asked_by(wait)
+        if first:
+            # This task serves a device for whoever asks: what it was woken for is what the sleeper had
+            # asked of that device, and the time before it is the sleeper's.
+            self._pending.clear()
+            if first.start_ns >= woken:
+                return woken, first.task, [ready]  # the device was done before the sleeper slept
+            asleep = Step(first.start_ns, woken, first.task, SLEEPS, wait=first, until=wait.irq)
+            return first.start_ns, first.task, [ready, asleep]
+        asleep = Step(wait.start_ns, woken, task, SLEEPS, wait=wait, until=wait.irq)
+        return wait.start_ns, task, [ready, asleep]
+
+    def _asked_by(self, wait: Wait) -> Wait | None:
+        """The wait of the task that a serving task's wait ended for; None when it served nobody."""
+        pending = self._pending
+        while len(pending) > 1 and pending[-1].start_ns < pending[-2].start_ns:
+            pending.pop()  # a server that waits for another server
+        if not pending:
+            return None
+        served = wait.start_ns <= pending[-1].start_ns
+        return pending[-1] if served or sleeper(wait, self._evidence, self._stacks) in _SERVERS else None
+
+    def _wait_at(self, task: Task, part: Slice, now: int) -> Wait | None:
+        waits = self._waits.get(task, [])
+        at = bisect_left(waits, now, key=lambda w: w.start_ns) - 1
+        return waits[at] if at >= 0 and waits[at].start_ns >= part.end_ns - 1 else None
+
+
+def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Rows:
+    """The path to a milestone (default: the end of the recording), in order of time."""
+    at_ns = evidence.timeline.milestones.get(milestone or "", evidence.timeline.total_ns)
+    rows = _merged([row for step in path(evidence, stacks, at_ns) for row in _rows(step, evidence, stacks)])
+    sums: dict[str, int] = {}
+    for row in rows:
+        key = f"{row['how']}_ns"
+        sums[key] = sums.get(key, 0) + int(row["length_ns"] or 0)
+    return Rows(
+        "critical-path",
+        f"What {milestone or evidence.run.until} waited for",
+        COLUMNS,
+        tuple(rows),
+        "in order of time",
+        ("Neighbouring steps of less than 1 ms are shown as one, under the name that most of them have.",),
+        sums | {"total_ns": at_ns},
+    )
+
+
+def _rows(step: Step, evidence: Evidence, stacks: Stacks) -> Iterator[dict[str, Cell]]:
+    if step.how == RUNS:
+        for start, end, first, last, (what, inside) in activity(step, evidence):
+            spent = evidence.ledger.spent(step.task, start, end, first, last)
+            yield _row(step, evidence, start, end, what) | {
+                "inside": inside,
+                "cpu_ns": max(0, end - start - spent.storage_ns - spent.console_ns),
+                "storage_ns": spent.storage_ns,
+                "console_ns": spent.console_ns,
+            }
+    elif step.wait:
+        who, what = reason(step.wait, evidence, stacks)
+        woken = f" (until {step.until})" if step.until else ""
+        row = _row(step, evidence, step.start_ns, step.end_ns, f"{what}{woken}")
+        yield row | {"who": who}
+    else:
+        others = _others(step, evidence)
+        yield _row(step, evidence, step.start_ns, step.end_ns, f"CPU with {others}" if others else "")
+
+
+def _row(step: Step, evidence: Evidence, start: int, end: int, what: str) -> dict[str, Cell]:
+    return {
+        "start_ns": start,
+        "length_ns": end - start,
+        "phase": evidence.phase_at(start),
+        "who": evidence.who(step.task, start),
+        "how": step.how,
+        "what": what,
+        "inside": "",
+        "cpu_ns": 0,
+        "storage_ns": 0,
+        "console_ns": 0,
+    }
+
+
+def _others(step: Step, evidence: Evidence) -> str:
+    found: dict[str, int] = {}
+    at = step.start_ns
+    while at < step.end_ns:
+        part = evidence.slice_at(at)
+        end = min(part.end_ns, step.end_ns)
+        name = evidence.who(part.task, at)
+        found[name] = found.get(name, 0) + end - at
+        at = max(end, at + 1)
+    return ", ".join(sorted(found, key=lambda n: -found[n])[:3])
+
+
+def activity(step: Step, evidence: Evidence) -> Iterator[tuple[int, int, int, int, tuple[str, str]]]:
+    """(start, end, first and last record, what) for a stretch in which a task ran.
+
+    It is cut where initcalls, probes, commands, delays and phases begin and end.
+    """
+    calls = [
+        c
+        for c in evidence.calls_of(step.task)
+        if c.kind in (*_LABELLED, *_DELAYS) and c.start_ns < step.end_ns and c.end_ns > step.start_ns
+    ]
+    edges = {step.start_ns, step.end_ns}
+    edges |= {e for c in calls for e in (c.start_ns, c.end_ns) if step.start_ns < e < step.end_ns}
+    edges |= {p.start_ns for p in evidence.timeline.phases if step.start_ns < p.start_ns < step.end_ns}
+    ordered = sorted(edges)
+    open_calls: list[Call] = []
+    at = 0
+    for start, end in pairwise(ordered):
+        while at < len(calls) and calls[at].start_ns <= start:
+            open_calls.append(calls[at])
+            at += 1
+        open_calls = [c for c in open_calls if c.end_ns > start]
+        yield start, end, evidence.index_at(start), evidence.index_at(end), _what(open_calls, evidence)
+
+
+def _what(calls: list[Call], evidence: Evidence) -> tuple[str, str]:
+    """(the initcall, probe, work or command that a task was in; what inside it, if anything)."""
+    labelled = [c for c in calls if c.kind in _LABELLED]
+    spins = [c for c in calls if c.kind in _DELAYS][:1]
+    # Scripts nest commands and workers nest probes: the innermost command, the outermost probe in it.
+    commands = [i for i, c in enumerate(labelled) if c.kind in ("uboot.command", "initcall", "work")]
+    at = commands[-1] if commands else 0
+    inner = [label(c, evidence) for c in labelled[at + 1 :]]
+    inner += [f"delay in {caller(c, evidence)}" for c in spins]
+    return label(labelled[at], evidence) if labelled else "", inner[-1] if inner else ""
+
+
+_SMALL_NS = 1_000_000
+_NAMES = ("who", "how", "what", "inside")
+_SUMMED = ("length_ns", "cpu_ns", "storage_ns", "console_ns")
+
+
+def _merged(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
+    """Joins neighbours in one context, and short ones of one task, so that the path can be read."""
+    groups: list[list[dict[str, Cell]]] = []
+    for row in rows:
+        if groups and _alike(groups[-1][-1], row):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    runs: list[list[dict[str, Cell]]] = []
+    for row in (_context(group) for group in groups):
+        if runs and _both_small(runs[-1][-1], row):
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return [_run(run) for run in runs]
+
+
+def _alike(a: dict[str, Cell], b: dict[str, Cell]) -> bool:
+    return (a["who"], a["how"], a["phase"], a["what"]) == (b["who"], b["how"], b["phase"], b["what"])
+
+
+def _both_small(a: dict[str, Cell], b: dict[str, Cell]) -> bool:
+    """Short steps are shown as one, whoever made them, as long as they lie in one phase."""
+    return a["phase"] == b["phase"] and max(int(r["length_ns"] or 0) for r in (a, b)) < _SMALL_NS
+
+
+def _context(group: list[dict[str, Cell]]) -> dict[str, Cell]:
+    """One step in one context, with what took most of it, if anything stands out."""
+    sums = {key: sum(int(row[key] or 0) for row in group) for key in _SUMMED}
+    inside: dict[str, int] = {}
+    for row in group:
+        inside[str(row["inside"])] = inside.get(str(row["inside"]), 0) + int(row["length_ns"] or 0)
+    named = {name: ns for name, ns in inside.items() if name and 4 * ns >= sums["length_ns"]}
+    return group[0] | sums | {"inside": max(named, key=lambda name: named[name], default=""), "steps": 1}
+
+
+def _run(run: list[dict[str, Cell]]) -> dict[str, Cell]:
+    """Short steps as one, under the name of the task and context that had most of their time."""
+    if len(run) == 1:
+        return run[0]
+    totals: dict[tuple[Cell, ...], int] = {}
+    for row in run:
+        key = tuple(row[name] for name in _NAMES)
+        totals[key] = totals.get(key, 0) + int(row["length_ns"] or 0)
+    most = max(totals.items(), key=lambda item: item[1])[0]
+    names = dict(zip(_NAMES, most, strict=True))
+    sums = {key: sum(int(row[key] or 0) for row in run) for key in _SUMMED}
+    return run[0] | sums | names | {"steps": len(run)}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that one recorded boot gives to the analyses, loaded and put together once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from bootscope.analysis.blocks import BlockMap
+from bootscope.analysis.ledger import Ledger
+from bootscope.analysis.names import Names
+from bootscope.analysis.scene import Call, Scene, Slice, Task
+from bootscope.boards.code import Code
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Record
+from bootscope.errors import UserError
+from bootscope.timeline.costs import BoardClock, Cost
+from bootscope.timeline.devices import DeviceEvent
+from bootscope.timeline.model import Timeline
+
+BEFORE_TASKS = {
+    "rom": "boot ROM",
+    "spl": "SPL",
+    "bootloader": "U-Boot",
+    "load": "U-Boot",
+    "decompress": "decompressor",
+}
+
+
+@dataclass
+class Evidence:
+    """One boot. `levels` maps addresses of initcalls to their level."""
+
+    run: RunInfo
+    records: list[Record]
+    timeline: Timeline
+    events: list[DeviceEvent]
+    costs: list[Cost]
+    clock: BoardClock
+    scene: Scene
+    ledger: Ledger
+    names: Names
+    blocks: BlockMap
+    levels: dict[int, str]
+    scripts: dict[str, str]
+    load: Callable[[str], bytes]
+    """What was kept of the build, by its name in capture.objects; empty when it was not."""
+
+    def program(self, name: str) -> Code | None:
+        """The code of a program that was kept; None for recordings that do not have it.
+
+        Raises UserError when what was kept is damaged.
+        """
+        data = self.load(name)
+        try:
+            return Code(data) if data else None
+        except UserError as error:
+            raise UserError(f"the {name} kept with run {self.run.run_id} is {error.message}") from error
+
+    @cached_property
+    def _phase_starts(self) -> list[int]:
+        return [phase.start_ns for phase in self.timeline.phases]
+
+    def phase_at(self, time_ns: int) -> str:
+        """The phase that a moment lies in."""
+        return self.timeline.phases[max(0, bisect_right(self._phase_starts, time_ns) - 1)].name
+
+    @cached_property
+    def _slice_starts(self) -> list[int]:
+        return [part.start_ns for part in self.scene.slices]
+
+    def slice_at(self, time_ns: int) -> Slice:
+        """The slice that a moment lies in; a task's own slice begins with the switch to it."""
+        return self.scene.slices[max(0, bisect_right(self._slice_starts, time_ns) - 1)]
+
+    def who(self, task: Task, time_ns: int) -> str:
+        """A task as people know it; before the kernel runs, the program that does."""
+        phase = self.phase_at(time_ns)
+        if task.number == 0:
+            return BEFORE_TASKS.get(phase) or self._without_task(phase, time_ns)
+        name = task.name_at(time_ns)
+        if task.pid == 1 and name.startswith("swapper"):
+            name = "kernel_init"
+        return f"{name}[{task.pid}]"
+
+    @cached_property
+    def sees_tasks(self) -> bool:
+        """Whether it was recorded which task had the CPU; the first recordings lack that."""
+        return "switch" in self.run.watch.hooks.values()
+
+    def _without_task(self, phase: str, time_ns: int) -> str:
+        if not self.sees_tasks:
+            return "kernel" if phase == "kernel" else "kernel or programs"
+        return "idle" if self._idle(time_ns) else "kernel start"
+
+    @cached_property
+    def _first_switch_ns(self) -> int:
+        return self.scene.slices[0].end_ns if len(self.scene.slices) > 1 else self.timeline.total_ns
+
+    def _idle(self, time_ns: int) -> bool:
+        """The first task becomes the idle task when it has started the others."""
+        return time_ns >= self._first_switch_ns
+
+    @cached_property
+    def _calls_of(self) -> dict[Task, list[Call]]:
+        found: dict[Task, list[Call]] = {}
+        for call in sorted(self.scene.calls, key=lambda c: (c.first, -c.last)):
+            found.setdefault(call.task, []).append(call)
+        return found
+
+    @cached_property
+    def _record_times(self) -> list[int]:
+        return [self.clock.before(index) for index in range(len(self.records))]
+
+    def index_at(self, time_ns: int) -> int:
+        """The first record that begins at or after a moment."""
+        return bisect_left(self._record_times, time_ns)
+
+    def virtual_ns(self, call: Call) -> int:
+        """How long a call took by the virtual clock, which the target's own clocks follow."""
+        last = min(call.last, len(self.records) - 1)
+        return self.records[last].time_ns - self.records[call.first].time_ns
+
+    def next_work(self, task: Task, time_ns: int) -> Call | None:
+        """The first work that a worker thread does from a moment on."""
+        for call in self._calls_of.get(task, []):
+            if call.kind == "work" and call.start_ns >= time_ns:
+                return call
+        return None
+
+    def calls_of(self, task: Task) -> list[Call]:
+        """All calls of a task, outer before inner, in order of their start."""
+        return self._calls_of.get(task, [])
+
+    def calls_at(self, task: Task, index: int) -> list[Call]:
+        """The calls of a task that were open at a record, outermost first."""
+        calls = self._calls_of.get(task, [])
+        at = bisect_right(calls, index, key=lambda c: c.first)
+        found: list[Call] = []
+        depth = 1 << 30
+        for number in range(at - 1, -1, -1):
+            call = calls[number]
+            if call.depth < depth and call.last > index:
+                found.append(call)
+                depth = call.depth
+            if depth == 0 or (call.depth == 0 and call.last <= index):
+                break
+        return found[::-1]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The floor: what this board cannot beat with this application, and how far today's boot is from it.
+
+    floor = fixed + bytes that must be read / bandwidth + one latency each + instructions that must run
+
+What must be read: the SPL, the kernel image, the device tree, and the files that the application's own
+process read. What must run: the SPL, the decompressor, the kernel and the application, without their
+delays, idle time, waiting and printing. A boot loader that jumps straight into the kernel and an init
+that is the application are possible, so neither U-Boot nor init scripts count.
+"""
+
+from __future__ import annotations
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.storage import Access, accesses
+from bootscope.analysis.waits import spinning_in
+from bootscope.timeline.costs import storage_cost_ns
+
+COLUMNS = (
+    Column("what", "what", "text"),
+    Column("floor_ns", "at least ms", "ns"),
+    Column("today_ns", "today ms", "ns"),
+    Column("why", "why", "text"),
+)
+_MUST_RUN = ("spl", "decompress", "kernel", "application")
+_NEEDED = ("SPL", "kernel", "device tree")
+
+
+def view(evidence: Evidence) -> Rows:
+    """The parts of the floor, and what each takes today."""
+    found = accesses(evidence)
+    rows = [_fixed(evidence), *_reading(evidence, found), *_running(evidence)]
+    floor = sum(int(r["floor_ns"] or 0) for r in rows)
+    today = evidence.timeline.total_ns
+    covered = sum(int(r["today_ns"] or 0) for r in rows)
+    rows.append(
+        {
+            "what": "everything else",
+            "phase": "",
+            "floor_ns": 0,
+            "today_ns": max(0, today - covered),
+            "why": "boot loader, init scripts, console, delays, sleep, reading what is not needed",
+        }
+    )
+    return Rows(
+        "floor",
+        "What this board cannot beat",
+        COLUMNS,
+        tuple(rows),
+        "in order of the boot",
+        (
+            "Assumes the images as they are: a smaller kernel or another compression moves the floor.",
+            "Assumes a jump from the SPL into the kernel, and the application as init.",
+        ),
+        {
+            "floor_ns": floor,
+            "today_ns": today,
+            "ratio_ppm": today * 1_000_000 // floor if floor else 0,
+        },
+    )
+
+
+def _fixed(evidence: Evidence) -> dict[str, Cell]:
+    ns = sum(p.fixed_ns for p in evidence.timeline.phases)
+    return {"what": "power-up and ROM", "phase": "rom", "floor_ns": ns, "today_ns": ns, "why": "fixed"}
+
+
+def _reading(evidence: Evidence, found: list[Access]) -> list[dict[str, Cell]]:
+    """Each needed thing once, in one command; what shares a command today needs no more than it takes."""
+    needed = {name: "the boot needs it" for name in _NEEDED}
+    for access in found:
+        if not access.write and access.what.startswith("/") and _by_application(access, evidence):
+            needed[access.what] = "the application's process reads it"
+    rows: list[dict[str, Cell]] = []
+    for what, why in needed.items():
+        parts = [a for a in found if a.what == what and not a.write]
+        size = sum(a.size_bytes - a.again_bytes for a in parts)
+        today_ns = sum(a.cost_ns for a in parts)
+        if size:
+            rows.append(
+                {
+                    "what": f"reading {what}",
+                    "phase": evidence.phase_at(parts[0].start_ns),
+                    "floor_ns": min(today_ns, storage_cost_ns(size, evidence.run.board.card)),
+                    "today_ns": today_ns,
+                    "why": f"{size:,} bytes: {why}",
+                }
+            )
+    return rows
+
+
+def _by_application(access: Access, evidence: Evidence) -> bool:
+    name = evidence.run.system.application
+    if not name:
+        return False
+    if access.who.startswith(f"{name}["):
+        return True
+    # It is also the application that is read when whoever becomes it reads its file.
+    return access.what.rpartition("/")[2] == name
+
+
+def _running(evidence: Evidence) -> list[dict[str, Cell]]:
+    rows: list[dict[str, Cell]] = []
+    for phase in evidence.timeline.phases:
+        if phase.name not in _MUST_RUN:
+            continue
+        spinning = min(phase.cpu_ns, spinning_in(evidence, phase.start_ns, phase.end_ns))
+        rows.append(
+            {
+                "what": f"running the {phase.name} phase",
+                "phase": phase.name,
+                "floor_ns": phase.cpu_ns - spinning,
+                "today_ns": phase.cpu_ns,
+                "why": "instructions without delay loops",
+            }
+        )
+    return rows

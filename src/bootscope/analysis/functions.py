@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions: where the CPU's time went, by samples of the program counter and of the stack."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.scene import Call
+from bootscope.analysis.unwind import Unwinder
+from bootscope.capture import objects
+from bootscope.capture.stream import Sample, StackSample
+from bootscope.timeline.model import Phase
+from bootscope.timeline.trace import Stack
+
+CUT = "…"
+# Where paths begin: tasks, system calls, exceptions, and the programs themselves.
+_ROOTS = frozenset(
+    (
+        *("ret_from_fork", "start_kernel", "vector_swi", "ret_fast_syscall", "local_restart", "__sys_trace"),
+        *("__irq_svc", "__irq_usr", "__dabt_svc", "__dabt_usr", "__pabt_usr", "__und_usr"),
+        *("call_with_stack", "_main", "_start"),
+    )
+)
+# The function in whose call path what belongs to a context begins.
+_FUNCTION_OF = {
+    "initcall": "do_one_initcall",
+    "probe": "really_probe",
+    "work": "process_one_work",
+    "irq": "__handle_irq_event_percpu",
+    "uboot.command": "cmd_process",
+    "uboot.initcall": "initcall_run_list",
+    "spl.initcall": "initcall_run_list",
+    "uboot.probe": "device_probe",
+    "spl.probe": "device_probe",
+}
+_BRIEF = "code that ran too briefly to be sampled"
+_NO_SYMBOL = "code without a symbol"
+COLUMNS = (
+    Column("what", "function", "text"),
+    Column("phase", "phase", "text"),
+    Column("self_ns", "self ms", "ns"),
+    Column("total_ns", "total ms", "ns"),
+    Column("share_ppm", "share", "share"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where the program counter was at a sample, in words."""
+
+    index: int
+    phase: str
+    name: str
+
+
+def seen(evidence: Evidence) -> Iterator[Seen]:
+    """Every sample of the program counter with its name, in order of time."""
+    slices = iter(evidence.scene.slices)
+    part = next(slices, None)
+    for index, record in enumerate(evidence.records):
+        if not isinstance(record, Sample):
+            continue
+        while part and index >= part.last:
+            part = next(slices, None)
+        now = evidence.clock.before(index)
+        phase = evidence.phase_at(now)
+        task = part.task if part else None
+        yield Seen(index, phase, evidence.names.name(phase, record.pc, task, now))
+
+
+def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """(phase, function) -> CPU time in ns. The sum over a phase is exactly its CPU time."""
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for sample in seen(evidence):
+        counts[sample.phase][sample.name] += 1
+    found: dict[tuple[str, str], int] = {}
+    for phase in evidence.timeline.phases:
+        for name, ns in _shares(phase.cpu_ns, counts[phase.name] or {_BRIEF: 1}):
+            found[phase.name, name] = ns
+    return found
+
+
+def _shares(total_ns: int, counts: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """Splits a time by counts; the largest share takes what rounding leaves."""
+    whole = sum(counts.values())
+    ordered = sorted(counts, key=lambda name: (-counts[name], name))
+    shares = {name: total_ns * counts[name] // whole for name in ordered}
+    shares[ordered[0]] += total_ns - sum(shares.values())
+    return iter(shares.items())
+
+
+class Stacks:
+    """Call paths of one boot."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._self_times: dict[tuple[str, str], int] = {}
+        offset = evidence.timeline.uboot_offset
+        self._unwinders: dict[str, list[Unwinder]] = {}
+        for name, offsets in ((objects.SPL, [0]), (objects.UBOOT, [0, offset]), (objects.KERNEL, [0])):
+            code = evidence.program(name)
+            self._unwinders[name] = (
+                [Unwinder(code, o, _ROOTS) for o in dict.fromkeys(offsets)] if code else []
+            )
+
+    def functions(self, sample: StackSample, phase: str) -> tuple[list[str], bool]:
+        """Functions from the innermost outwards, and whether the path was cut short."""
+        program = {"spl": objects.SPL, "bootloader": objects.UBOOT, "load": objects.UBOOT}.get(
+            phase, objects.KERNEL
+        )
+        for unwinder in self._unwinders[program]:
+            first = unwinder.function(sample.pc)
+            if first:
+                path = unwinder.path(sample)
+                rest = [unwinder.function(a - 2) for a in path.addresses]
+                return [first.name, *(f.name for f in rest if f)], path.cut
+        return [], True
+
+    def all(self) -> list[Stack]:
+        """The flame graph: phase > who > initcall, probe or command > functions, with CPU time in ns."""
+        counts: dict[str, dict[tuple[str, ...], int]] = defaultdict(lambda: defaultdict(int))
+        records = self._evidence.records
+        for index, record in enumerate(records):
+            if isinstance(record, StackSample) and isinstance(records[index - 1], Sample):
+                phase = self._evidence.phase_at(self._evidence.clock.before(index))
+                counts[phase][self._frames(record, index, phase)] += 1
+        found: list[Stack] = []
+        for part in self._evidence.timeline.phases:
+            found += _phase_stacks(part, counts[part.name] or self._flat(part))
+        return found
+
+    def _flat(self, phase: Phase) -> dict[tuple[str, ...], int]:
+        """Where the stack was not sampled: the functions alone, by the program counter."""
+        own = self._self_times or self_times(self._evidence)
+        self._self_times = own
+        return {(phase.name, name): ns for (at, name), ns in own.items() if at == phase.name and ns}
+
+    def _frames(self, sample: StackSample, index: int, phase: str) -> tuple[str, ...]:
+        evidence = self._evidence
+        now = evidence.clock.before(index)
+        part = evidence.slice_at(now)
+        task = part.task
+        contexts = [c for c in evidence.calls_at(task, index) if c.kind in _FUNCTION_OF]
+        functions, cut = self.functions(sample, phase)
+        if not functions:
+            functions = [evidence.names.name(phase, sample.pc, task, now)]
+        below = _inside(functions, contexts)
+        marker = [CUT] if cut and len(below) == len(functions) and len(functions) > 1 else []
+        labels = [label(c, evidence) for c in contexts]
+        return (phase, evidence.who(task, now), *labels, *marker, *reversed(below))
+
+
+def label(call: Call, evidence: Evidence) -> str:
+    """A context in words, for a flame graph."""
+    if call.kind == "irq":
+        return f"irq {call.text or call.value}"
+    if call.kind == "work":
+        return "work " + evidence.names.name("kernel", call.value & ~1).removeprefix("kernel ")
+    kind = {"uboot.command": "command"}.get(call.kind, call.kind.rpartition(".")[2])
+    return f"{kind} {name_of(call, evidence)}"
+
+
+def _inside(functions: list[str], contexts: list[Call]) -> list[str]:
+    """The part of a path (innermost first) that lies inside the innermost context."""
+    if contexts:
+        entry = _FUNCTION_OF[contexts[-1].kind]
+        for at, name in enumerate(functions):
+            if name.startswith(entry):
+                return functions[:at]
+    return functions
+
+
+def _phase_stacks(phase: Phase, counts: dict[tuple[str, ...], int]) -> Iterator[Stack]:
+    rest = {
+        "storage": ("waiting for storage", phase.storage_ns),
+        "console": ("waiting for the serial line", phase.console_ns),
+        "idle": ("CPU asleep", phase.idle_ns),
+        "fixed": ("power-up and ROM", phase.fixed_ns),
+    }
+    for frames, ns in _shares(phase.cpu_ns, dict(_joined(counts)) or {_BRIEF: 1}):
+        if ns:
+            yield Stack(tuple(frames.split("\0")) if frames != _BRIEF else (phase.name, _BRIEF), ns)
+    for name, ns in rest.values():
+        if ns:
+            yield Stack((phase.name, name), ns)
+
+
+def _joined(counts: dict[tuple[str, ...], int]) -> Iterator[tuple[str, int]]:
+    return (("\0".join(frames), n) for frames, n in counts.items())
+
+
+def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
+    """Functions by their own CPU time; `total` counts what they called, too."""
+    own = self_times(evidence)
+    total: dict[tuple[str, str], int] = defaultdict(int)
+    programs = {"spl": "SPL ", "bootloader": "U-Boot ", "load": "U-Boot "}
+    for stack in stacks:
+        phase = stack.frames[0]
+        for name in set(stack.frames[2:]):
+            total[phase, programs.get(phase, "kernel ") + name] += stack.ns
+    whole = sum(own.values()) or 1
+    rows: list[dict[str, Cell]] = []
+    for phase, name in own.keys() | {
+        key for key in total if key[1].split(" ", 1)[1:] and _is_function(key[1])
+    }:
+        mine = own.get((phase, name), 0)
+        rows.append(
+            {
+                "what": name,
+                "phase": phase,
+                "self_ns": mine,
+                "total_ns": max(mine, total.get((phase, name), 0)),
+                "share_ppm": mine * 1_000_000 // whole,
+            }
+        )
+    rows.sort(key=lambda r: (-int(r["self_ns"] or 0), -int(r["total_ns"] or 0), str(r["what"])))
+    named = sum(ns for (_, name), ns in own.items() if not _is_unnamed(name))
+    return Rows(
+        "functions",
+        "Functions",
+        COLUMNS,
+        tuple(rows),
+        "longest own CPU time first",
+        ("Times are shares of samples: self from the program counter, total from the stack.",),
+        {"cpu_ns": whole, "named_ns": named},
+    )
+
+
+def _is_unnamed(name: str) -> bool:
+    """Whether a name tells neither a symbol nor a process's program."""
+    unnamed = (f"SPL {_NO_SYMBOL}", f"U-Boot {_NO_SYMBOL}", f"kernel {_NO_SYMBOL}")
+    return name in (*unnamed, _BRIEF, "user programs")
+
+
+def _is_function(name: str) -> bool:
+    """Whether a frame is one, not a context such as `initcall xyz`."""
+    words = name.split(" ")
+    return len(words) == 2 and words[1].replace("_", "a").replace(".", "a").isalnum()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording does not tell: hooks that its kernel or boot loader had no function for, or that
+were not known when it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.capture import objects
+from bootscope.errors import UserError
+
+SWITCHES = {"switch": "which process ran"}
+_PROCESSES = SWITCHES | {"fork": "who started whom"}
+_WAKES = SWITCHES | {"wake": "who woke whom"}
+_DELAYS = {"delay": "delays of the kernel", "uboot.delay": "delays of U-Boot"}
+# View -> hook -> what it does not know without it.
+_NEEDED = {
+    "initcalls": {
+        "initcall": "the kernel's initcalls",
+        "probe": "driver probes",
+        "uboot.initcall": "U-Boot's steps",
+        "uboot.probe": "U-Boot's probes",
+        "uboot.command": "U-Boot's commands",
+    },
+    "functions": SWITCHES,
+    "processes": _PROCESSES,
+    "storage": SWITCHES | {"bio": "who asked the kernel for what"},
+    "console": SWITCHES | {"printk": "which code wrote a message, and of what level it is"},
+    "waits": _WAKES | _DELAYS,
+    "critical-path": _WAKES,
+    "floor": _DELAYS | {"bio": "what the application read"},
+}
+_PROGRAMS = {
+    objects.SPL: "the SPL",
+    objects.UBOOT: "U-Boot",
+    objects.KERNEL: "the kernel",
+}
+
+
+def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
+    """Those of some hooks that the recording does not have."""
+    there = set(evidence.run.watch.hooks.values())
+    return [hook for hook in hooks if hook not in there]
+
+
+def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
+    """What a view cannot know about this boot, in words."""
+    known = _NEEDED.get(view, {})
+    found = [known[hook] for hook in missing(evidence, known)]
+    said = [f"Not in this recording: {', '.join(found)}. Record it again to see that."] if found else []
+    if view == "functions":
+        kept = evidence.run.system.symbols
+        gone = [name for program, name in _PROGRAMS.items() if program not in kept]
+        said += [f"No call paths: the code of {', '.join(gone)} was not kept."] if gone else []
+    return tuple(said)
+
+
+def need(evidence: Evidence, what: str, *hooks: str) -> None:
+    """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
+    if missing(evidence, hooks):
+        raise UserError(f"this recording tells nothing of {what}", hint="record the system again")

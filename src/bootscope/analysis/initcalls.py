@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Initcalls, module starts and driver probes; U-Boot's own start-up steps and probes beside them."""
+
+from __future__ import annotations
+
+import errno
+from collections import defaultdict
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.ledger import Spent
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.scene import Call
+
+KINDS = ("initcall", "probe", "uboot.initcall", "uboot.probe", "spl.initcall", "spl.probe", "uboot.command")
+_DEFERRED = 517
+"""EPROBE_DEFER: the driver asked to be tried again later."""
+COLUMNS = (
+    Column("what", "what", "text"),
+    Column("kind", "kind", "text"),
+    Column("level", "level", "text"),
+    Column("start_ns", "start s", "at"),
+    Column("total_ns", "total ms", "ns"),
+    Column("self_ns", "self ms", "ns"),
+    Column("console_ns", "console", "ns"),
+    Column("storage_ns", "storage", "ns"),
+    Column("waiting_ns", "waiting", "ns"),
+    Column("task", "in", "text"),
+    Column("result", "result", "text"),
+)
+
+
+def name_of(call: Call, evidence: Evidence) -> str:
+    """What a call is called: its function, its device, its command."""
+    if call.kind == "initcall":
+        found = evidence.names.name("kernel", call.value & ~1).removeprefix("kernel ")
+        return f"{found} [{call.detail}]" if call.detail else found
+    if call.kind in ("uboot.initcall", "spl.initcall"):
+        phase = "spl" if call.kind == "spl.initcall" else "bootloader"
+        return evidence.names.name(phase, call.value & ~1).partition(" ")[2] or hex(call.value)
+    if call.kind == "probe":
+        return f"{call.text or '?'} ({call.detail or '?'})"
+    return call.text or "?"
+
+
+def view(evidence: Evidence) -> Rows:
+    """All of them, the longest self time first."""
+    calls = [c for c in evidence.scene.of(*KINDS) if c.first >= 0]
+    spent = {call: evidence.ledger.of_call(call) for call in calls}
+    inside = _inside(calls)
+    rows = [_row(call, evidence, spent, inside[call]) for call in calls]
+    rows.sort(key=lambda row: -int(row["self_ns"] or 0))
+    return Rows(
+        "initcalls",
+        "Initcalls, driver probes and the boot loader's steps",
+        COLUMNS,
+        tuple(rows),
+        "longest self time first",
+    )
+
+
+def _inside(calls: list[Call]) -> dict[Call, list[Call]]:
+    """The calls directly inside each call, on the same task."""
+    found: dict[Call, list[Call]] = defaultdict(list)
+    open_of: dict[int, list[Call]] = defaultdict(list)
+    for call in sorted(calls, key=lambda c: (c.first, -c.last)):
+        stack = open_of[call.task.number]
+        while stack and stack[-1].last <= call.first:
+            stack.pop()
+        if stack:
+            found[stack[-1]].append(call)
+        stack.append(call)
+    return found
+
+
+def _row(call: Call, evidence: Evidence, spent: dict[Call, Spent], inside: list[Call]) -> dict[str, Cell]:
+    total = call.end_ns - call.start_ns
+    own = spent[call]
+    below = sum((spent[c] for c in inside), Spent())
+    waiting = total - own.running_ns - sum(c.end_ns - c.start_ns - spent[c].running_ns for c in inside)
+    address = call.value & ~1
+    return {
+        "what": name_of(call, evidence),
+        "kind": "module" if call.kind == "initcall" and call.detail else call.kind.replace(".", " "),
+        "level": evidence.levels.get(address, "") if call.kind == "initcall" else "",
+        "phase": evidence.phase_at(call.start_ns),
+        "start_ns": call.start_ns,
+        "end_ns": call.end_ns,
+        "total_ns": total,
+        # As the target's own clock sees it: storage and serial line take no time in the emulator.
+        "virtual_ns": evidence.virtual_ns(call),
+        "self_ns": (own - below).cpu_ns,
+        "console_ns": (own - below).console_ns,
+        "storage_ns": (own - below).storage_ns,
+        "waiting_ns": max(0, waiting),
+        "task": evidence.who(call.task, call.start_ns),
+        "result": _result(call),
+    }
+
+
+def _result(call: Call) -> str:
+    """What a call returned, where that says something. Newer kernels turn a probe's errors positive."""
+    error = abs(call.result)
+    if call.open:
+        return "not finished"
+    if not error or call.kind == "uboot.command":
+        return ""
+    if call.kind == "probe" and error == _DEFERRED:
+        return "deferred"
+    return errno.errorcode.get(error, str(call.result))

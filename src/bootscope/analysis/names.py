@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for code addresses, over the whole chain: SPL, U-Boot, decompressor, kernel, user programs.
+
+Which program an address belongs to depends on when it was seen (the phase) and, below the kernel, on
+the task that ran: every process has its own programs at its own addresses.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from bootscope.analysis.scene import Task
+from bootscope.boards.symbols import Symbols
+from bootscope.build.steps.programs import Program
+
+KERNEL_BASE = 0xBF000000
+"""Where the kernel's addresses begin on 32-bit ARM with the usual split (modules first)."""
+VECTORS = 0xFFFF0000
+"""Where ARM's exception vectors and the kernel's helpers for user programs lie."""
+NO_MMU = "kernel, before its MMU is on"
+_BOOTLOADER_PHASES = ("bootloader", "load")
+
+
+class Named(Protocol):
+    """What names an address; both the plain and the full way of doing it."""
+
+    def name(self, phase: str, pc: int) -> str:
+        """The function, with its program."""
+
+
+class UserPrograms:
+    """The programs and libraries of the root file system."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        self._programs = programs
+        self._starts = {path: [f[0] for f in p.functions] for path, p in programs.items()}
+
+    @classmethod
+    def parse(cls, data: bytes) -> UserPrograms:
+        """From the JSON that the build keeps. Raises msgspec.DecodeError when it is something else."""
+        return cls(msgspec.json.decode(data, type=dict[str, Program]))
+
+    def name(self, task: Task, pc: int, time_ns: int) -> str | None:
+        """`program function` for an address in a task, or the program alone; None when unknown."""
+        for mapped in reversed(task.maps_at(time_ns)):
+            if mapped.address <= pc < mapped.address + mapped.size:
+                return self._in_file(mapped.path, pc - mapped.address + mapped.offset)
+        return None
+
+    def _in_file(self, path: str, offset: int) -> str:
+        short = path.rpartition("/")[2] or path
+        program = self._programs.get(path)
+        if program:
+            for start, address, size in program.segments:
+                if start <= offset < start + size:
+                    found = self._function(path, offset - start + address)
+                    return f"{short} {found}" if found else f"{short} code without a symbol"
+        return f"{short} code without a symbol"
+
+    def _function(self, path: str, address: int) -> str | None:
+        at = bisect_right(self._starts[path], address) - 1
+        if at < 0:
+            return None
+        start, size, name = self._programs[path].functions[at]
+        return name if not size or address < start + size else None
+
+
+class Names:
+    """Names addresses by phase and task. Raises nothing: what is unknown is called so."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Symbols],
+        uboot_offset: int,
+        users: UserPrograms | None = None,
+        decompressor_offset: int = 0,
+    ) -> None:
+        self._tables, self._offset, self._users = tables, uboot_offset, users
+        self._decompressor = decompressor_offset
+        self._known: dict[tuple[str, int], str] = {}
+
+    def name(self, phase: str, pc: int, task: Task | None = None, time_ns: int = 0) -> str:
+        """A function with its program, as `U-Boot udelay`, or a description of the code."""
+        space = "kernel" if phase not in ("spl", *_BOOTLOADER_PHASES, "decompress") else phase
+        if space == "kernel" and pc < KERNEL_BASE:
+            return self._user(phase, pc, task, time_ns)
+        found = self._known.get((space, pc))
+        if found is None:
+            found = self._known[space, pc] = self._program(space, pc)
+        return found
+
+    def _program(self, space: str, pc: int) -> str:
+        if space == "spl":
+            return self._look("u-boot-spl", "SPL", pc)
+        if space in _BOOTLOADER_PHASES:
+            # U-Boot runs where it was linked until it moves itself to the end of memory. An address
+            # from before that is no function when the move is taken off it.
+            moved = self._offset and self._look_up("u-boot", pc - self._offset)
+            return self._look("u-boot", "U-Boot", pc - self._offset if moved else pc)
+        if space == "decompress":
+            found = self._look_up("decompressor", pc - self._decompressor)
+            return f"decompressor {found}" if found else "decompressor"
+        if pc >= VECTORS:
+            return "kernel exception vectors"
+        return self._look("kernel", "kernel", pc)
+
+    def _user(self, phase: str, pc: int, task: Task | None, time_ns: int) -> str:
+        if phase == "kernel" and (task is None or task.kernel):
+            return NO_MMU
+        if task is None or task.number == 0:
+            return "user programs"  # which one is not known: the first task runs none
+        found = self._users.name(task, pc, time_ns) if self._users else None
+        return found or f"program {task.name_at(time_ns)}"
+
+    def _look_up(self, table: str, pc: int) -> str | None:
+        return self._tables[table].name_at(pc) if table in self._tables else None
+
+    def _look(self, table: str, program: str, pc: int) -> str:
+        name = self._look_up(table, pc)
+        return f"{program} {name}" if name else f"{program} code without a symbol"

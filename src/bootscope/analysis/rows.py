@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a view of a boot consists of: rows with named cells, and what to know when reading them.
+
+The terminal, JSON and the report show the same rows. A cell's name carries its unit (`_ns`, `bytes`);
+names are stable, and part of the JSON output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+Cell = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: the key of its cells, a heading, and how to show them.
+
+    `kind` is `ns` (a time, shown in ms), `at` (a moment, shown in s), `bytes`, `count`, `text` or
+    `share` (parts per million of the whole).
+    """
+
+    key: str
+    title: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A view: `rows` are ranked or in order of time, as `order` says in words."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Mapping[str, Cell], ...]
+    order: str
+    notes: tuple[str, ...] = ()
+    sums: Mapping[str, int] = field(default_factory=dict)
+    """Figures about the whole view, by name with unit."""
+
+
+def in_phase(rows: Iterable[Mapping[str, Cell]], phase: str | None) -> tuple[Mapping[str, Cell], ...]:
+    """Those rows that belong to a phase; all without one."""
+    return tuple(row for row in rows if phase is None or row.get("phase") == phase)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage: every read and write with what it was for, what it cost, and who waited for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bootscope.analysis.blocks import SECTOR_BYTES, Piece
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import label
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.scene import Bio
+from bootscope.timeline.devices import StorageCommand
+
+_RANK = "most expensive first"
+_PAGE_SECTORS = 8
+_LARGEST_REQUEST_BYTES = 1 << 26
+"""What is larger was no size: it is read from the memory of a target, which may hold anything."""
+REGISTERS = "card registers"
+THINGS = (
+    Column("what", "what", "text"),
+    Column("cost_ns", "cost ms", "ns"),
+    Column("size_bytes", "bytes", "bytes"),
+    Column("commands", "reads", "count"),
+    Column("again_bytes", "read again", "bytes"),
+    Column("unused_bytes", "unused", "bytes"),
+    Column("start_ns", "first s", "at"),
+    Column("who", "for", "text"),
+)
+ACCESSES = (
+    Column("start_ns", "start s", "at"),
+    Column("cost_ns", "cost ms", "ns"),
+    Column("sector", "sector", "count"),
+    Column("size_bytes", "bytes", "bytes"),
+    Column("direction", "", "text"),
+    Column("what", "what", "text"),
+    Column("who", "for", "text"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A command of the card, or its part that lies in one thing.
+
+    `again_bytes` were read before; `unused_bytes` lie in pages of a file that no process wanted.
+    """
+
+    index: int
+    start_ns: int
+    cost_ns: int
+    sector: int | None
+    size_bytes: int
+    write: bool
+    what: str
+    who: str
+    again_bytes: int
+    unused_bytes: int = 0
+
+
+def accesses(evidence: Evidence) -> list[Access]:
+    """All accesses in order of time. Their costs add up to the storage time of the boot."""
+    cost_ns = {cost.index: cost.ns for cost in evidence.costs if cost.kind == "storage"}
+    requests, used = _Requests(evidence), _Used(evidence)
+    read: set[int] = set()
+    found: list[Access] = []
+    for event in evidence.events:
+        if isinstance(event, StorageCommand):
+            for access, piece in _access(event, cost_ns.get(event.index, 0), evidence, requests, read):
+                unused = 0 if access.write or not piece else used.unused_bytes(piece)
+                found.append(replace(access, unused_bytes=unused))
+    return found
+
+
+def _access(
+    event: StorageCommand, cost_ns: int, evidence: Evidence, requests: _Requests, read: set[int]
+) -> Iterator[tuple[Access, Piece | None]]:
+    now = evidence.clock.before(event.index)
+    who, path = requests.behind(event)
+    if event.sector is None:
+        yield Access(event.index, now, cost_ns, None, event.size_bytes, event.write, REGISTERS, who, 0), None
+        return
+    sectors = max(1, event.size_bytes // SECTOR_BYTES)
+    pieces = list(evidence.blocks.split(event.sector, sectors))
+    for piece, part_ns in _share(pieces, cost_ns):
+        again = 0
+        if not event.write:
+            wanted = range(piece.sector, piece.sector + piece.sectors)
+            again = sum(s in read for s in wanted) * SECTOR_BYTES
+            read.update(wanted)
+        size = piece.sectors * SECTOR_BYTES
+        what = path if path and piece.name == "root file system" else piece.name
+        yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again), piece
+
+
+def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
+    """Splits a cost by sectors; the first piece takes what rounding leaves."""
+    whole = sum(p.sectors for p in pieces) or 1
+    parts = [cost_ns * p.sectors // whole for p in pieces]
+    parts[0] += cost_ns - sum(parts)
+    return zip(pieces, parts, strict=True)
+
+
+class _Used:
+    """Which bytes of files a process wanted, by page: a page that was only read ahead is not."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._pages: dict[str, set[int]] = {}
+        for bio in evidence.scene.bios:
+            if bio.path and bio.inode in evidence.scene.pages:
+                self._pages[bio.path] = evidence.scene.pages[bio.inode]
+
+    def unused_bytes(self, piece: Piece) -> int:
+        """Bytes of a run of sectors that nobody wanted; 0 for what is no file or was not watched."""
+        pages = self._pages.get(piece.name)
+        if pages is None:
+            return 0
+        sectors = range(piece.file_sector, piece.file_sector + piece.sectors)
+        return sum(sector // _PAGE_SECTORS not in pages for sector in sectors) * SECTOR_BYTES
+
+
+class _Requests:
+    """Finds who asked for a command: the task that gave the block layer those sectors."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._of_sector: dict[int, list[Bio]] = defaultdict(list)
+        for bio in evidence.scene.bios:
+            for sector in range(bio.sector & ~1, _end(bio), 2):
+                self._of_sector[sector].append(bio)
+
+    def behind(self, event: StorageCommand) -> tuple[str, str]:
+        """(who waited, path of the file that was asked for)."""
+        evidence = self._evidence
+        now = evidence.clock.before(event.index)
+        if event.sector is not None:
+            bios = self._of_sector.get(event.sector & ~1, [])
+            at = bisect_right(bios, event.index, key=lambda b: b.index)
+            for bio in reversed(bios[:at]):
+                if bio.sector <= event.sector < _end(bio):
+                    return evidence.who(bio.task, bio.at_ns), bio.path
+        part = evidence.slice_at(now)
+        calls = [c for c in evidence.calls_at(part.task, event.index) if not c.kind.endswith("delay")]
+        who = evidence.who(part.task, now)
+        return (f"{who}: {label(calls[-1], evidence)}" if calls else who), ""
+
+
+def _end(bio: Bio) -> int:
+    """The sector behind a request."""
+    return bio.sector + max(1, min(bio.size_bytes, _LARGEST_REQUEST_BYTES) // SECTOR_BYTES)
+
+
+def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows]:
+    """(what was read, each with its cost; every access in order of time), of one phase if named."""
+    found = [a for a in accesses(evidence) if phase in (None, evidence.phase_at(a.start_ns))]
+    sums = {
+        "storage_ns": sum(a.cost_ns for a in found),
+        "named_ns": sum(a.cost_ns for a in found if a.what),
+        "read_bytes": sum(a.size_bytes for a in found if not a.write),
+        "again_bytes": sum(a.again_bytes for a in found),
+        "unused_bytes": sum(a.unused_bytes for a in found),
+        "commands": len({a.index for a in found}),
+    }
+    things = sorted(_things(found, evidence), key=lambda r: -int(r["cost_ns"] or 0))
+    rows = tuple(_row(a, evidence) for a in found)
+    return (
+        Rows(
+            "storage", "What was read from storage", THINGS, tuple(things), "most expensive first", (), sums
+        ),
+        Rows("accesses", "Every access to storage", ACCESSES, rows, "in order of time", (), sums),
+    )
+
+
+def _things(found: list[Access], evidence: Evidence) -> Iterator[dict[str, Cell]]:
+    groups: dict[tuple[str, bool], list[Access]] = defaultdict(list)
+    for access in found:
+        groups[access.what, access.write].append(access)
+    for (what, write), group in groups.items():
+        yield {
+            "what": f"{what} (written)" if write else what,
+            "phase": evidence.phase_at(group[0].start_ns),
+            "cost_ns": sum(a.cost_ns for a in group),
+            "size_bytes": sum(a.size_bytes for a in group),
+            "commands": len({a.index for a in group}),
+            "again_bytes": sum(a.again_bytes for a in group),
+            "unused_bytes": sum(a.unused_bytes for a in group),
+            "start_ns": group[0].start_ns,
+            "who": group[0].who,
+        }
+
+
+def _row(a: Access, evidence: Evidence) -> dict[str, Cell]:
+    return {
+        "start_ns": a.start_ns,
+        "phase": evidence.phase_at(a.start_ns),
+        "cost_ns": a.cost_ns,
+        "sector": a.sector,
+        "size_bytes": a.size_bytes,
+        "direction": "write" if a.write else "read",
+        "what": a.what,
+        "who": a.who,
+        "again_bytes": a.again_bytes,
+        "unused_bytes": a.unused_bytes,
+    }

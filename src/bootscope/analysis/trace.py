@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole boot as a trace: every track that the views know, for the report and for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from bootscope.analysis import bill, critical, instruments, storage
+from bootscope.analysis.all_views import rows_of
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks, label
+from bootscope.analysis.initcalls import KINDS as CALLS
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.processes import script_lines
+from bootscope.analysis.scene import Call, Task, Wait
+from bootscope.analysis.waits import caller, reason
+from bootscope.timeline.model import Phase
+from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
+
+CLOCK = "board time: nanoseconds from power-on, storage and serial line as the board profile has them"
+_MAX_TEXT = 400
+
+
+def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace:
+    """The trace of a recorded boot; `flame` are its stacks."""
+    tl = evidence.timeline
+    lines = script_lines(evidence)
+    tracks = [
+        Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
+        Track("path", "wait", f"critical path to {evidence.run.until}", _path(evidence, stacks)),
+        Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
+        Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),
+        *_probes(evidence),
+        Track("storage", "storage", "storage", _storage(evidence), overlaps=True),
+        Track("console", "console", "console", _console(evidence)),
+        Track("waits", "wait", "delay loops", _delays(evidence)),
+        Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
+        Track("irqs", "irq", "interrupts", _irqs(evidence)),
+        Track("cpu", "cpu", "CPU", _cpu(evidence)),
+        *_processes(evidence, stacks, lines),
+    ]
+    points = [Point(ns, name, "milestone") for name, ns in tl.milestones.items()]
+    points += [Point(ns, change, "pin") for ns, change in tl.pins]
+    return Trace(
+        title=f"{evidence.run.system.name} on {evidence.run.board.name}",
+        clock=CLOCK,
+        total_ns=tl.total_ns,
+        tracks=tuple(track for track in tracks if track.spans),
+        points=tuple(sorted(points, key=lambda p: p.at_ns)),
+        stacks=flame,
+        tables=_tables(evidence, stacks),
+    )
+
+
+_TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30, "waits": 20, "floor": 20}
+"""View -> most rows of it in the report; `bootscope show --view` has them all."""
+
+
+def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
+    found = []
+    for name, most in _TABLES.items():
+        rows = rows_of(name, evidence, stacks)[0]
+        shown = rows.rows
+        if name == "critical-path":
+            # Long, and in order of time: only its longest steps.
+            longest = sorted(shown, key=lambda row: -int(row["length_ns"] or 0))[:most]
+            shown = tuple(sorted(longest, key=lambda row: int(row["start_ns"] or 0)))
+        columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
+        cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown[:most])
+        found.append(Table(rows.title, tuple(c.key for c in columns), cells))
+    measured = instruments.table()
+    return (*found, measured) if measured else tuple(found)
+
+
+def _sorted(spans: Iterable[Span]) -> tuple[Span, ...]:
+    return tuple(sorted(spans, key=lambda s: (s.start_ns, -s.end_ns)))
+
+
+def _phase(p: Phase) -> Span:
+    parts = {
+        "cpu_ns": p.cpu_ns,
+        "storage_ns": p.storage_ns,
+        "console_ns": p.console_ns,
+        "idle_ns": p.idle_ns,
+        "fixed_ns": p.fixed_ns,
+    }
+    return Span(p.start_ns, p.end_ns, p.name, {**parts, "found by": p.evidence})
+
+
+def _path(evidence: Evidence, stacks: Stacks) -> tuple[Span, ...]:
+    spans = []
+    for row in critical.view(evidence, stacks).rows:
+        start, length = int(row["start_ns"] or 0), int(row["length_ns"] or 0)
+        what = f"{row['who']}: {row['what']}" if row["what"] else str(row["who"])
+        keys = ("how", "inside", "cpu_ns", "storage_ns", "console_ns")
+        detail = {key: value for key in keys if (value := row.get(key))}
+        spans.append(Span(start, start + length, what, detail))
+    return _sorted(spans)
+
+
+def _calls(evidence: Evidence, kinds: tuple[str, ...]) -> tuple[Span, ...]:
+    calls = (c for c in evidence.scene.of(*CALLS) if c.kind.startswith(kinds))
+    return _sorted(_call(call, evidence) for call in calls)
+
+
+def _call(call: Call, evidence: Evidence) -> Span:
+    spent = evidence.ledger.of_call(call)
+    detail: dict[str, str | int] = {
+        "kind": call.kind,
+        "in": evidence.who(call.task, call.start_ns),
+        "cpu_ns": spent.cpu_ns,
+        "storage_ns": spent.storage_ns,
+        "console_ns": spent.console_ns,
+    }
+    level = evidence.levels.get(call.value & ~1, "") if call.kind == "initcall" else ""
+    if level:
+        detail["level"] = level
+    if call.result:
+        detail["returned"] = call.result
+    return Span(call.start_ns, call.end_ns, name_of(call, evidence), detail)
+
+
+def _probes(evidence: Evidence) -> list[Track]:
+    """Probes by the task that they ran in: asynchronous ones overlap each other."""
+    by_task: dict[Task, list[Call]] = {}
+    for call in evidence.scene.of("probe"):
+        by_task.setdefault(call.task, []).append(call)
+    tracks = []
+    for task, calls in by_task.items():
+        who = evidence.who(task, calls[0].start_ns)
+        spans = _sorted(_call(c, evidence) for c in calls)
+        tracks.append(Track(f"probes-{task.number}", "probe", f"probes in {who}", spans, parent="initcalls"))
+    return tracks
+
+
+def _storage(evidence: Evidence) -> tuple[Span, ...]:
+    spans = []
+    for a in storage.accesses(evidence):
+        detail: dict[str, str | int] = {"bytes": a.size_bytes, "cost_ns": a.cost_ns, "for": a.who}
+        if a.sector is not None:
+            detail["sector"] = a.sector
+        if a.again_bytes:
+            detail["read before, bytes"] = a.again_bytes
+        verb = "write" if a.write else "read"
+        spans.append(Span(a.start_ns, a.start_ns + a.cost_ns, f"{verb} {a.what}", detail))
+    return _sorted(spans)
+
+
+def _console(evidence: Evidence) -> tuple[Span, ...]:
+    spans = []
+    for line in bill.lines(evidence):
+        detail: dict[str, str | int] = {
+            "bytes": line.bytes,
+            "waited for the line_ns": line.wait_ns,
+            "written by": line.who,
+        }
+        if line.level >= 0:
+            detail["level"] = line.level
+        end = evidence.clock.after(line.last)
+        spans.append(Span(line.start_ns, end, line.text[:_MAX_TEXT], detail))
+    return _sorted(spans)
+
+
+def _delays(evidence: Evidence) -> tuple[Span, ...]:
+    return _sorted(
+        Span(
+            c.start_ns, c.end_ns, f"delay in {caller(c, evidence)}", {"in": evidence.who(c.task, c.start_ns)}
+        )
+        for c in evidence.scene.of("delay", "spl.delay", "uboot.delay")
+    )
+
+
+def _irqs(evidence: Evidence) -> tuple[Span, ...]:
+    calls = evidence.scene.of("irq", "softirq")
+    return _sorted(Span(c.start_ns, c.end_ns, _irq_name(c, evidence)) for c in calls)
+
+
+def _irq_name(call: Call, evidence: Evidence) -> str:
+    return "softirq" if call.kind == "softirq" else label(call, evidence)
+
+
+def _who(call: Call, evidence: Evidence) -> str:
+    return evidence.who(call.task, call.start_ns)
+
+
+def _cpu(evidence: Evidence) -> tuple[Span, ...]:
+    """Who had the CPU. The time before there are tasks is cut by the program that ran."""
+    spans = []
+    for part in evidence.scene.slices:
+        cuts = {p.start_ns for p in evidence.timeline.phases} if part.task.number == 0 else set()
+        cuts |= {at_ns for at_ns, _ in part.task.names}
+        inside = sorted(ns for ns in cuts if part.start_ns < ns < part.end_ns)
+        for start, end in pairwise([part.start_ns, *inside, part.end_ns]):
+            if end > start:
+                spans.append(Span(start, end, evidence.who(part.task, start)))
+    return tuple(spans)
+
+
+def _processes(evidence: Evidence, stacks: Stacks, lines: dict[Task, str]) -> list[Track]:
+    """A track for each task: running, and asleep for what."""
+    waits: dict[Task, list[Wait]] = {}
+    for wait in evidence.scene.waits:
+        waits.setdefault(wait.task, []).append(wait)
+    tracks = []
+    for task in evidence.scene.tasks[1:]:
+        parts = evidence.ledger.slices(task)
+        if not parts:
+            continue
+        last = task.execs[-1] if task.execs else None
+        detail: dict[str, str | int] = {"pid": task.pid}
+        if last:
+            detail["command"] = " ".join(last.arguments)
+        if task in lines:
+            detail["started by"] = lines[task]
+        spans = [
+            Span(start, end, name, {**detail, "state": "running"})
+            for p in parts
+            for start, end, name in task.named(p.start_ns, p.end_ns)
+        ]
+        for wait in waits.get(task, []):
+            _, what = reason(wait, evidence, stacks)
+            why: dict[str, str | int] = {"pid": task.pid, "state": "sleeping"}
+            if wait.irq:
+                why["woken by"] = wait.irq
+            elif wait.waker:
+                why["woken by"] = evidence.who(wait.waker, wait.woken_ns)
+            spans.append(Span(wait.start_ns, wait.woken_ns, f"asleep in {what}", why))
+        name = evidence.who(task, parts[-1].end_ns)
+        parent = f"task-{task.parent.number}" if task.parent and task.parent.number else ""
+        tracks.append(Track(f"task-{task.number}", "process", name, _sorted(spans), parent=parent))
+    return tracks

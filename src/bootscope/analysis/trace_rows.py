@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The views of a boot that is only known as a trace: what other tools' logs tell of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.errors import UserError
+from bootscope.timeline.trace import Span, Trace, Track
+
+_KINDS = {
+    "initcalls": ("initcall", "probe"),
+    "processes": ("process", "service", "cpu"),
+    "storage": ("storage",),
+    "console": ("console",),
+    "waits": ("wait",),
+}
+SPANS = (
+    Column("what", "what", "text"),
+    Column("track", "track", "text"),
+    Column("start_ns", "start s", "at"),
+    Column("total_ns", "total ms", "ns"),
+    Column("self_ns", "self ms", "ns"),
+    Column("detail", "", "text"),
+)
+FUNCTIONS = (
+    Column("what", "function", "text"),
+    Column("self_ns", "self ms", "ns"),
+    Column("total_ns", "total ms", "ns"),
+)
+
+
+def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Rows, ...]:
+    """The table of a view. Raises UserError when these logs tell nothing of it."""
+    rows = _functions(trace) if name == "functions" else _spans(name, trace, phase)
+    if not rows:
+        raise UserError(
+            f"what was imported tells nothing of {name}",
+            hint="bootscope show without --view says what there is",
+        )
+    rows.sort(key=lambda row: (-int(row["self_ns"] or 0), str(row["what"])))
+    columns = FUNCTIONS if name == "functions" else SPANS
+    return (
+        Rows(name, f"{name.capitalize()} of {trace.title}", columns, tuple(rows), "longest self time first"),
+    )
+
+
+def _spans(name: str, trace: Trace, phase: str | None) -> list[dict[str, Cell]]:
+    found: list[dict[str, Cell]] = []
+    for track in trace.tracks:
+        if track.kind in _KINDS.get(name, ()):
+            found += [_row(span, own, track, trace) for span, own in self_times(track)]
+    return [row for row in found if phase is None or row["phase"] == phase]
+
+
+def self_times(track: Track) -> Iterator[tuple[Span, int]]:
+    """Each span with its time in ns without the spans nested in it."""
+    inside: dict[int, int] = defaultdict(int)
+    open_spans: list[int] = []
+    for number, span in enumerate(track.spans):
+        while open_spans and track.spans[open_spans[-1]].end_ns < span.end_ns:
+            open_spans.pop()
+        if open_spans and not track.overlaps:
+            inside[open_spans[-1]] += span.duration_ns
+        open_spans.append(number)
+    for number, span in enumerate(track.spans):
+        yield span, max(0, span.duration_ns - inside[number])
+
+
+def _row(span: Span, own_ns: int, track: Track, trace: Trace) -> dict[str, Cell]:
+    phases = next((t.spans for t in trace.tracks if t.kind == "phase"), ())
+    phase = next((p.name for p in reversed(phases) if p.start_ns <= span.start_ns), "")
+    return {
+        "what": span.name,
+        "track": track.title,
+        "phase": phase,
+        "start_ns": span.start_ns,
+        "end_ns": span.end_ns,
+        "total_ns": span.duration_ns,
+        "self_ns": own_ns,
+        "detail": ", ".join(f"{key} {value}" for key, value in span.detail.items()),
+    }
+
+
+def _functions(trace: Trace) -> list[dict[str, Cell]]:
+    own: dict[str, int] = defaultdict(int)
+    total: dict[str, int] = defaultdict(int)
+    for stack in trace.stacks:
+        own[stack.frames[-1]] += stack.ns
+        for frame in set(stack.frames):
+            total[frame] += stack.ns
+    return [{"what": name, "self_ns": own.get(name, 0), "total_ns": ns} for name, ns in total.items()]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for the code of user programs: what the stripped files on the target do not tell."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+PROGRAMS, SCRIPTS = "programs.json.gz", "scripts.json.gz"
+_LARGEST_SCRIPT_BYTES = 256 * 1024
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A program or library: where its file's code goes in memory, and its functions.
+
+    `segments` are (offset in the file, address, bytes) of what is mapped executable; `functions` are
+    (address, bytes or 0 where unknown, name), by address.
+    """
+
+    segments: list[tuple[int, int, int]]
+    functions: list[tuple[int, int, str]]
+
+
+def program(path: Path) -> Program | None:
+    """What an ELF file tells; None when it is no ELF file."""
+    try:
+        with path.open("rb") as f:
+            elf = ELFFile(f)
+            segments = [
+                (s["p_offset"], s["p_vaddr"], s["p_memsz"])
+                for s in elf.iter_segments("PT_LOAD")
+                if s["p_flags"] & 1
+            ]
+            return Program(segments, sorted(set(_functions(elf))))
+    except (ELFError, OSError):
+        return None
+
+
+def _functions(elf: ELFFile) -> Iterator[tuple[int, int, str]]:
+    for section in elf.iter_sections():
+        if isinstance(section, SymbolTableSection):
+            for symbol in section.iter_symbols():
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
+                    # The lowest bit marks Thumb code.
+                    yield symbol["st_value"] & ~1, symbol["st_size"], symbol.name
+
+
+def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path]) -> None:
+    """Writes PROGRAMS and SCRIPTS for the files of a root file system (path on the target -> here).
+
+    `with_symbols` names the file as it was before it was stripped, where there is one.
+    """
+    found = {name: program(with_symbols.get(name, path)) for name, path in sorted(files.items())}
+    _write_json(out / PROGRAMS, {name: known for name, known in found.items() if known})
+    _write_json(out / SCRIPTS, dict(_scripts(files)))
+
+
+def _scripts(files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    for name, path in sorted(files.items()):
+        with path.open("rb") as f:
+            is_script = f.read(2) == b"#!" or name == "/etc/inittab"
+        if is_script and path.stat().st_size <= _LARGEST_SCRIPT_BYTES:
+            yield name, path.read_text(errors="replace")
+
+
+def _write_json(path: Path, value: object) -> None:
+    # Without a time stamp, so that the same content gives the same bytes.
+    path.write_bytes(gzip.compress(msgspec.json.encode(value), mtime=0))

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imported runs in the store: the files as they were given, and what the user said about them.
+
+    runs/RUN/import.json            what was imported, and how it was to be read
+    runs/RUN/files/0001-boot.log    the files, unchanged
+
+What they mean is derived again whenever they are looked at, so that better readers improve old imports.
+
+History of the schema:
+  1  2026-11  first version
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from bootscope import __version__
+from bootscope.capture.record import read_json, write_json, write_whole
+from bootscope.errors import UserError
+
+SCHEMA = 1
+IMPORT, _FILES = "import.json", "files"
+_NAME_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A file as it was given, unchanged. `folder` is the folder it came with, or the empty string;
+    `name` then begins with it."""
+
+    name: str
+    data: bytes
+    folder: str = ""
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user said where files cannot say it.
+
+    `formats` and `stamps` are by file name, "" standing for all files; `values` are a reader's options by
+    name; `offsets_ns` by file name: how long after the first file's zero its own zero lies; `milestones`
+    are texts by name.
+    """
+
+    formats: dict[str, str] = {}
+    stamps: dict[str, str] = {}
+    values: dict[str, str] = {}
+    offsets_ns: dict[str, int] = {}
+    milestones: dict[str, str] = {}
+    keep_going: bool = False
+
+
+class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file: its name as given, the folder it came with, where it is kept; `formats` are the names of
+    those that it was read as when it was imported."""
+
+    name: str
+    folder: str
+    stored: str
+    sha256: str
+    size_bytes: int
+    formats: tuple[str, ...] = ()
+
+
+class ImportInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """An imported run. `boots` is the number of boots that were found when it was imported."""
+
+    run_id: str
+    created: str
+    bootscope: str
+    name: str
+    files: tuple[KeptFile, ...]
+    answers: Answers
+    boots: int
+    schema: int = SCHEMA
+
+
+def safe_name(name: str) -> str:
+    """A name for a file or run that no shell and no file system minds; `import` when nothing is left."""
+    plain = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-._")
+    return plain[:_NAME_CHARACTERS].rstrip("-._") or "import"
+
+
+def keep(
+    run: Path,
+    name: str,
+    raws: Iterable[Raw],
+    formats: Mapping[str, tuple[str, ...]],
+    answers: Answers,
+    boots: int,
+) -> ImportInfo:
+    """Fills the new, empty folder of a run with an import; without success the folder is gone.
+
+    `formats` are, by the name of a file, the names of what it was read as.
+    """
+    try:
+        (run / _FILES).mkdir()
+        files = tuple(_keep_file(run, at, raw, formats) for at, raw in enumerate(raws, 1))
+        info = ImportInfo(
+            run_id=run.name,
+            created=datetime.now().astimezone().isoformat(timespec="seconds"),
+            bootscope=__version__,
+            name=name,
+            files=files,
+            answers=answers,
+            boots=boots,
+        )
+        write_json(run / IMPORT, info)
+    except BaseException:
+        shutil.rmtree(run, ignore_errors=True)
+        raise
+    return info
+
+
+def _keep_file(run: Path, number: int, raw: Raw, formats: Mapping[str, tuple[str, ...]]) -> KeptFile:
+    stored = f"{number:04}-{safe_name(Path(raw.name).name)}"
+    write_whole(run / _FILES / stored, raw.data)
+    return KeptFile(
+        name=raw.name,
+        folder=raw.folder,
+        stored=stored,
+        sha256=hashlib.sha256(raw.data).hexdigest(),
+        size_bytes=len(raw.data),
+        formats=formats.get(raw.name, ()),
+    )
+
+
+def read_import(run: Path) -> ImportInfo:
+    """The import in a run's folder. Raises UserError when its description is damaged or too new."""
+    return read_json(run / IMPORT, ImportInfo, SCHEMA)
+
+
+def raw_files(run: Path, info: ImportInfo) -> list[Raw]:
+    """The files of an import, unchanged. Raises UserError when one is gone or not what it was."""
+    found = []
+    for file in info.files:
+        path = run / _FILES / Path(file.stored).name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{info.run_id}: {path.name} cannot be read: {error.strerror}") from error
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            raise UserError(f"{info.run_id}: {path.name} is not what was imported")
+        found.append(Raw(file.name, data, file.folder))
+    return found

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a build with every run that booted it, so that its recordings stay readable.
+
+The names are keys of `SystemFacts.symbols`; older recordings have fewer of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+
+KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS = "kernel", "decompressor"
+UBOOT_SYMBOLS, SPL_SYMBOLS = "u-boot", "u-boot-spl"
+SYMBOL_TABLES = (KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS, UBOOT_SYMBOLS, SPL_SYMBOLS)
+KERNEL, UBOOT, SPL = "kernel-program", "u-boot-program", "u-boot-spl-program"
+PROGRAMS, SCRIPTS, BLOCKS = "user-programs", "scripts", "rootfs-blocks"
+INITCALLS = "initcall-levels"
+ROOT_CONTENTS = "rootfs-contents"
+KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG = "kernel-config", "u-boot-config", "busybox-config"
+CONFIGS = (KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
+
+_WORTH_PACKING_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
+
+
+def packed(data: bytes) -> bytes:
+    """`data` as it is kept: compressed when it is large, the same bytes for the same data."""
+    if len(data) < _WORTH_PACKING_BYTES or data[:2] == _GZIP:
+        return data
+    return gzip.compress(data, 6, mtime=0)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The reverse of :func:`packed`; also opens what was compressed before it was kept."""
+    return gzip.decompress(data) if data[:2] == _GZIP else data

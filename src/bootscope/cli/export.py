@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope export: a recorded boot as a file that other programs open."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.table import Table
+
+from bootscope.capture.store import Store
+from bootscope.cli.report import boot_of, write_file
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError
+from bootscope.export.base import Exporter, Subject
+from bootscope.export.registry import EXPORTERS, for_file, named
+from bootscope.paths import store_dir
+from bootscope.report.html import trace_of_boot
+from bootscope.report.text import size
+from bootscope.timeline.trace import Trace
+from bootscope.views import View
+
+
+def subject_of(boot_id: str, boot: View | Trace) -> Subject:
+    """What is exported of a recorded or an imported boot."""
+    if isinstance(boot, Trace):
+        return Subject(boot, facts={"boot id": boot_id})
+    info, ended = boot.run.info, boot.boot.info
+    facts = {
+        "boot id": boot_id,
+        "system": info.system.name,
+        "board": info.board.name,
+        "build": info.build_id,
+        "until": info.until,
+    }
+    return Subject(trace_of_boot(boot), "" if ended.complete else f"{ended.ended}: {ended.message}", facts)
+
+
+class Export(Verb):
+    name = "export"
+    summary = "write a recorded boot in a format that other programs open"
+    example = "bootscope export last -o boot.pftrace"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "run", nargs="?", help="run id or part of one, or RUN/BOOT (default: the last run)"
+        )
+        parser.add_argument("--format", metavar="F", help="the format (default: what the file's name means)")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", help="the file to write; - is standard output (text formats)"
+        )
+        parser.add_argument("--formats", action="store_true", help="list the formats")
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.formats:
+            return list_formats(args.json)
+        exporter = chosen(args)
+        boot_id, boot = boot_of(Store(store_dir()), args.run)
+        data = exporter.make(subject_of(boot_id, boot))
+        if args.output == "-":
+            sys.stdout.write(data.decode())
+            return 0
+        write_file(Path(args.output), data)
+        if args.json:
+            done = {"path": args.output, "bytes": len(data), "format": exporter.name}
+            print_json("export", {**done, "boot": boot_id})
+        else:
+            words = (
+                f"wrote {args.output} ({exporter.title}, {size(len(data))}); opens in: {exporter.opened_by}"
+            )
+            terminal().print(words, markup=False)
+        return 0
+
+
+def chosen(args: argparse.Namespace) -> Exporter:
+    """The format asked for. Raises UserError when it is not clear, or cannot go where it is to go."""
+    if not args.output:
+        raise UserError("where to?", hint="-o FILE, or -o - for standard output")
+    if args.output == "-":
+        if not args.format:
+            raise UserError("standard output has no name to tell the format", hint="--format F; --formats")
+        if args.json:
+            raise UserError("--json and -o - both want standard output", hint="write to a file")
+    exporter = named(args.format) if args.format else for_file(Path(args.output).name)
+    if args.output == "-" and not exporter.text:
+        raise UserError(f"{exporter.name} is no text", hint="-o FILE")
+    return exporter
+
+
+def list_formats(as_json: bool) -> int:
+    """Prints the formats."""
+    if as_json:
+        rows = [
+            {"name": e.name, "title": e.title, "suffixes": list(e.suffixes), "opened_by": e.opened_by}
+            for e in EXPORTERS
+        ]
+        print_json("formats", {"formats": rows})
+        return 0
+    table = Table("format", "file name", "what it is", "opens in", box=None, pad_edge=False)
+    for e in EXPORTERS:
+        table.add_row(e.name, " ".join(e.suffixes) or "-", e.title, e.opened_by)
+    terminal().print(table)
+    return 0

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope import: logs and traces that somebody already has become a run."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from bootscope.capture.imported import Answers, Raw, keep, safe_name
+from bootscope.capture.store import Store
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, printable, unknown
+from bootscope.imports import ALL, Understood, by_file, understand
+from bootscope.paths import store_dir
+from bootscope.readers import registry
+from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, PREVIOUS_NEWLINE
+from bootscope.readers.source import gather
+from bootscope.report import imported as text
+from bootscope.report import imported_json
+
+STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
+MAX_OFFSET_S = 1_000_000_000
+_SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
+
+
+class Import(Verb):
+    name = "import"
+    summary = "read logs and traces that you already have, and join them on one clock"
+    example = "bootscope import console.log dmesg.txt bootchart.tgz"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "file", nargs="*", metavar="FILE", help="a file, a folder, or - for standard input"
+        )
+        parser.add_argument("--formats", action="store_true", help="list the formats that can be read")
+        parser.add_argument(
+            "--format",
+            action="append",
+            default=[],
+            metavar="[FILE=]F",
+            help="read as format F, whatever it looks like",
+        )
+        parser.add_argument(
+            "--stamp",
+            action="append",
+            default=[],
+            metavar="[FILE=]S",
+            help="which moment of its line a stamp is: " + ", ".join(STAMPS),
+        )
+        parser.add_argument(
+            "--option",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="what a file cannot tell (it is asked for)",
+        )
+        parser.add_argument(
+            "--offset",
+            action="append",
+            default=[],
+            metavar="FILE=SECONDS",
+            help="join FILE by hand: its 0 is that long after the first file's 0",
+        )
+        parser.add_argument(
+            "--milestone",
+            action="append",
+            default=[],
+            metavar="NAME=TEXT",
+            help="a milestone: the first line with TEXT",
+        )
+        parser.add_argument("--keep-going", action="store_true", help="leave out what cannot be read")
+        parser.add_argument("--dry-run", action="store_true", help="keep nothing")
+        parser.add_argument(
+            "-o", "--output", metavar="NAME", help="name of the run (default: the first file's)"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.formats:
+            return list_formats(args.json)
+        if not args.file:
+            raise UserError("import what?", hint="bootscope import FILE..., or --formats")
+        answers = answers_of(args)
+        raws = gather(args.file)
+        found = understand(raws, answers, strict=not args.keep_going)
+        check_names(found, answers)
+        name = safe_name(args.output or Path(args.file[0]).resolve().name.split(".")[0])
+        run_id = None if args.dry_run else store_run(name, raws, found)
+        if args.json:
+            print_json("import", imported_json.understood(run_id, found))
+            return 0
+        out = terminal()
+        text.understood(out, found)
+        if run_id:
+            out.print(f"kept as {run_id}; next: bootscope show {run_id}", markup=False)
+        else:
+            out.print("nothing was kept (--dry-run)")
+        return 0
+
+
+def list_formats(as_json: bool) -> int:
+    """`bootscope import --formats`."""
+    if as_json:
+        print_json("import-formats", imported_json.formats(registry.readers()))
+    else:
+        text.formats(terminal(), registry.readers())
+    return 0
+
+
+def store_run(name: str, raws: list[Raw], found: Understood) -> str:
+    """Keeps the files; returns the run's id."""
+    store = Store(store_dir())
+    formats: dict[str, tuple[str, ...]] = {}
+    for file in found.files:
+        formats[file.raw] = tuple(dict.fromkeys((*formats.get(file.raw, ()), file.reader.name)))
+    return keep(store.new_run(name), name, raws, formats, found.answers, found.boots).run_id
+
+
+# ---- what the user said ----
+
+
+def answers_of(args: argparse.Namespace) -> Answers:
+    """The options as answers. Raises UserError for what makes no sense by itself."""
+    formats = by_name(args.format, optional=True)
+    for name in formats.values():
+        registry.reader(name)
+    stamps = by_name(args.stamp, optional=True)
+    for stamp in stamps.values():
+        if stamp not in STAMPS:
+            raise unknown("stamp", stamp, list(STAMPS))
+    return Answers(
+        formats=formats,
+        stamps={file: STAMPS[stamp] for file, stamp in stamps.items()},
+        values=by_name(args.option),
+        offsets_ns={file: nanoseconds(value) for file, value in by_name(args.offset).items()},
+        milestones=by_name(args.milestone),
+        keep_going=args.keep_going,
+    )
+
+
+def by_name(given: list[str], optional: bool = False) -> dict[str, str]:
+    """`NAME=VALUE`... as a mapping; when `optional`, a value alone is for all files."""
+    found: dict[str, str] = {}
+    for item in given:
+        name, equals, value = item.rpartition("=") if optional else item.partition("=")
+        if not (value and (name or optional)) or (optional and equals and not name):
+            raise UserError(f"not NAME=VALUE: '{printable(item)}'")
+        found[name if equals else ALL] = value
+    return found
+
+
+def nanoseconds(text: str) -> int:
+    """`-1.5` seconds -> -1500000000. Raises UserError."""
+    match = _SECONDS.fullmatch(text)
+    if not match or int(match[2]) > MAX_OFFSET_S:
+        raise UserError(f"not a number of seconds: '{printable(text)}'", hint="such as 1.25 or -0.003")
+    ns = int(match[2]) * 10**9 + int((match[3] or "").ljust(9, "0"))
+    return -ns if match[1] == "-" else ns
+
+
+def check_names(found: Understood, answers: Answers) -> None:
+    """Raises UserError when something was said of a file that is not there."""
+    for said in (answers.formats, answers.stamps):
+        for name in said:
+            if name != ALL and not any(by_file({name: name}, f.name) for f in found.files):
+                raise unknown("file", name, [printable(f.name) for f in found.files])

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collapsed stacks: one line a call path, frames joined by semicolons, then its time in nanoseconds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from bootscope.export.base import Exporter, Subject
+from bootscope.export.lanes import MAX_DEPTH, self_times
+from bootscope.export.text import plain
+from bootscope.timeline.trace import Stack, Trace
+
+
+def _frame(name: str) -> str:
+    """A name that does not end its frame, nor the line."""
+    return plain(name).replace(";", ",").strip() or "?"
+
+
+def in_order(trace: Trace) -> list[Stack]:
+    """The stacks phase by phase in order of time, in a phase by their frames."""
+    places: dict[str, int] = {}
+    phases = [span.name for track in trace.tracks if track.kind == "phase" for span in track.spans]
+    for name in (*phases, *(stack.frames[0] for stack in trace.stacks if stack.frames)):
+        places.setdefault(name, len(places))
+    return sorted(trace.stacks, key=lambda s: (places[s.frames[0]] if s.frames else -1, s.frames))
+
+
+def call_paths(trace: Trace) -> dict[tuple[str, ...], int]:
+    """Path, outermost first -> ns: the trace's stacks, or the tracks' own nesting where it has none."""
+    if not trace.stacks:
+        return self_times(trace.tracks)
+    sums: dict[tuple[str, ...], int] = defaultdict(int)
+    for stack in trace.stacks:
+        sums[stack.frames[:MAX_DEPTH]] += stack.ns
+    return dict(sums)
+
+
+def make(subject: Subject) -> bytes:
+    """The bytes of a .folded file."""
+    sums: dict[str, int] = defaultdict(int)
+    for path, ns in call_paths(subject.trace).items():
+        sums[";".join(_frame(name) for name in path) or "?"] += ns
+    return "".join(f"{path} {ns}\n" for path, ns in sorted(sums.items()) if ns > 0).encode()
+
+
+EXPORTER = Exporter(
+    name="collapsed",
+    title="collapsed stacks, in nanoseconds",
+    opened_by="flamegraph.pl --countname ns, inferno, speedscope",
+    suffixes=(".folded", ".collapsed"),
+    make=make,
+)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans in an order that formats of nested calls can hold.
+
+Chrome's, Perfetto's and speedscope's viewers take the spans of one row as calls: one that starts
+within another must end within it. A track whose spans overlap in part is spread over several rows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from bootscope.timeline.trace import Span, Track
+
+MAX_DEPTH = 128
+"""Frames of a path; what is called deeper counts for the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The begin or the end of a span."""
+
+    at_ns: int
+    begin: bool
+    span: Span
+
+
+def ordered(spans: Iterable[Span]) -> list[Span]:
+    """By start, longest first. A span that ends before it starts is given no length."""
+    whole = [s if s.end_ns >= s.start_ns else Span(s.start_ns, s.start_ns, s.name, s.detail) for s in spans]
+    return sorted(whole, key=lambda s: (s.start_ns, -s.end_ns))
+
+
+@dataclass
+class _Lanes:
+    """Lanes with the spans that are open in each, and the ends of the innermost of them in order."""
+
+    spans: list[list[Span]] = field(default_factory=list)
+    open: list[list[int]] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+
+    def close(self, now_ns: int) -> None:
+        """Ends what has ended by then."""
+        while self.ends and self.ends[0][0] <= now_ns:
+            _, lane = self.ends.pop(0)
+            stack = self.open[lane]
+            while stack and stack[-1] <= now_ns:
+                stack.pop()
+            if stack:
+                insort(self.ends, (stack[-1], lane))
+            else:
+                heappush(self.free, lane)
+
+    def put(self, span: Span) -> None:
+        """Into the lane where it fits closest, else into an empty one, else into a new one."""
+        at = bisect_left(self.ends, (span.end_ns, -1))
+        if at < len(self.ends):
+            _, lane = self.ends.pop(at)
+        elif self.free:
+            lane = heappop(self.free)
+        else:
+            lane = len(self.spans)
+            self.spans.append([])
+            self.open.append([])
+        self.open[lane].append(span.end_ns)
+        self.spans[lane].append(span)
+        insort(self.ends, (span.end_ns, lane))
+
+
+def lanes(track: Track) -> list[list[Span]]:
+    """The spans of a track in as many rows as it takes for each row to nest; one row for most tracks."""
+    found = _Lanes()
+    for span in ordered(track.spans):
+        found.close(span.start_ns)
+        found.put(span)
+    return found.spans
+
+
+def edges(lane: Iterable[Span]) -> Iterator[Edge]:
+    """Begins and ends of the spans of one lane in order of time, properly nested."""
+    still_open: list[Span] = []
+    for span in lane:
+        while still_open and still_open[-1].end_ns <= span.start_ns:
+            ended = still_open.pop()
+            yield Edge(ended.end_ns, False, ended)
+        yield Edge(span.start_ns, True, span)
+        still_open.append(span)
+    while still_open:
+        ended = still_open.pop()
+        yield Edge(ended.end_ns, False, ended)
+
+
+def paths(lane: Iterable[Span]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Each span of a lane as its path from the outermost, with the time spent in it and in no inner one."""
+    stack: list[tuple[Span, int]] = []
+    for edge in edges(lane):
+        if edge.begin:
+            stack.append((edge.span, edge.span.duration_ns))
+            continue
+        names = tuple(span.name for span, _ in stack[:MAX_DEPTH])
+        span, self_ns = stack.pop()
+        if stack:
+            outer, left = stack[-1]
+            stack[-1] = (outer, left - span.duration_ns)
+        yield names, self_ns
+
+
+def self_times(tracks: Iterable[Track]) -> dict[tuple[str, ...], int]:
+    """Path (track, outermost span, ... ) -> ns, summed over all spans of that path."""
+    sums: dict[tuple[str, ...], int] = defaultdict(int)
+    for track in tracks:
+        for lane in lanes(track):
+            for names, ns in paths(lane):
+                sums[track.title, *names] += ns
+    return dict(sums)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A summary for a pull request or a wiki, in GitHub's Markdown.
+
+Texts from the boot stand in `<code>` with each character that means something to Markdown written as
+its number: no markup, no link, no mention of a person or an issue can come out of a boot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bootscope.export import sums
+from bootscope.export.base import Exporter, Subject
+from bootscope.export.collapsed import call_paths
+from bootscope.export.text import plain
+from bootscope.report.text import seconds, span
+from bootscope.timeline.trace import Trace
+
+TOP = 10
+_MEANT = frozenset("\\`*_{}[]<>()#+!|~$@&\"'^=")
+_LISTED = {"initcall": "Initcalls", "process": "Processes", "storage": "Storage", "wait": "Waiting"}
+
+
+def escaped(text: str, limit: int = 120) -> str:
+    """Text that stays what it is anywhere in Markdown."""
+    meant = _MEANT | {".", ":"} if "www" in text.lower() or "://" in text else _MEANT
+    return "".join(f"&#{ord(c)};" if c in meant else c for c in plain(text, limit))
+
+
+def code(text: str) -> str:
+    """The same, shown as code, where no mention is looked for."""
+    return f"<code>{escaped(text)}</code>"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    marks = ["---", *["---:"] * (len(head) - 1)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, tuple(marks), *rows)]
+    return [*lines, ""]
+
+
+def _share(ns: int, whole: int) -> str:
+    return f"{100 * ns / whole:.1f} %" if whole > 0 else "-"
+
+
+def _phases(trace: Trace) -> list[str]:
+    found = sums.phases(trace)
+    if not found:
+        return []
+    rows = [(code(n), f"{seconds(ns)} s", _share(ns, trace.total_ns)) for n, ns in found.items()]
+    rows.append(("**total**", f"**{seconds(trace.total_ns)} s**", ""))
+    return ["### Phases", "", *_table(("phase", "length", "share"), rows)]
+
+
+def _milestones(trace: Trace) -> list[str]:
+    rows = [(code(name), f"{seconds(ns, 6)} s") for name, ns in trace.milestones().items()]
+    return ["### Milestones", "", *_table(("milestone", "reached at"), rows)] if rows else []
+
+
+def _consumers(trace: Trace) -> list[str]:
+    """The call paths on which most time went, by their innermost frame."""
+    if not trace.stacks:
+        return []
+    ranked = sorted(call_paths(trace).items(), key=lambda item: (-item[1], item[0]))[:TOP]
+    rows = [
+        (code(path[-1] if path else "?"), span(ns), _share(ns, trace.total_ns), code(" > ".join(path[:-1])))
+        for path, ns in ranked
+    ]
+    return ["### Biggest consumers", "", *_table(("what", "self time", "share", "in"), rows)]
+
+
+def _longest(trace: Trace) -> list[str]:
+    lines: list[str] = []
+    for kind, title in _LISTED.items():
+        found = sums.longest(trace, kind, TOP)
+        if found:
+            rows = [(code(name), span(ns)) for name, ns in found]
+            lines += ["<details>", f"<summary>{title}: the longest {len(rows)}</summary>", ""]
+            lines += [*_table(("name", "time"), rows), "</details>", ""]
+    return lines
+
+
+def make(subject: Subject) -> bytes:
+    """The bytes of a .md file."""
+    trace = subject.trace
+    ended = f"**{seconds(trace.total_ns)} s**"
+    if subject.failure:
+        ended = f"**not complete** after {seconds(trace.total_ns)} s: {code(subject.failure)}"
+    lines = [f"## Boot of {escaped(trace.title)}", "", ended, ""]
+    lines += [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
+    facts = [f"{escaped(k)}: {code(v)}" for k, v in subject.facts.items()]
+    notes = [escaped(trace.clock), *facts, *(escaped(note) for note in trace.notes)]
+    lines += ["<sub>" + "<br>".join(notes) + "</sub>"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+EXPORTER = Exporter(
+    name="markdown",
+    title="summary in Markdown",
+    opened_by="pull requests, issues, wikis",
+    suffixes=(".md", ".markdown"),
+    make=make,
+)

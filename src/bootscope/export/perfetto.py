@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Perfetto's own trace format: named tracks in our order, processes, details, counters of bytes.
+
+A trace is a row of packets, field 1 of the message Trace. Field numbers are those of
+protos/perfetto/trace in Perfetto's sources. Times are on the clock BOOTTIME, of which a snapshot says
+that the trace begins with it; an earlier time than 0 moves the whole trace, since Perfetto has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import NamedTuple
+
+from bootscope.export.base import Exporter, Subject
+from bootscope.export.lanes import edges, lanes
+from bootscope.export.proto import message, number, text
+from bootscope.export.text import MAX_KEY, plain
+from bootscope.timeline.trace import Point, Span, Trace, Track
+
+BOOTTIME, MONOTONIC = 6, 3
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+EXPLICIT = 3
+BYTES = 3
+SEQUENCE = 1
+CLEARED, NEEDS_STATE = 1, 2
+ROOT = 1
+_LARGEST = (1 << 63) - 1
+_PID = re.compile(r"\d{1,7}")
+
+
+class Event(NamedTuple):
+    """A packet to be: sorted by time over all tracks, in order within each."""
+
+    at_ns: int
+    body: bytes
+
+
+@dataclass
+class _Writer:
+    """Packets, with names given once and referred to by number from then on."""
+
+    origin_ns: int
+    packets: list[bytes] = field(default_factory=list)
+    _names: dict[str, int] = field(default_factory=dict)
+    _keys: dict[str, int] = field(default_factory=dict)
+    _kinds: dict[str, int] = field(default_factory=dict)
+    _new: list[bytes] = field(default_factory=list)
+    _uuid: int = ROOT
+
+    def uuid(self) -> int:
+        """A number for one more track."""
+        self._uuid += 1
+        return self._uuid
+
+    def packet(self, *parts: bytes) -> None:
+        """One packet on our sequence."""
+        self.packets.append(message(1, *parts, number(10, SEQUENCE)))
+
+    def descriptor(self, uuid: int, *parts: bytes) -> None:
+        """A packet that describes a track."""
+        self.packet(message(60, number(1, uuid), *parts))
+
+    def intern(self, table: dict[str, int], kind: int, name: str) -> int:
+        """The number of a name; a new one goes out with the next packet."""
+        if name not in table:
+            table[name] = len(table) + 1
+            self._new.append(message(kind, number(1, table[name]), text(2, name)))
+        return table[name]
+
+    def name(self, name: str) -> bytes:
+        """The field of an event's name."""
+        return number(10, self.intern(self._names, 2, plain(name)))
+
+    def category(self, kind: str) -> bytes:
+        """The field of an event's category."""
+        return number(3, self.intern(self._kinds, 1, plain(kind, MAX_KEY)))
+
+    def annotations(self, detail: Mapping[str, str | int]) -> bytes:
+        """The fields of a span's details."""
+        found = []
+        for label, value in detail.items():
+            key = number(1, self.intern(self._keys, 3, plain(label, MAX_KEY)))
+            fits = isinstance(value, int) and -_LARGEST <= value <= _LARGEST
+            shown = number(4, int(value)) if fits else text(6, plain(str(value)))
+            found.append(message(4, key, shown))
+        return b"".join(found)
+
+    def event(self, at_ns: int, body: bytes) -> None:
+        """One event; times out of what the format holds are brought to its edge."""
+        stamp = min(max(at_ns - self.origin_ns, 0), _LARGEST)
+        new = message(12, *self._new) if self._new else b""
+        self._new.clear()
+        self.packet(number(8, stamp), message(11, body), new, number(13, NEEDS_STATE))
+
+
+def make(subject: Subject) -> bytes:
+    """The bytes of a .pftrace file."""
+    trace = subject.trace
+    writer = _Writer(_origin(trace))
+    _preamble(writer, subject)
+    tracks = _Tracks(writer)
+    streams = [stream for track in _parents_first(trace.tracks) for stream in tracks.add(track)]
+    streams += tracks.points(trace.points)
+    # The names of an event must be known before it: bodies are made when their turn comes.
+    for at_ns, body in merge(*streams, key=lambda event: event.at_ns):
+        writer.event(at_ns, body)
+    return b"".join(writer.packets)
+
+
+def _origin(trace: Trace) -> int:
+    starts = [s.start_ns for t in trace.tracks for s in t.spans]
+    return min(0, *starts, *(p.at_ns for p in trace.points)) if starts or trace.points else 0
+
+
+def _preamble(writer: _Writer, subject: Subject) -> None:
+    clocks = [message(1, number(1, clock), number(2, 0)) for clock in (BOOTTIME, MONOTONIC)]
+    defaults = message(59, number(58, BOOTTIME))
+    writer.packet(message(6, *clocks, number(2, BOOTTIME)), number(13, CLEARED), number(87, 1), defaults)
+    trace = subject.trace
+    lines = [f"clock: {trace.clock}", *(f"{k}: {v}" for k, v in subject.facts.items()), *trace.notes]
+    if writer.origin_ns:
+        lines.append(f"all times are {-writer.origin_ns} ns later than on that clock")
+    writer.descriptor(
+        ROOT,
+        text(2, plain(trace.title)),
+        text(14, "; ".join(plain(line) for line in lines)),
+        number(11, EXPLICIT),
+    )
+
+
+def _parents_first(tracks: tuple[Track, ...]) -> list[Track]:
+    """Tracks with each parent before its children; a circle of parents is cut."""
+    known: dict[str, Track] = {}
+    for track in tracks:
+        known.setdefault(track.ident, track)
+    done: dict[int, Track] = {}
+    for track in tracks:
+        line: dict[int, Track] = {}
+        now: Track | None = track
+        while now and id(now) not in done and id(now) not in line:
+            line[id(now)] = now
+            now = known.get(now.parent)
+        done.update(reversed(line.items()))
+    return list(done.values())
+
+
+class _Tracks:
+    """Describes tracks, and gives the events of each of their rows."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self._writer = writer
+        self._uuids: dict[str, int] = {}
+        self._pids: set[int] = set()
+        self._rank = 0
+
+    def add(self, track: Track) -> Iterator[Iterator[Event]]:
+        """The rows of a track: usually one. A process becomes a process with its thread."""
+        rows = lanes(track)
+        uuid = self._process(track) if track.kind == "process" else self._plain(track)
+        self._uuids.setdefault(track.ident, uuid)
+        for index, row in enumerate(rows):
+            yield self._row(uuid if not index else self._lane(track, uuid, index), track.kind, row)
+        yield from self._bytes(track, uuid)
+
+    def _plain(self, track: Track) -> int:
+        uuid = self._writer.uuid()
+        parent = self._uuids.get(track.parent, ROOT)
+        self._writer.descriptor(
+            uuid,
+            number(5, parent),
+            text(2, plain(track.title)),
+            text(14, plain(track.kind)),
+            number(11, EXPLICIT),
+            self._next_rank(),
+        )
+        return uuid
+
+    def _next_rank(self) -> bytes:
+        self._rank += 1
+        return number(12, self._rank)
+
+    def _process(self, track: Track) -> int:
+        """Describes a process and its one thread; gives the thread's track."""
+        pid, title = self._pid(track), plain(track.title)
+        process, thread = self._writer.uuid(), self._writer.uuid()
+        named = message(3, number(1, pid), text(6, title))
+        self._writer.descriptor(process, text(2, title), named)
+        self._writer.descriptor(
+            thread, number(5, process), message(4, number(1, pid), number(2, pid), text(5, title))
+        )
+        return thread
+
+    def _pid(self, track: Track) -> int:
+        """The process's own number where the trace tells it, else one that nobody has."""
+        told = track.spans[0].detail.get("pid") if track.spans else None
+        found = _PID.fullmatch(str(told))
+        pid = int(found[0]) if found else 0
+        if pid <= 0 or pid in self._pids:
+            pid = 1_000_001 + len(self._pids)
+            while pid in self._pids:
+                pid += 1
+        self._pids.add(pid)
+        return pid
+
+    def _lane(self, track: Track, parent: int, index: int) -> int:
+        uuid = self._writer.uuid()
+        name = f"{plain(track.title)} ({index + 1})"
+        self._writer.descriptor(uuid, number(5, parent), text(2, name), self._next_rank())
+        return uuid
+
+    def _row(self, uuid: int, kind: str, row: list[Span]) -> Iterator[Event]:
+        on = number(11, uuid)
+        for edge in edges(row):
+            if not edge.begin:
+                yield Event(edge.at_ns, number(9, END) + on)
+                continue
+            names = self._writer.name(edge.span.name) + self._writer.category(kind)
+            details = self._writer.annotations(edge.span.detail)
+            yield Event(edge.at_ns, number(9, BEGIN) + on + names + details)
+
+    def _bytes(self, track: Track, parent: int) -> Iterator[Iterator[Event]]:
+        """A counter of the bytes that went by, for tracks that tell them."""
+        moved = [(s.end_ns, n) for s in track.spans if isinstance(n := s.detail.get("bytes"), int)]
+        if not moved:
+            return
+        uuid = self._writer.uuid()
+        self._writer.descriptor(
+            uuid,
+            number(5, parent),
+            text(2, f"{plain(track.title)}: bytes so far"),
+            message(8, number(3, BYTES)),
+            self._next_rank(),
+        )
+        yield self._counts(uuid, sorted(moved))
+
+    @staticmethod
+    def _counts(uuid: int, moved: list[tuple[int, int]]) -> Iterator[Event]:
+        total = 0
+        for at_ns, count in moved:
+            total += count
+            yield Event(at_ns, number(9, COUNTER) + number(11, uuid) + number(30, min(total, _LARGEST)))
+
+    def points(self, points: tuple[Point, ...]) -> Iterator[Iterator[Event]]:
+        """A track of moments for each kind of point."""
+        for kind in dict.fromkeys(point.kind for point in points):
+            uuid = self._plain(Track(f"points {kind}", kind, f"{kind}s", ()))
+            yield self._instants(uuid, kind, [p for p in points if p.kind == kind])
+
+    def _instants(self, uuid: int, kind: str, points: list[Point]) -> Iterator[Event]:
+        for point in sorted(points, key=lambda p: p.at_ns):
+            names = self._writer.name(point.name) + self._writer.category(kind)
+            error = self._writer.annotations({"error_ns": point.error_ns} if point.error_ns else {})
+            yield Event(point.at_ns, number(9, INSTANT) + number(11, uuid) + names + error)
+
+
+EXPORTER = Exporter(
+    name="perfetto",
+    title="Perfetto trace (protobuf)",
+    opened_by="ui.perfetto.dev, trace_processor",
+    suffixes=(".pftrace", ".perfetto-trace"),
+    make=make,
+    text=False,
+)

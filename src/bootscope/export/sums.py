@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few figures that summaries and metrics tell of a trace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from bootscope.timeline.trace import Span, Trace
+
+
+def phases(trace: Trace) -> dict[str, int]:
+    """Phase -> ns, in order of time; stretches of one name are added up."""
+    return _by_name(span for track in trace.tracks if track.kind == "phase" for span in track.spans)
+
+
+def _by_name(spans: Iterable[Span]) -> dict[str, int]:
+    sums: dict[str, int] = defaultdict(int)
+    for span in spans:
+        sums[span.name] += max(0, span.duration_ns)
+    return dict(sums)
+
+
+def busy(trace: Trace) -> dict[str, int]:
+    """Kind of track -> ns in which at least one span of that kind was open. Phases are not among them."""
+    by_kind: dict[str, list[Span]] = defaultdict(list)
+    for track in trace.tracks:
+        if track.kind != "phase":
+            by_kind[track.kind].extend(track.spans)
+    return {kind: covered(spans) for kind, spans in by_kind.items()}
+
+
+def covered(spans: Iterable[Span]) -> int:
+    """Length in ns of all spans together, what overlaps counted once."""
+    total, reached = 0, None
+    for span in sorted(spans, key=lambda s: s.start_ns):
+        start = span.start_ns if reached is None else max(span.start_ns, reached)
+        if span.end_ns > start:
+            total += span.end_ns - start
+            reached = span.end_ns
+    return total
+
+
+def longest(trace: Trace, kind: str, top: int) -> list[tuple[str, int]]:
+    """The names of that kind of track on which most time went, with that time in ns."""
+    sums = _by_name(span for track in trace.tracks if track.kind == kind for span in track.spans)
+    return sorted(((n, ns) for n, ns in sums.items() if ns), key=lambda item: (-item[1], item[0]))[:top]

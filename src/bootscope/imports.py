@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From files that somebody has to boots: recognised, read, joined; for `import`, and to show imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read_import
+from bootscope.capture.store import Store
+from bootscope.errors import UserError, printable
+from bootscope.readers import registry
+from bootscope.readers import source as sources
+from bootscope.readers.base import Log, Options, Reader, Reading
+from bootscope.readers.detect import Guess, recognised, unrecognised
+from bootscope.readers.fit import Map
+from bootscope.readers.join import File, Joined, join
+from bootscope.readers.markers import Marker, said
+from bootscope.readers.source import Opened
+from bootscope.readers.trace_of import console_log, trace_of
+from bootscope.readers.unpack import Budget
+from bootscope.timeline.trace import Trace
+
+ALL = ""
+"""The file name in answers that stands for every file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file that was read: as what, how sure that was (`guesses`, the best first; empty when the user
+    told), and what came out. `raw` is the name of the file that it was in."""
+
+    name: str
+    raw: str
+    size_bytes: int
+    reader: Reader
+    guesses: tuple[Guess, ...]
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is kept but could not be read, and why."""
+
+    name: str
+    raw: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Understood:
+    """All that a set of files told."""
+
+    files: tuple[FileRead, ...]
+    left_out: tuple[LeftOut, ...]
+    joined: Joined
+    answers: Answers
+
+    @property
+    def read(self) -> list[File]:
+        """The files as the join saw them."""
+        return [File(f.name, f.reader.name, f.reading) for f in self.files]
+
+    @property
+    def boots(self) -> int:
+        """How many boots there are, a boot that several files saw counted once."""
+        return len(self.joined.groups)
+
+    def trace(self, number: int, *, lines: bool = True) -> Trace:
+        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
+        return trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
+
+    def log(self, number: int) -> tuple[Log, Map]:
+        """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
+        return console_log(self.read, self.joined.groups[number - 1])
+
+    def _own(self) -> list[Marker]:
+        return [said(name, text) for name, text in self.answers.milestones.items()]
+
+
+def of_run(store: Store, run_id: str) -> tuple[ImportInfo, Understood]:
+    """An imported run, read again. Raises UserError when its files are damaged."""
+    path = store.runs / run_id
+    info = read_import(path)
+    # What was imported stays readable, whatever a newer reader thinks of one of the files.
+    return info, understand(raw_files(path, info), info.answers, strict=False)
+
+
+def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Understood:
+    """Recognises, reads and joins files.
+
+    Raises UserError for a file of no known format, or not of the format told, when `strict`; and when
+    no file could be read at all.
+    """
+    files: list[FileRead] = []
+    left_out: list[LeftOut] = []
+    work = _Work(answers, Budget())
+    for folder, group in groupby(raws, key=lambda raw: raw.folder):
+        for item in work.folder(list(group)) if folder else (x for raw in group for x in work.file(raw)):
+            if isinstance(item, FileRead):
+                files.append(item)
+            elif strict and not item.lenient:
+                raise item.error
+            else:
+                left_out.append(LeftOut(item.name, item.raw, item.error.message))
+    if not files:
+        raise _nothing(left_out)
+    joined = join([File(f.name, f.reader.name, f.reading) for f in files], _offsets(files, answers))
+    return Understood(tuple(files), tuple(left_out), joined, answers)
+
+
+def _nothing(left_out: Sequence[LeftOut]) -> UserError:
+    hint = "bootscope import --formats lists what can be read"
+    if len(left_out) == 1:
+        return UserError(left_out[0].why, hint=hint)
+    return UserError(f"none of {len(left_out)} files is of a known format", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a file was not read; `lenient` when nobody asked for this very file (it was in a folder)."""
+
+    name: str
+    raw: str
+    error: UserError
+    lenient: bool
+
+
+Item = FileRead | _Failure
+
+
+class _Work:
+    """Opening and reading, with what the user said."""
+
+    def __init__(self, answers: Answers, budget: Budget) -> None:
+        self._answers, self._budget = answers, budget
+
+    def file(self, raw: Raw, *, lenient: bool = False) -> Iterator[Item]:
+        """A file, or the files of an archive."""
+        yield from self._read(sources.opened(raw.name, raw.data, self._budget), raw.name, lenient)
+
+    def folder(self, raws: list[Raw]) -> Iterator[Item]:
+        """A folder that is a format as a whole (an unpacked bootchart), or its files one by one."""
+        whole = sources.as_folder(raws)
+        if self._format(whole.source.name) is None and not recognised(whole.source, registry.readers()):
+            for raw in raws:
+                yield from self.file(raw, lenient=True)
+        else:
+            yield from self._read(whole, whole.source.name, lenient=True)
+
+    def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
+        source = opened.source
+        told = self._format(source.name)
+        forced = registry.reader(told) if told else None
+        guesses = [] if forced and not source.members else recognised(source, registry.readers())
+        if source.members and not (guesses if not forced else forced.sure(source)):
+            for member in sources.members(opened, self._budget):
+                yield from self._read(member, raw, lenient=True)
+            return
+        try:
+            chosen = forced or (guesses[0].reader if guesses else None)
+            if chosen is None:
+                raise unrecognised(source, registry.readers())
+            reading = chosen.read(source, self._options(source.name))
+        except UserError as error:
+            yield _Failure(source.name, raw, error, lenient)
+            return
+        reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
+        size = len(source.data) or sum(len(data) for data in source.members.values())
+        yield FileRead(source.name, raw, size, chosen, () if forced else tuple(guesses), reading)
+
+    def _format(self, name: str) -> str | None:
+        return by_file(self._answers.formats, name)
+
+    def _options(self, name: str) -> Options:
+        return Options(by_file(self._answers.stamps, name), self._answers.values)
+
+
+def by_file(answers: Mapping[str, str], name: str) -> str | None:
+    """What the user said for a file: by its name, by the last part of its name, or for all files."""
+    for key in (name, Path(name).name, ALL):
+        if key in answers:
+            return answers[key]
+    return None
+
+
+def _offsets(files: Sequence[FileRead], answers: Answers) -> dict[str, int]:
+    """The offsets by the whole names of files. Raises UserError for a name that is none of them."""
+    found: dict[str, int] = {}
+    for key, offset_ns in answers.offsets_ns.items():
+        names = [f.name for f in files if f.name == key] or [
+            f.name for f in files if Path(f.name).name == key
+        ]
+        if len(names) != 1:
+            known = ", ".join(printable(f.name) for f in files[:10])
+            raise UserError(f"--offset {printable(key)}: no such file was read", hint=f"there are: {known}")
+        found[names[0]] = offset_ns
+    return found

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading what people already have: logs and traces of other tools."""

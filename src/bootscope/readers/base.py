@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every reader gets and gives.
+
+A reader never guesses in silence: what it repaired, what it did not understand and what it cannot know
+are part of what it returns. It raises :class:`FormatError` only when told to read a file as a format
+that the file is not.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bootscope.errors import UserError
+from bootscope.timeline.trace import Point, Stack, Table, Track
+
+# Which moment of a line its stamp is.
+FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE, WHEN_LOGGED, UNKNOWN = (
+    "first byte",
+    "end of line",
+    "previous newline",
+    "when logged",
+    "unknown",
+)
+STAMPS = (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE, WHEN_LOGGED, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read: its name as given, and all its bytes, already unpacked when it was compressed.
+
+    `members` holds the files of an archive (tar, zip: bootchart.tgz, sigrok .sr) by name; `data` is
+    then the archive itself.
+    """
+
+    name: str
+    data: bytes
+    members: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def head(self) -> bytes:
+        """The first 64 KiB, enough to recognise a format by."""
+        return self.data[:65536]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user said where a file cannot say it.
+
+    `stamp`: one of STAMPS, or None to take the reader's own finding. `values` holds further answers
+    by name, e.g. ``{"cntfrq_hz": "24000000"}`` for TF-A counters.
+    """
+
+    stamp: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock of a boot's stamps.
+
+    `name`: `host` (a computer beside the board), `wall` (calendar time), `kernel` (printk and
+    CLOCK_MONOTONIC), `counter` (a counter of the chip), `sample` (a logic analyser), `none` (no
+    stamps: durations only). `zero` says in words what happened at 0; for a kernel clock that was not
+    begun anew by a tool it holds the words `the kernel's clock`. `counter_id` names the hardware
+    counter where it is known, so that two files on one counter can be joined (`arm-generic`).
+    """
+
+    name: str
+    zero: str
+    resolution_ns: int
+    stamp: str = WHEN_LOGGED
+    counter_id: str = ""
+
+
+NO_STAMP = -1
+"""In `Log.kernel_ns`: the line has no kernel stamp."""
+
+
+class Log:
+    """Stamped lines, kept in columns so that a million of them fit: `at_ns[i]` belongs to `text(i)`.
+
+    A line without a stamp of its own has the stamp of the line before and is counted by the reader.
+    """
+
+    def __init__(self) -> None:
+        self.at_ns = array("q")
+        self.level = array("b")
+        """Kernel log level 0 to 7, or -1 where the file does not tell."""
+        self.kernel_ns = array("q")
+        """The kernel's own stamp in a log stamped by another clock too; else NO_STAMP. In a log on the
+        kernel's clock that is `at_ns` of the lines with a stamp of their own."""
+        self._blob: bytes | bytearray = bytearray()
+        self._starts = array("q")
+        self._ends = array("q")
+
+    @classmethod
+    def of_columns(
+        cls,
+        blob: bytes,
+        starts: array[int],
+        ends: array[int],
+        at_ns: array[int],
+        level: array[int],
+        kernel_ns: array[int],
+    ) -> Log:
+        """A log whose line `i` is ``blob[starts[i]:ends[i]]``: takes the columns, copies no text."""
+        log = cls()
+        log._blob, log._starts, log._ends = blob, starts, ends
+        log.at_ns, log.level, log.kernel_ns = at_ns, level, kernel_ns
+        return log
+
+    def add(self, at_ns: int, text: str, level: int = -1, kernel_ns: int = NO_STAMP) -> None:
+        """Appends a line."""
+        if not isinstance(self._blob, bytearray):
+            self._blob = bytearray(self._blob)
+        self._starts.append(len(self._blob))
+        self._blob += text.encode("utf-8", "backslashreplace")
+        self._ends.append(len(self._blob))
+        self.at_ns.append(at_ns)
+        self.level.append(level)
+        self.kernel_ns.append(kernel_ns)
+
+    def text(self, index: int) -> str:
+        """The text of a line without its stamp. Untrusted: escape before showing."""
+        return self.raw(index).decode("utf-8", "backslashreplace")
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of a line without its stamp."""
+        return bytes(self._blob[self._starts[index] : self._ends[index]])
+
+    def lines_with(self, part: bytes) -> Iterator[int]:
+        """The indexes of the lines that hold `part` (not empty), in order; quick in a million lines too."""
+        if not len(self):
+            return
+        # Only this log's stretch: the logs of all boots in a file share one text.
+        at, end = self._blob.find(part, self._starts[0], self._ends[-1]), self._ends[-1]
+        while at >= 0:
+            index = bisect_right(self._starts, at) - 1
+            inside = at + len(part) <= self._ends[index]
+            if inside:
+                yield index
+            at = self._blob.find(part, self._ends[index] if inside else at + 1, end)
+
+    def __len__(self) -> int:
+        return len(self.at_ns)
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        for index, at_ns in enumerate(self.at_ns):
+            yield at_ns, self.text(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Something that was wrong in the file and what was made of it, e.g. `clock went back`."""
+
+    what: str
+    count: int
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A line that was not understood: its number from 1, and its text, untrusted."""
+
+    line: int
+    text: str
+
+
+@dataclass
+class Boot:
+    """One boot found in a file, on the file's own clock (times in ns; need not start at 0)."""
+
+    clock: Clock
+    log: Log = field(default_factory=Log)
+    tracks: list[Track] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    stacks: list[Stack] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    """What the file says about the machine: `machine`, `kernel`, `command line`, `tool`..."""
+
+
+@dataclass
+class Reading:
+    """What a file gave.
+
+    ``lines_understood + len(missed) + lines_empty == lines_total``; for binary formats a line is a
+    record.
+    """
+
+    boots: list[Boot]
+    lines_total: int = 0
+    lines_understood: int = 0
+    lines_empty: int = 0
+    missed: list[Miss] = field(default_factory=list)
+    repairs: list[Repair] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    """What the file cannot tell and an option could, as a sentence naming the option."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format: how it is called, recognised and read.
+
+    `sure(source)` is 0 (not this) to 100 (cannot be anything else), looks at content first, and must
+    be quick (the head). `read` may take the whole file.
+    """
+
+    name: str
+    title: str
+    made_by: str
+    """The command whose output this is, as a person would type it."""
+    sure: Callable[[Source], int]
+    read: Callable[[Source, Options], Reading]
+
+
+class FormatError(UserError):
+    """A file that was to be read as a format it is not; names the first line that does not fit."""
+
+    def __init__(self, source: str, reader: str, line: int, why: str) -> None:
+        super().__init__(
+            f"{source} cannot be read as {reader}: line {line}: {why}",
+            hint="leave out --format to have the format recognised",
+        )

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes that strace and ltrace follow: what each called, executed, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from bootscope.readers.layout import track
+from bootscope.timeline.trace import Span, Track
+
+_ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_MAX_COMMAND = 200
+_SLACK_NS = 2_000  # both tools cut stamps and lengths to microseconds
+
+
+@dataclass(slots=True)
+class Open:
+    """A call that has begun: another process's line, or a call inside it, came before its end."""
+
+    name: str
+    start_ns: int
+    text: str
+
+
+@dataclass(slots=True)
+class Process:
+    """One process or thread. `pid` is 0 until the trace tells it."""
+
+    pid: int
+    started_ns: int
+    last_ns: int
+    parent: Process | None = None
+    images: list[tuple[int, str]] = field(default_factory=list)
+    calls: list[Span] = field(default_factory=list)
+    open_calls: list[Open] = field(default_factory=list)
+    ended: str = ""
+    serial: int = 0
+
+    def resumed(self, name: str) -> Open | None:
+        """The innermost call of that name that is open; those begun inside it never ended."""
+        for depth in range(len(self.open_calls) - 1, max(-1, len(self.open_calls) - 64), -1):
+            if self.open_calls[depth].name == name:
+                found = self.open_calls[depth]
+                del self.open_calls[depth:]
+                return found
+        return None
+
+    @property
+    def ident(self) -> str:
+        """The id of its track."""
+        return f"process-{self.pid}" + (f".{self.serial}" if self.serial else "")
+
+    @property
+    def name(self) -> str:
+        """What it last executed, else what its parent had executed."""
+        if self.images:
+            return self.images[-1][1]
+        return self._forked()
+
+    def _forked(self) -> str:
+        above, seen = self.parent, 0
+        while above and seen < 100:
+            before = [name for at, name in above.images if at <= self.started_ns]
+            if before:
+                return f"{before[-1]} (forked)"
+            above, seen = above.parent, seen + 1
+        return f"process {self.pid}" if self.pid else "the traced process"
+
+    def tracks(self) -> list[Track]:
+        """Its life as a row of programs, and its calls."""
+        title = f"{self.pid} {self.name}" if self.pid else self.name
+        parent = self.parent.ident if self.parent else ""
+        life = track(self.ident, "process", title, self._life(), parent=parent)
+        if not self.calls:
+            return [life]
+        # Programs of a process never overlap; its calls are in order, so no recursion can hide here.
+        calls = track(
+            f"calls-{self.ident}",
+            "function",
+            f"{title}: calls",
+            self.calls,
+            parent=self.ident,
+            slack_ns=_SLACK_NS,
+        )
+        return [life, calls]
+
+    def _life(self) -> list[Span]:
+        starts = [(self.started_ns, self._forked()), *self.images]
+        if self.images and self.images[0][0] <= self.started_ns:
+            starts = self.images
+        ends = [at for at, _ in starts[1:]] + [self.last_ns]
+        state = self.ended or "not ended in the trace"
+        last = len(starts) - 1
+        return [
+            Span(at, max(at, end), name, {"pid": self.pid, "ended": state if i == last else "execve"})
+            for i, ((at, name), end) in enumerate(zip(starts, ends, strict=True))
+        ]
+
+
+def command(arguments: str) -> str:
+    """The command that an execve's arguments as printed name: ``"/bin/ls", ["ls", "-l"], ...``."""
+    text = arguments[:4096]
+    opening = text.find("[")
+    words = _ARGUMENT.findall(text, opening, text.find("]", opening) + 1) if opening >= 0 else []
+    if not words:
+        words = _ARGUMENT.findall(text)[:1]
+    return " ".join(words)[:_MAX_COMMAND] or "?"

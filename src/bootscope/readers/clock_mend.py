@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps that count gaps, start again or go back, made into one clock; each repair told."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import compress, islice, pairwise
+from operator import le
+
+from bootscope.readers.base import Repair
+from bootscope.readers.stamp_forms import LATEST_NS, NS, Columns, Form
+
+# Messages of several CPUs may be written a little out of order; that is no fault of the clock.
+_OUT_OF_ORDER_NS = NS
+# A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
+_LONGEST_GAP_NS = 86_400 * NS
+# Finer gaps are cut off too, but a boot has too few lines for that to matter.
+_CUT_NS = 1_000_000
+
+
+def counts_gaps(at_ns: array[int], own: bytearray) -> bool:
+    """Whether stamps count from the line before: they go back as often as forth, a clock's hardly ever."""
+    back = forth = 0
+    for before, after in pairwise(compress(at_ns, own)):
+        back += before > after
+        forth += before < after
+    return back >= 3 and back * 4 > forth
+
+
+def lead(at_ns: array[int], own: bytearray, first: int, end: int) -> None:
+    """Gives the lines before the first stamp of a boot that stamp, in place."""
+    index = own.find(1, first, end)
+    if index > first:
+        at_ns[first:index] = array("q", [at_ns[index]]) * (index - first)
+
+
+def sum_gaps(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """Makes the gaps of lines first <= i < end into times from the first of them, in place."""
+    at_ns, own = found.at_ns, found.own
+    now_ns = gaps = 0
+    seen = False
+    for index in range(first, end):
+        if own[index]:
+            gap_ns = at_ns[index] if seen and at_ns[index] < _LONGEST_GAP_NS else 0
+            now_ns = min(now_ns + gap_ns, LATEST_NS)
+            gaps += seen
+            seen = True
+        at_ns[index] = now_ns
+    if not gaps or form.clock.resolution_ns < _CUT_NS:
+        return []
+    short_ms = gaps * form.clock.resolution_ns // _CUT_NS
+    what = f"times summed from gaps that were cut off: they may come short by {short_ms:,} ms at the end"
+    return [Repair(what, gaps, line_of[first])]
+
+
+def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """Makes the stamps of lines first <= i < end never go back, where that is the clock's doing.
+
+    `line_of[i]` is the number of line `i` in its file.
+    """
+    at_ns = found.at_ns
+    stamps = at_ns[first:end]
+    if all(map(le, stamps, islice(stamps, 1, None))):
+        return []
+    if form.wrap_ns:
+        return _unwrap(at_ns, form.wrap_ns, first, end, line_of)
+    if form.restarts:
+        return _rebase(at_ns, first, end, line_of)
+    return _step(at_ns, _OUT_OF_ORDER_NS if form.repeats_kernel else 0, first, end, line_of)
+
+
+def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """A clock that begins again at 0 every `wrap_ns`."""
+    offset_ns = 0
+    wraps: list[int] = []
+    for index in range(first + 1, end):
+        if at_ns[index - 1] - at_ns[index] - offset_ns > wrap_ns // 2:
+            offset_ns += wrap_ns
+            wraps.append(index)
+        at_ns[index] = min(at_ns[index] + offset_ns, LATEST_NS)
+    every = "at midnight" if wrap_ns == 86_400 * NS else f"every {wrap_ns // NS} seconds"
+    repairs = (
+        [Repair(f"stamps begin again {every}: counted on", len(wraps), line_of[wraps[0]])] if wraps else []
+    )
+    return repairs + _step(at_ns, 0, first, end, line_of)
+
+
+def _rebase(at_ns: array[int], first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """A clock that was set to 0 at a line (`grabserial -m`): the next stamp counts from there."""
+    offset_ns = 0
+    where: list[int] = []
+    for index in range(first + 1, end):
+        if at_ns[index] + offset_ns < at_ns[index - 1]:
+            offset_ns = at_ns[index - 1]
+            where.append(index)
+        at_ns[index] = min(at_ns[index] + offset_ns, LATEST_NS)
+    what = "stamps were set back to 0 (grabserial -m): counted on from the line before"
+    return [Repair(what, len(where), line_of[where[0]])]
+
+
+def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """A clock that was set back: everything after is moved on, so that no time runs backwards.
+
+    How long the gap there really was cannot be known; it is taken as none. Steps up to `allowed_ns` stay.
+    """
+    offset_ns = latest_ns = 0
+    steps: list[int] = []
+    small: list[int] = []
+    latest_ns = at_ns[first] if end > first else 0
+    for index in range(first + 1, end):
+        at = min(at_ns[index] + offset_ns, LATEST_NS)
+        if at < latest_ns - allowed_ns:
+            offset_ns += latest_ns - at
+            at = latest_ns
+            steps.append(index)
+        elif at < latest_ns:
+            small.append(index)
+        at_ns[index] = at
+        latest_ns = max(latest_ns, at)
+    repairs = []
+    if steps:
+        what = f"clock went back, by {offset_ns // 1_000_000:,} ms in all: later stamps moved on"
+        repairs.append(Repair(what, len(steps), line_of[steps[0]]))
+    if small:
+        repairs.append(
+            Repair("lines a little out of order, their stamps kept", len(small), line_of[small[0]])
+        )
+    return repairs

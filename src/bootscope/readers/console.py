@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A console log of any tool, from bytes to boots: what all formats of that kind have in common."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from bootscope.readers import clock_mend
+from bootscope.readers.base import (
+    STAMPS,
+    UNKNOWN,
+    Boot,
+    Clock,
+    FormatError,
+    Log,
+    Miss,
+    Options,
+    Reading,
+    Repair,
+    Source,
+)
+from bootscope.readers.boots import Part, neutralise, parts
+from bootscope.readers.convention import convention
+from bootscope.readers.kernel_log import describe
+from bootscope.readers.lines import Lines, split
+from bootscope.readers.stamp_forms import Columns, Form, best, read
+
+_HEAD_LINES_BYTES = 65536
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that stamps console lines: its name, its forms, the most usual first.
+
+    `between` matches what stands between the stamp and the text. `known` tells of an unstamped line that
+    it is the tool's own. `loose` says that lines without a stamp are lines like any other.
+    """
+
+    name: str
+    forms: Sequence[Form]
+    between: bytes = b""
+    known: Callable[[bytes], bool] = lambda line: False
+    loose: bool = False
+
+
+@lru_cache(maxsize=4)
+def clean_head(head: bytes) -> Lines:
+    """The lines of a source's head, for all readers that look at it."""
+    whole = head[: head.rfind(b"\n") + 1] if len(head) >= _HEAD_LINES_BYTES else head
+    return split(whole or head)
+
+
+def form_share(source: Source, forms: Sequence[Form]) -> tuple[Form | None, float]:
+    """The form that most lines of a source's head have, and their share."""
+    return best(clean_head(source.head), forms)
+
+
+def read_console(source: Source, options: Options, tool: Tool, form: Form | None = None) -> Reading:
+    """Reads a whole console log; `form` where it is known already.
+
+    Raises FormatError when no line has a stamp of the tool.
+    """
+    lines = split(source.data)
+    form = form or _form(source, lines, tool)
+    found = read(lines, form, tool.between)
+    if form.pattern and len(found) and not found.dropped and 1 not in found.own:
+        raise FormatError(source.name, tool.name, 1, "no line has a stamp of this tool")
+    if not form.deltas and _gaps_possible(tool, form) and clock_mend.counts_gaps(found.at_ns, found.own):
+        form = _gap_form(tool, form)
+    return reading(source, options, tool, form, lines, found)
+
+
+def _form(source: Source, lines: Lines, tool: Tool) -> Form:
+    form, _ = form_share(source, tool.forms)
+    if not form:
+        form, _ = best(lines, tool.forms)
+    if form:
+        return form
+    filled = next((n for n, line in enumerate(lines, 1) if line.strip()), 1)
+    raise FormatError(source.name, tool.name, filled, "it has no stamp of this tool")
+
+
+def _gaps_possible(tool: Tool, form: Form) -> bool:
+    return any(f.deltas and f.pattern == form.pattern for f in tool.forms)
+
+
+def _gap_form(tool: Tool, form: Form) -> Form:
+    return next(f for f in tool.forms if f.deltas and f.pattern == form.pattern)
+
+
+def reading(
+    source: Source, options: Options, tool: Tool, form: Form, lines: Lines, found: Columns
+) -> Reading:
+    """Boots and counts of lines that are in columns already."""
+    result = Reading([], repairs=list(lines.repairs))
+    line_of = array("q", range(1, len(found) + 1)) if not found.dropped else _numbers(lines, found)
+    _count(result, tool, form, lines, found, line_of)
+    cut = parts(found)
+    again = neutralise(found, cut.repeats)
+    if again:
+        what = "kernel lines printed once more (dmesg), their kernel stamps left out of account"
+        result.repairs.append(Repair(what, again, line_of[cut.repeats[0].end]))
+    if len(cut.boots) > 1:
+        what = f"{len(cut.boots)} boots in one file, read as so many"
+        result.repairs.append(Repair(what, len(cut.boots) - 1, line_of[cut.boots[1].first]))
+    for part in cut.boots:
+        if form.deltas:
+            result.repairs += clock_mend.sum_gaps(found, form, part.first, part.end, line_of)
+        clock_mend.lead(found.at_ns, found.own, part.first, part.end)
+        result.repairs += clock_mend.mend(found, form, part.first, part.end, line_of)
+        if form.repeats_kernel and form.pattern and form.clock.name == "kernel":
+            _same_clock(found, part)
+        result.boots.append(_boot(found, form, part, options, tool))
+    _ask(result, options)
+    return result
+
+
+def _numbers(lines: Lines, found: Columns) -> array[int]:
+    """The number in the file of each line, where some lines are none of the console's."""
+    number = {start: n for n, start in enumerate(lines.starts, 1)}
+    result = array("q")
+    last = 1
+    for start in found.starts:
+        last = number.get(start, last)
+        result.append(last)
+    return result
+
+
+def _same_clock(found: Columns, part: Part) -> None:
+    """The stamps of a spelling other than printk's are the kernel's own."""
+    for index in range(part.first, part.end):
+        if found.own[index]:
+            found.kernel_ns[index] = found.at_ns[index]
+
+
+def _boot(found: Columns, form: Form, part: Part, options: Options, tool: Tool) -> Boot:
+    a, b = part.first, part.end
+    whole = (a, b) == (0, len(found))
+    columns = (found.starts, found.ends, found.at_ns, found.level, found.kernel_ns)
+    starts, ends, at_ns, level, kernel_ns = columns if whole else [c[a:b] for c in columns]
+    log = Log.of_columns(found.blob, starts, ends, at_ns, level, kernel_ns)
+    boot = Boot(form.clock, log)
+    boot.clock = _clock(boot, options)
+    boot.facts["tool"] = f"{tool.name} {form.name}".removesuffix(tool.name).removesuffix("printk").strip()
+    describe(boot, found, part, form.repeats_kernel)
+    return boot
+
+
+def _clock(boot: Boot, options: Options) -> Clock:
+    """The clock with what its stamps mean: as told by the user, by the lines themselves, by the tool."""
+    if boot.clock.name in ("kernel", "none"):
+        return boot.clock
+    if options.stamp in STAMPS:
+        return replace(boot.clock, stamp=options.stamp)
+    if boot.clock.stamp == UNKNOWN:
+        return replace(boot.clock, stamp=convention(boot.log) or UNKNOWN)
+    return boot.clock
+
+
+def _ask(result: Reading, options: Options) -> None:
+    if options.stamp is None and any(b.clock.stamp == UNKNOWN for b in result.boots):
+        result.questions.append(
+            "which moment of a line is its stamp? --stamp first-byte, end-of-line or previous-newline says so"
+        )
+
+
+def _count(
+    result: Reading, tool: Tool, form: Form, lines: Lines, found: Columns, line_of: array[int]
+) -> None:
+    """Counts lines; those without a stamp are missed unless the form leaves them out."""
+    result.lines_total = len(found) + found.dropped
+    result.lines_understood = found.dropped
+    unstamped = first = 0
+    keep = tool.loose or form.sparse or not form.pattern
+    for index in _zeros(found.own):
+        raw = found.blob[found.starts[index] : found.ends[index]]
+        if not raw.strip():
+            result.lines_empty += 1
+        elif tool.known(raw):
+            result.lines_understood += 1
+        else:
+            unstamped += 1
+            first = first or line_of[index]
+            if keep:
+                result.lines_understood += 1
+            else:
+                result.missed.append(Miss(line_of[index], raw.decode("utf-8", "backslashreplace")))
+    result.lines_understood += sum(found.own)
+    if unstamped and form.clock.name != "none" and not form.sparse:
+        result.repairs.append(Repair("lines without a stamp got that of the line before", unstamped, first))
+
+
+def _zeros(own: bytearray) -> Sequence[int]:
+    found = array("q")
+    at = own.find(0)
+    while at >= 0:
+        found.append(at)
+        at = own.find(0, at + 1)
+    return found

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot's bootstage: the report on the console, and the records as it hands them on, in the device tree
+or in memory."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+
+from bootscope.readers import fdt
+from bootscope.readers.base import Boot, FormatError, Options, Reader, Reading, Source
+from bootscope.readers.bootstage_records import Record, boot_of
+from bootscope.readers.lines import split
+from bootscope.readers.tally import Tally, sample, share
+
+TEXT, STASH, TREE, FOLDER = "bootstage", "bootstage-stash", "bootstage-fdt", "bootstage-folder"
+
+# ---- the report
+
+_STAMP = r"(?:\[[^\]\n]{1,60}\] {0,2})?"
+_NUMBER = r"(\d{1,3}(?:,\d{3}){0,6})"
+_TITLE = re.compile(rf"{_STAMP}Timer summary in microseconds \((\d{{1,9}}) records\):?")
+_MARK = re.compile(rf"{_STAMP} {{0,11}}{_NUMBER} {{0,10}}{_NUMBER}  (\S.{{0,200}})")
+_SUMMED = re.compile(rf"{_STAMP} {{10,24}}{_NUMBER}  (\S.{{0,200}})")
+_AROUND = re.compile(rf"{_STAMP}(?: +Mark +Elapsed +Stage|Accumulated time:) *")
+_OVERFLOW = re.compile(
+    rf"{_STAMP}Overflowed internal boot id table by (\d{{1,9}}) entries|Please increase CONFIG_"
+)
+_FITS = re.compile(
+    rb"(?:\[[^\]]{1,60}\] {0,2})?(?:Timer summary in microseconds| +Mark +Elapsed +Stage|Accumulated time:"
+    rb"| *[\d,]{1,30} *[\d,]{1,30}  \S)"
+)
+
+
+class _Report:
+    """Reads the lines of a console log with one or more reports in it."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._inside = self._summed = False
+        self.reports: list[list[Record]] = []
+
+    def take(self, number: int, line: str) -> None:
+        if not line.strip():
+            self._tally.empty += 1
+        elif self._fits(number, line):
+            self._tally.understood += 1
+        else:
+            self._inside = False
+            self._tally.miss(number, line)
+
+    def _fits(self, number: int, line: str) -> bool:
+        if _TITLE.match(line):
+            self._inside, self._summed = True, False
+            self.reports.append([])
+            return True
+        if not self._inside:
+            return False
+        if _AROUND.fullmatch(line):
+            self._summed = "Accumulated" in line
+            return True
+        if _OVERFLOW.match(line):
+            self._tally.repair("U-Boot had no room for all records: " + line.strip()[-60:], number)
+            return True
+        return self._record(line)
+
+    def _record(self, line: str) -> bool:
+        summed = _SUMMED.fullmatch(line) if self._summed else None
+        mark = None if self._summed else _MARK.fullmatch(line)
+        if summed:
+            self.reports[-1].append(Record(summed[2], _us(summed[1]), summed=True))
+        elif mark:
+            self.reports[-1].append(Record(mark[3], _us(mark[1])))
+        return bool(summed or mark)
+
+    def boots(self) -> list[list[Record]]:
+        """One list for each boot: a later report of the same boot repeats the marks of the one before."""
+        kept: list[list[Record]] = []
+        for report in self.reports:
+            marks = [r for r in report if not r.summed]
+            before = [r for r in kept[-1] if not r.summed] if kept else []
+            if before and marks[: len(before)] == before:
+                kept[-1] = report
+            else:
+                kept.append(report)
+        return kept
+
+
+def _us(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _sure_text(source: Source) -> int:
+    if b"Timer summary in microseconds (" not in source.head:
+        return 0
+    return max(12, share(sample(source), _FITS))
+
+
+def _read_text(source: Source, options: Options) -> Reading:
+    lines = split(source.data)
+    tally = Tally()
+    report = _Report(tally)
+    for number, line in enumerate(lines, 1):
+        report.take(number, line)
+    tally.require(source, TEXT, lines, "bootstage report")
+    boots = [boot_of(records, tally, options) for records in report.boots()]
+    return tally.reading(boots, lines.repairs)
+
+
+# ---- the stash in memory
+
+_MAGIC = 0xB00757A3
+_HEADER_BYTES = 20
+_MAX_RECORDS = 10_000
+# Layout of a record by the width of a pointer: bytes, and a struct of time, start, flags, id.
+_LAYOUTS = {4: (20, "II4xiI"), 8: (32, "QI4x8xiI")}
+
+
+def _stash_order(data: bytes) -> str:
+    """`<` or `>` when `data` begins with a stash, else nothing."""
+    for order in "<>":
+        if len(data) >= _HEADER_BYTES and struct.unpack_from(f"{order}I", data, 12)[0] == _MAGIC:
+            return order
+    return ""
+
+
+def _sure_stash(source: Source) -> int:
+    return 98 if _stash_order(source.head) else 0
+
+
+def _read_stash(source: Source, options: Options) -> Reading:
+    order = _stash_order(source.data)
+    if not order:
+        raise FormatError(source.name, STASH, 1, "no magic number 0xb00757a3 at byte 12")
+    version, count, size, _, _ = struct.unpack_from(f"{order}5I", source.data)
+    if version != 0:
+        raise FormatError(source.name, STASH, 1, f"version {version} of the stash is not known")
+    tally = Tally()
+    if size > len(source.data) or count > _MAX_RECORDS:
+        tally.repair(f"the stash tells of {size:,} bytes, there are {len(source.data):,}", 1)
+    data = source.data[: size or len(source.data)]
+    for width, (record_bytes, layout) in _LAYOUTS.items():
+        names = data[_HEADER_BYTES + count * record_bytes :].split(b"\0")
+        if count <= _MAX_RECORDS and len(names) == count + 1 and all(_is_name(name) for name in names[:-1]):
+            records = _stash_records(data, f"{order}{layout}", record_bytes, names)
+            tally.understood = count
+            boot = boot_of(records, tally, options)
+            boot.facts["layout"] = f"{8 * width}-bit, {'little' if order == '<' else 'big'}-endian"
+            return tally.reading([boot])
+    raise FormatError(source.name, STASH, 1, "its names fit neither 32-bit nor 64-bit records")
+
+
+def _is_name(name: bytes) -> bool:
+    return 0 < len(name) < 200 and name.isascii() and name.decode("ascii").isprintable()
+
+
+def _stash_records(data: bytes, layout: str, record_bytes: int, names: list[bytes]) -> list[Record]:
+    records = []
+    for index, name in enumerate(names[:-1]):
+        time_us, start_us, _, _ = struct.unpack_from(layout, data, _HEADER_BYTES + index * record_bytes)
+        records.append(Record(name.decode("ascii"), time_us, summed=start_us != 0))
+    return records
+
+
+# ---- the device tree, as a blob and as the folder that Linux makes of it
+
+_MEMBER = re.compile(r"(?:.{0,4000}/)?bootstage/(\d{1,6})/(name|mark|accum)")
+
+
+def _sure_tree(source: Source) -> int:
+    if not source.data.startswith(fdt.MAGIC):
+        return 0
+    return 97 if b"bootstage" in source.data else 30
+
+
+def _read_tree(source: Source, options: Options) -> Reading:
+    try:
+        root = fdt.parse(source.data)
+    except (fdt.BadTree, ValueError) as error:
+        raise FormatError(source.name, TREE, 1, str(error)) from None
+    node = root.child("bootstage")
+    if node is None:
+        raise FormatError(
+            source.name, TREE, 1, "the device tree has no node /bootstage (CONFIG_BOOTSTAGE_FDT)"
+        )
+    reading = _of_nodes({child.name: child.properties for child in node.children}, options)
+    facts = {"machine": root.text("model"), "compatible": root.text("compatible")}
+    chosen = root.child("chosen")
+    if chosen:
+        facts |= {"command line": chosen.text("bootargs"), "U-Boot": chosen.text("u-boot,version")}
+    reading.boots[0].facts.update({name: value for name, value in facts.items() if value})
+    return reading
+
+
+def _nodes_of(members: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
+    nodes: dict[str, dict[str, bytes]] = {}
+    for path, data in members.items():
+        found = _MEMBER.fullmatch(path)
+        if found:
+            nodes.setdefault(found[1], {})[found[2]] = data
+    return nodes
+
+
+def _sure_folder(source: Source) -> int:
+    return 97 if _nodes_of(source.members) else 0
+
+
+def _read_folder(source: Source, options: Options) -> Reading:
+    nodes = _nodes_of(source.members)
+    if not nodes:
+        raise FormatError(source.name, FOLDER, 1, "there are no files bootstage/NUMBER/mark in it")
+    return _of_nodes(nodes, options)
+
+
+def _of_nodes(nodes: Mapping[str, Mapping[str, bytes]], options: Options) -> Reading:
+    """The records of nodes called 0, 1, ...: U-Boot writes the last record first."""
+    tally = Tally()
+    ordered = sorted(nodes.items(), key=lambda node: _index(node[0]))
+    records: list[Record] = []
+    for number, (ident, properties) in enumerate(reversed(ordered), 1):
+        kind = "accum" if "accum" in properties else "mark"
+        raw, name = properties.get(kind, b""), properties.get("name", ident.encode())
+        if len(raw) != 4:
+            tally.miss(number, f"bootstage/{ident}")
+            continue
+        tally.understood += 1
+        text = name.split(b"\0")[0].decode("utf-8", "backslashreplace")
+        records.append(Record(text, int.from_bytes(raw, "big"), summed=kind == "accum"))
+    boot: Boot = boot_of(records, tally, options)
+    return tally.reading([boot])
+
+
+def _index(ident: str) -> int:
+    return int(ident) if ident.isascii() and ident.isdigit() and len(ident) < 10 else -1
+
+
+READERS = (
+    Reader(TEXT, "U-Boot's timer report", "bootstage report", _sure_text, _read_text),
+    Reader(STASH, "U-Boot's timer records in memory", "bootstage stash", _sure_stash, _read_stash),
+    Reader(TREE, "device tree with U-Boot's timer records", "cat /sys/firmware/fdt", _sure_tree, _read_tree),
+    Reader(
+        FOLDER,
+        "folder of U-Boot's timer records",
+        "tar -C /proc/device-tree -cf FILE bootstage",
+        _sure_folder,
+        _read_folder,
+    ),
+)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ftrace's text: /sys/kernel/tracing/trace with any tracer, and what trace-cmd report prints."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
+from bootscope.readers.call_graph import GRAPH, SWITCH, CallGraph, length_of
+from bootscope.readers.kernel_events import KernelEvents
+from bootscope.readers.lines import Lines, split
+from bootscope.readers.stamps import seconds_ns, ticks_ns
+from bootscope.readers.tally import Tally, sample, share
+from bootscope.readers.trace_event import Event
+from bootscope.timeline.trace import Table
+
+NAME = "ftrace"
+_HEAD_CHARS = 200  # of a line, all that the expressions for its beginning see
+_EVENT = re.compile(
+    r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(?P<cpu>\d{1,4})\] +"
+    r"(?:(?P<flags>[\w.#+]{4,9}) +)?(?P<at>\d{1,15}(?:\.\d{3,9})?): +"
+)
+_LATENCY = re.compile(
+    r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?P<cpu>\d{1,4})(?P<flags>[a-zA-Z.#][\w.#]{2,8}) +"
+    r"(?P<us>\d{1,15})us[ +!#*@$]{0,2}: +"
+)
+_NAMED = re.compile(r"([\w:.-]{1,80}): ?")
+_CALLED = re.compile(r"(\S{1,200}) <-(\S{1,200})")
+_GRAPH_EVENT = re.compile(
+    r"(funcgraph_entry|funcgraph_exit): +(?:[+!#*@$] +)?(?:(\d[\d.]{0,15}) us +)?\|(.*)"
+)
+_COMMENT = re.compile(r"/\* ([\w:.-]{1,80}): (.*?)(?: \*/)?$")
+_TRACER = re.compile(r"# tracer: (\S{1,40})")
+_LOST = re.compile(r"CPU:\d+ \[LOST (\d+ )?EVENTS\]")
+_CLOCK = re.compile(r"trace_clock[=:] ?\[?(\w{2,12})\]?")
+_LATENCY_HEAD = re.compile(r"# \S{1,40} latency trace v\S{1,20} on (\S{1,80})")
+_QUIET = re.compile(r"#|-{20,}| -{20,}|version = \d|cpus=\d|CPU \d+ is empty|.{0,30}[=<]=+>? \|")
+_SURE = re.compile(
+    rb"# tracer: |.{0,80}-\d{1,9} +(?:\([ \d-]{1,9}\) +)?\[\d{3,4}\] +"
+    rb"(?:[\w.#+]{4,9} +)?\d{1,15}(?:\.\d{3,9})?: +\S"
+    rb"|.{0,40}\d{1,4}\).{0,60}\|  +(?:[\w.]{1,80}\(.*\)(?:;| \{)|\})|#|\s*$"
+)
+_KERNEL_CLOCKS = ("local", "global", "mono", "mono_raw", "boot", "perf", "tai")
+
+
+class FtraceText:
+    """Reads the lines of one file."""
+
+    def __init__(self, tally: Tally, options: Options) -> None:
+        self._tally = tally
+        self._clock = options.values.get("trace_clock", "")
+        self._hz = options.values.get("trace_clock_hz", "")
+        self.boots: list[Boot] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._events = KernelEvents()
+        self._graph = CallGraph()
+        self._boot = Boot(Clock("none", "", 0))
+        self._calls: dict[str, int] = {}
+        self._at_ns: int | None = None
+        self._whole = False
+        self._relative = False
+        self._used = False
+        self._unplaced = 0
+        self._header = False
+        self._drawing = False
+
+    def take(self, number: int, line: str) -> None:
+        """Reads line `number` (from 1)."""
+        if not line.strip():
+            self._tally.empty += 1
+        elif self._fits(number, line):
+            self._tally.understood += 1
+        elif _LOST.match(line):
+            self._tally.understood += 1
+            self._tally.repair("events were lost while tracing: " + line.strip()[:60], number)
+        elif line.startswith(" => ") and self._at_ns is not None:
+            self._tally.understood += 1
+            self._boot.log.add(self._at_ns, line)
+        else:
+            self._tally.miss(number, line)
+
+    def _fits(self, number: int, line: str) -> bool:
+        """Tries first what the line before was: a file is mostly of one kind."""
+        around = line[0] in "#vcC" or "---" in line[:60] or "===" in line[:60]
+        if around and self._head(line):
+            return True
+        if self._drawing:
+            return self._drawn(number, line) or self._event(number, line)
+        return self._event(number, line) or self._drawn(number, line)
+
+    # ---- what stands around the events
+
+    def _head(self, line: str) -> bool:
+        if not _QUIET.match(line[:_HEAD_CHARS]):
+            return False
+        tracer, latency, clock = _TRACER.match(line), _LATENCY_HEAD.match(line), _CLOCK.search(line[:4096])
+        if tracer:
+            self._header = self._used
+            self._boot.facts.setdefault("tracer", tracer[1])
+        if latency:
+            self._boot.facts["kernel"] = latency[1]
+        if clock:
+            self._clock = self._clock or clock[1]
+        return True
+
+    def _now(self, at_ns: int, number: int) -> None:
+        """Takes the time of the next event; a new header with an earlier time is another boot's."""
+        if self._header and self._at_ns is not None and at_ns < self._at_ns:
+            self.finish()
+            self._tally.repair("a second trace with an earlier clock: read as another boot", number)
+        elif self._at_ns is not None and at_ns < self._at_ns:
+            self._tally.repair("the clock went back", number)
+        self._header = False
+        self._used = True
+        self._at_ns = at_ns
+
+    # ---- events
+
+    def _event(self, number: int, line: str) -> bool:
+        found = _EVENT.match(line[:_HEAD_CHARS])
+        latency = None if found else _LATENCY.match(line[:_HEAD_CHARS])
+        match = found or latency
+        if not match:
+            return False
+        if found:
+            at_ns = self._stamp(found["at"])
+        else:
+            self._relative = True
+            at_ns = int(match["us"]) * 1_000
+        rest = line[match.end() :]
+        called, named = _CALLED.match(rest), _NAMED.match(rest)
+        if not called and not named:
+            return False
+        self._drawing = False
+        self._now(at_ns, number)
+        drawn = _GRAPH_EVENT.match(rest)
+        if drawn:
+            return self._traced(match, at_ns, drawn)
+        if called and not (named and " " in rest[: named.end()]):
+            self._calls[called[1]] = self._calls.get(called[1], 0) + 1
+            return True
+        assert named  # it is one of both
+        name = named[1].rpartition(":")[2]
+        event = Event(at_ns, int(match["cpu"]), match["task"], int(match["pid"]), name, rest[named.end() :])
+        self._pass_on(event)
+        return True
+
+    def _traced(self, match: re.Match[str], at_ns: int, drawn: re.Match[str]) -> bool:
+        """A call as trace-cmd prints it, as an event."""
+        row = self._graph.row_of(int(match["cpu"]), match["task"], match["pid"])
+        return self._graph.take(row, at_ns, length_of(drawn[2]), drawn[3])
+
+    def _pass_on(self, event: Event) -> None:
+        if not self._events.take(event):
+            text = f"{event.task}-{event.pid} {event.name}: {event.text}"
+            self._boot.log.add(event.at_ns, text)
+
+    def _stamp(self, text: str) -> int:
+        whole, dot, _ = text.partition(".")
+        if dot:
+            return seconds_ns(text)
+        self._whole = True
+        if self._clock == "uptime":
+            return ticks_ns(int(whole), 100)  # jiffies in USER_HZ
+        if self._hz.isascii() and self._hz.isdigit() and 0 < len(self._hz) < 13 and int(self._hz):
+            return ticks_ns(int(whole), int(self._hz))
+        return int(whole)
+
+    # ---- calls drawn by function_graph
+
+    def _drawn(self, number: int, line: str) -> bool:
+        switch = SWITCH.match(line[:_HEAD_CHARS]) if " => " in line else None
+        if switch:
+            self._graph.switch(int(switch[1]), switch[4], switch[5])
+            return True
+        found = GRAPH.match(line) if "|" in line[:_HEAD_CHARS] else None
+        if not found:
+            return False
+        self._drawing = True
+        at_ns = seconds_ns(found["at"]) if found["at"] else None
+        if at_ns is not None:
+            self._now(at_ns, number)
+        self._used = True
+        cpu = int(found["cpu"] or 0)
+        body = found["body"].strip()
+        if body.startswith("/*"):
+            return self._comment(found, at_ns, cpu, body)
+        row = self._graph.row_of(cpu, found["task"], found["pid"])
+        return self._graph.take(row, at_ns, length_of(found["us"]), body)
+
+    def _comment(self, found: re.Match[str], at_ns: int | None, cpu: int, body: str) -> bool:
+        event = _COMMENT.match(body)
+        if event and at_ns is not None:
+            pid = int(found["pid"] or 0)
+            self._pass_on(Event(at_ns, cpu, found["task"] or "?", pid, event[1].rpartition(":")[2], event[2]))
+        elif event:
+            self._unplaced += 1
+        return bool(event)
+
+    # ---- what came of it
+
+    def finish(self) -> None:
+        """Closes the boot that is being read."""
+        boot = self._boot
+        boot.clock = self._named_clock()
+        boot.tracks = [*self._events.tracks(), *self._graph.tracks()]
+        boot.points = self._events.points
+        boot.stacks = self._graph.stacks()
+        boot.tables = [*self._events.tables(), *self._graph.tables(), *self._call_table()]
+        boot.facts["tool"] = NAME
+        if self._graph.placed:
+            boot.facts["places"] = "lengths are from the file; calls are placed one after the other"
+            self._tally.ask("calls have no stamps: trace with the option funcgraph-abstime to place them")
+        for name, count in (
+            ("storage requests without an end", self._events.unfinished_requests),
+            ("calls without a beginning", self._graph.without_start),
+            ("calls that ended at the next stamp, before their length", self._graph.cut),
+            ("events without a stamp, left out", self._unplaced),
+        ):
+            if count:
+                boot.facts[name] = str(count)
+        self.boots.append(boot)
+        self._begin()
+
+    def _call_table(self) -> list[Table]:
+        rows = sorted(self._calls.items(), key=lambda row: (-row[1], row[0]))
+        return [Table("calls by function", ("function", "calls"), tuple(rows))] if rows else []
+
+    def _named_clock(self) -> Clock:
+        if self._relative:
+            return Clock("kernel", "the first event of the trace", 1_000)
+        if self._whole and self._clock == "uptime":
+            return Clock("kernel", "the kernel's start, in ticks of 10 ms", 10_000_000)
+        if self._whole and not self._hz:
+            self._tally.ask(
+                "stamps are whole numbers, taken as nanoseconds: say what they count with "
+                "trace_clock=uptime, or their rate with trace_clock_hz=HZ"
+            )
+            return Clock("none", "stamps count something that the file does not name", 1)
+        if self._whole:
+            return Clock("counter", "the counter's zero", max(1, 1_000_000_000 // int(self._hz)))
+        if self._at_ns is None:
+            return Clock("none", "durations only", 1)
+        clock = self._clock if self._clock in _KERNEL_CLOCKS else "not named, usually 'local'"
+        return Clock("kernel", f"the kernel's clock began (trace_clock {clock})", 1_000)
+
+
+def _sure(source: Source) -> int:
+    lines = sample(source)
+    fit = share(lines, _SURE)
+    if any(line.startswith(b"# tracer: ") for line in lines):
+        return max(95, fit)
+    real = [line for line in lines if not line.startswith(b"#")]
+    return share(real, _SURE) * 9 // 10 if len(real) > 2 else 0
+
+
+def _read(source: Source, options: Options) -> Reading:
+    lines: Lines = split(source.data)
+    tally = Tally()
+    trace = FtraceText(tally, options)
+    for number, line in enumerate(lines, 1):
+        trace.take(number, line)
+    tally.require(source, NAME, lines, "text of ftrace")
+    trace.finish()
+    return tally.reading(trace.boots, lines.repairs)
+
+
+READERS = (Reader(NAME, "trace of the kernel (ftrace)", "cat /sys/kernel/tracing/trace", _sure, _read),)

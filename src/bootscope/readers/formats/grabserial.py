@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""grabserial's logs, all its ways of stamping.
+
+A stamp is taken when grabserial handles the first byte of a line; its zero is the first byte that came,
+unless -l made it the launch or -m a line that matched. The kernel's own bracket is padded with blanks,
+grabserial's never.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bootscope.readers.base import FIRST_BYTE, UNKNOWN, Options, Reader, Reading, Repair, Source
+from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.lines import split
+from bootscope.readers.stamp_forms import NS, Form, best, clock_s, date_s, decimal_s, host
+from bootscope.timeline.trace import Point
+
+_ELAPSED = host("host", "the first byte received; the launch, with -l", 6)
+_DAY_NS = 86_400 * NS
+_DECIMAL = rb"(\d{1,10})\.(\d{6})"
+_DELTA = rb" -?\d{1,10}\.\d{6}"
+_TIME = rb"(\d\d:\d\d:\d\d)\.(\d{6})"
+_DATE = rb"(\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d)"
+# What -F printed: anything that is no bracket and does not begin with the kernel's padding.
+_ANY = rb"[^\]\s][^\]\n]{0,60}? "
+
+
+def _form(name: str, inside: bytes, **more: object) -> Form:
+    form = Form(name, rb"\[" + inside + rb"\] ?", decimal_s, _ELAPSED)
+    return replace(form, **more)  # type: ignore[arg-type]
+
+
+def _wall(zero: str, digits: int, stamp: str = FIRST_BYTE) -> dict[str, object]:
+    return {"clock": host("wall", zero, digits, stamp)}
+
+
+_MIDNIGHT = "midnight before the first line"
+_CALENDAR = "1970, by the computer's local time"
+# The first of several that fit as well is taken. Brackets with nothing but the time of day, or a date, are
+# written by other tools too, at another moment of the line.
+_FORMS = (
+    _form("-t", _DECIMAL + _DELTA, restarts=True),
+    _form("-t -T", _ANY + _DECIMAL + _DELTA, restarts=True),
+    _form("-T", _TIME + _DELTA, seconds=clock_s, wrap_ns=_DAY_NS, **_wall(_MIDNIGHT, 6)),
+    _form("-T -F", _DATE + rb"\.(\d{3,9})" + _DELTA, seconds=date_s, **_wall(_CALENDAR, 6)),
+    _form("-T -F", _ANY + _DECIMAL, deltas=True, clock=host("host", "the first line", 6)),
+    _form("-t -n", _DECIMAL, restarts=True),
+    _form("-T -n", _TIME, seconds=clock_s, wrap_ns=_DAY_NS, **_wall(_MIDNIGHT, 6, UNKNOWN)),
+    _form("-T -n -F", _DATE + rb"\.(\d{3,9})", seconds=date_s, **_wall(_CALENDAR, 6, UNKNOWN)),
+    _form("-T -n -F", _DATE + rb"()", seconds=date_s, **_wall(_CALENDAR, 0, UNKNOWN)),
+)
+_SURE = {"-t": 95, "-t -T": 95, "-T": 95, "-T -F": 80, "-t -n": 80, "-T -n": 75, "-T -n -F": 40}
+_LABEL = re.compile(rb"^(\S[^\[\n]{0,80}?) (?=\[\d)", re.MULTILINE)
+_TRAILER = re.compile(rb'The inlinepat: "([^\n]{1,500})" was matched at (\d{1,9})\.(\d{6})\s*$', re.MULTILINE)
+_HEX_ROW = re.compile(rb"^((?:\[[^\]\n]{1,80}\] )?)((?:[0-9A-F]{2} ){1,256})(?:> [^\n]*)?$", re.MULTILINE)
+_LATE_S = 10_000
+
+
+def _tool(source: Source) -> Tool:
+    label = _label(clean_head(source.head).blob)
+    prefix = re.escape(label + b" ") if label else b""
+    forms = [replace(form, pattern=prefix + form.pattern) for form in _FORMS]
+    return Tool("grabserial", forms, known=lambda raw: bool(_TRAILER.match(raw)))
+
+
+def _label(blob: bytes) -> bytes:
+    """What --label put before the bracket of every line, if anything."""
+    found = Counter(_LABEL.findall(blob)).most_common(1)
+    return found[0][0] if found and found[0][1] * 2 > blob.count(b"\n") else b""
+
+
+def _sure(source: Source) -> int:
+    head = clean_head(source.head)
+    if _is_hex(head.blob):
+        return 90
+    form, part = best(head, _tool(source).forms)
+    if not form or part < 0.2:
+        return 0
+    if form.name == "-t -n" and _like_kernel(head.blob):
+        return 20
+    return int(_SURE[form.name] * part)
+
+
+def _like_kernel(blob: bytes) -> bool:
+    """Whether unpadded brackets may be the kernel's, which are so after some hours."""
+    stamps = re.findall(rb"^\[(\d{1,10})\.\d{6}\] (\[?)", blob, re.MULTILINE)
+    return all(int(s) >= _LATE_S and not second for s, second in stamps)
+
+
+def _is_hex(blob: bytes) -> bool:
+    filled = len(re.findall(rb"^.*\S", blob, re.MULTILINE))
+    return bool(filled) and len(_HEX_ROW.findall(blob)) * 10 >= filled * 9
+
+
+def _read(source: Source, options: Options) -> Reading:
+    hexadecimal = _is_hex(clean_head(source.head).blob)
+    if hexadecimal:
+        source = replace(source, data=b"".join(_text_of_hex(split(source.data).blob)))
+    result = read_console(source, options, _tool(source))
+    if hexadecimal:
+        what = "hexadecimal rows read as text: a line has the stamp of the row that it begins in"
+        result.repairs.append(Repair(what, 1, 1))
+    _add_patterns(source, result)
+    return result
+
+
+def _text_of_hex(blob: bytes) -> Iterator[bytes]:
+    """Rows of --hex-output as stamped lines."""
+    begins = True
+    for row in _HEX_ROW.finditer(blob):
+        for piece in bytes.fromhex(row[2].decode("ascii")).splitlines(keepends=True):
+            if begins:
+                yield row[1]
+            yield piece
+            begins = piece.endswith(b"\n")
+
+
+def _add_patterns(source: Source, result: Reading) -> None:
+    """The times of -i patterns, which grabserial prints when it ends: of the end of the last line that
+    matched. After -m they count from a zero that is not told."""
+    rebased = any("-m" in repair.what for repair in result.repairs)
+    if rebased or len(result.boots) != 1 or result.boots[0].clock.name != "host":
+        return
+    for pattern, whole, fraction in _TRAILER.findall(source.data[-65536:]):
+        text = pattern.decode("utf-8", "backslashreplace")
+        at_ns = int(whole + fraction) * 1000
+        result.boots[0].points.append(Point(at_ns, f"last line with {text} ended", "mark"))
+
+
+READERS = (Reader("grabserial", "grabserial log", "grabserial -d /dev/ttyUSB0 -t", _sure, _read),)

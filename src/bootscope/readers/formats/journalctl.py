@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""journalctl's output: short forms, JSON, export.
+
+The structured forms hold the monotonic time of every record; they are brought to the kernel's own
+spelling, ``<6>[    1.234567] text``, and boots are told apart by their ids. The short forms with a calendar
+keep that as their clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from bootscope.readers.base import WHEN_LOGGED, Clock, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.journal_export import records
+from bootscope.readers.json_objects import objects, text_of
+from bootscope.readers.lines import split
+from bootscope.readers.stamp_forms import PRINTK, Form, best, date_s, decimal_s, month_s
+
+# The host, then who said it: `kernel: `, `systemd[1]: `.
+_WHO = rb"(?:[^\s\[\]:]{1,64} )?(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
+_DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
+_ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"
+
+
+def _wall(zero: str, digits: int) -> Clock:
+    return Clock("wall", zero, 10 ** (9 - digits), WHEN_LOGGED)
+
+
+def _form(name: str, pattern: bytes, clock: Clock, **more: object) -> Form:
+    return replace(Form(name, pattern + _WHO, decimal_s, clock, repeats_kernel=True), **more)  # type: ignore[arg-type]
+
+
+_YEAR = "the first of January of an unknown year"
+_LOCAL = "1970, by the reader's time zone"
+_DAY = rb"(?:[A-Z][a-z]{2} )"
+_FORMS = (
+    _form(
+        "-o short-monotonic",
+        rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})\] ",
+        Clock("kernel", "when the kernel's clock began", 1000),
+    ),
+    _form("-o short-iso-precise", _DATE + rb"\.(\d{6})" + _ZONE + rb" ", _wall(_LOCAL, 6), seconds=date_s),
+    _form("-o short-iso", _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), seconds=date_s),
+    _form("-o short-full", _DAY + _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), seconds=date_s),
+    _form(
+        "-o short-precise",
+        rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)\.(\d{6}) ",
+        _wall(_YEAR, 6),
+        seconds=month_s,
+    ),
+    _form("-o short", rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)() ", _wall(_YEAR, 0), seconds=month_s),
+    _form("-o short-unix", rb"(\d{9,11})\.(\d{6}) ", _wall("1970, UTC", 6)),
+)
+_MARK = re.compile(rb"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins|Logs begin|No entries|cursor:)")
+_NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
+_JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")
+_TOOL = Tool("journalctl", _FORMS, known=lambda raw: bool(_MARK.match(raw)) or raw.startswith(b" " * 10))
+_MOST_BOOTS = 1000
+# When a record was written against when it reached the journal: the former, where the kernel told it.
+_TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
+
+Record = Mapping[str, object]
+
+
+def _structured(source: Source) -> str:
+    head = source.head
+    if b"__MONOTONIC_TIMESTAMP" not in head:
+        return ""
+    if _JSON_START.match(head):
+        return "-o json"
+    return "-o export" if re.search(rb"^__MONOTONIC_TIMESTAMP=\d", head, re.MULTILINE) else ""
+
+
+def _sure(source: Source) -> int:
+    if _structured(source):
+        return 99
+    head = clean_head(source.head)
+    form, part = best(head, _FORMS)
+    if not form or part < 0.3:
+        return 0
+    # A monotonic stamp with a host and a speaker behind it cannot be dmesg's; others may be syslog's.
+    return int((97 if "monotonic" in form.name else 85) * part)
+
+
+def _read(source: Source, options: Options) -> Reading:
+    how = _structured(source)
+    if not how:
+        return _read_short(source, options)
+    found: Iterable[Record | None] = objects(source.data) if how == "-o json" else records(source.data)
+    boots: dict[str, bytearray] = {}
+    broken = 0
+    for record in found:
+        lines = _printk(record) if record else b""
+        broken += not lines
+        boot = text_of(record.get("_BOOT_ID")).decode("utf-8", "replace") if record else ""
+        if lines and (boot in boots or len(boots) < _MOST_BOOTS):
+            boots.setdefault(boot, bytearray()).extend(lines)
+    result = Reading([])
+    for blob in boots.values():
+        one = read_console(
+            replace(source, data=bytes(blob)), options, Tool("journalctl", (), loose=True), PRINTK
+        )
+        _merge(result, one, how)
+    if not boots:
+        raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
+    if broken:
+        result.repairs.append(Repair("records without a time or a message left out", broken, 1))
+    if len(boots) > 1:
+        result.repairs.append(
+            Repair(f"{len(boots)} boots in one journal, read as so many", len(boots) - 1, 1)
+        )
+    return result
+
+
+def _printk(record: Record) -> bytes:
+    """A record as lines of the kernel's log; empty when it has no time or no message."""
+    micro = next((t for key in _TIMES if (t := text_of(record.get(key))).isdigit() and len(t) < 19), b"")
+    message = text_of(record.get("MESSAGE"))
+    if not micro or not message:
+        return b""
+    level = text_of(record.get("PRIORITY"))
+    prefix = b"<%s>" % level if re.fullmatch(rb"[0-7]", level) else b""
+    prefix += b"[%5d.%06d] " % divmod(min(int(micro), 10**15 - 1), 1_000_000)
+    who, pid = text_of(record.get("SYSLOG_IDENTIFIER")), text_of(record.get("_PID"))
+    if who and who != b"kernel":
+        prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
+    return b"".join(prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n"))
+
+
+def _read_short(source: Source, options: Options) -> Reading:
+    lines = split(source.data)
+    cuts = [0, *(m.start() for m in _NEW_BOOT.finditer(lines.blob))][:_MOST_BOOTS]
+    result = Reading([], repairs=list(lines.repairs))
+    first_line = 1
+    for start, end in zip(cuts, [*cuts[1:], len(lines.blob)], strict=True):
+        piece = lines.blob[start:end]
+        if start == end or (start == 0 and len(cuts) > 1 and not best(split(piece), _FORMS)[0]):
+            result.lines_total += piece.count(b"\n")
+            result.lines_understood += piece.count(b"\n")
+        else:
+            one = read_console(replace(source, data=piece), options, _TOOL)
+            one.missed = [replace(m, line=m.line + first_line - 1) for m in one.missed]
+            one.repairs = [replace(r, first_line=r.first_line + first_line - 1) for r in one.repairs]
+            _merge(result, one, "")
+        first_line += piece.count(b"\n")
+    if len(cuts) > 1:
+        result.repairs.append(Repair(f"{len(cuts)} boots in one journal, read as so many", len(cuts) - 1, 1))
+    return result
+
+
+def _merge(result: Reading, one: Reading, how: str) -> None:
+    for boot in one.boots:
+        boot.facts["tool"] = f"{boot.facts['tool']} {how}".strip()
+    result.boots += one.boots
+    result.lines_total += one.lines_total
+    result.lines_understood += one.lines_understood
+    result.lines_empty += one.lines_empty
+    result.missed += one.missed
+    result.repairs += one.repairs
+
+
+READERS = (Reader("journalctl", "systemd journal", "journalctl -b -o short-monotonic", _sure, _read),)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A console that no host stamped: the order of its lines, and the kernel's time where it speaks."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.base import Options, Reader, Reading, Source
+from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.lines import split
+from bootscope.readers.stamp_forms import PLAIN, PRINTK, STRICT_KERNEL_STAMP
+
+_PRINTK = re.compile(rb"^(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP, re.MULTILINE)
+_OTHER_STAMP = re.compile(rb"^(?:\[\d|\d[\d:T.-]{5}|[A-Z][a-z]{2} [ \d]\d \d\d:)", re.MULTILINE)
+_BOOT = re.compile(
+    rb"^(?:U-Boot (?:[STV]PL )?\d|NOTICE:  BL|Starting kernel \.\.\.|Booting Linux on |Linux version \d"
+    rb"|Uncompressing Linux|barebox \d)",
+    re.MULTILINE,
+)
+_TOOL = Tool("plain", (), loose=True)
+
+
+def _sure(source: Source) -> int:
+    blob = clean_head(source.head).blob
+    filled = len(re.findall(rb"^.*\S", blob, re.MULTILINE))
+    kernel = len(_PRINTK.findall(blob))
+    marks = len(_BOOT.findall(blob))
+    if not filled or not (marks or kernel >= 3):
+        return 0
+    if len(_OTHER_STAMP.findall(blob)) * 5 > filled:
+        return 15
+    # A log of the kernel alone is dmesg's.
+    return 70 if marks and kernel < filled else 50 if marks else int(50 * kernel / filled)
+
+
+def _read(source: Source, options: Options) -> Reading:
+    stamped = _PRINTK.search(split(source.data).blob)
+    return read_console(source, options, _TOOL, PRINTK if stamped else PLAIN)
+
+
+READERS = (
+    Reader("plain", "console without stamps", "picocom --logfile console.log /dev/ttyUSB0", _sure, _read),
+)

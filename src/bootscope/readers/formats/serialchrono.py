@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Consoles whose every line has a host's stamp in the kernel's own shape, ``[    1.252419] ``.
+
+That is what serialchrono (a shell script of Adeneo) writes, and `bootscope record` into console.txt. The
+kernel's own bracket follows it where the kernel speaks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.base import UNKNOWN, Reader, Source
+from bootscope.readers.console import Tool, clean_head, form_share, read_console
+from bootscope.readers.stamp_forms import Form, host
+
+_BRACKET = rb"\[([ \d]{4}\d)\.(\d{6})\] "
+# A second bracket, or a line that no kernel writes: the first bracket is not the kernel's.
+_NOT_KERNEL = re.compile(
+    rb"^" + _BRACKET + rb"(?:\[ {0,4}\d{1,5}\.\d{6}\]|U-Boot (?:SPL )?\d|Hit any key|## |Starting kernel)",
+    re.MULTILINE,
+)
+
+
+def _number(text: bytes) -> int | None:
+    """Seconds of a padded number."""
+    return int(text) if text.lstrip(b" ").isdigit() else None
+
+
+_FORMS = (Form("serialchrono", _BRACKET, _number, host("host", "the start of the script", 6, UNKNOWN)),)
+
+
+def _sure(source: Source) -> int:
+    _, part = form_share(source, _FORMS)
+    if part < 0.2 or not _NOT_KERNEL.search(clean_head(source.head).blob):
+        return 0
+    return int(92 * part)
+
+
+READERS = (
+    Reader(
+        "serialchrono",
+        "serialchrono log, or console.txt of bootscope",
+        'serialchrono TTYS="/dev/ttyS0"',
+        _sure,
+        lambda source, options: read_console(source, options, Tool("serialchrono", _FORMS)),
+    ),
+)

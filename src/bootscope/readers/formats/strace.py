@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""strace and ltrace: their lines with any stamp, and the tables of ``-c``."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.base import Options, Reader, Reading, Source
+from bootscope.readers.calls import PREFIX, CallTrace
+from bootscope.readers.lines import split
+from bootscope.readers.tally import Tally, sample, share
+
+_CALL = r"[A-Za-z_.][\w.@:>~-]{0,120}\(.{0,2000}(?:\) += |<unfinished \.\.\.>)"
+_OTHER = r"<\.\.\. \S{1,80} resumed>|\+\+\+ \w.*\+\+\+$|--- [\w ().]{1,60}.*---$"
+_ANY = re.compile(f"(?:{PREFIX} {{0,8}}(?:{_CALL}|{_OTHER})|strace: Process )".encode())
+_TABLE = re.compile(
+    rb"^(?:% time +seconds +usecs/call +calls|(?:syscall|function|calls|seconds) .*% time)", re.M
+)
+_LTRACE = re.compile(
+    rb"\+\+\+ exited \(status|\) += <void>|\w->\w+\(|\bSYS_\w+\(|--- Called exec\(\) ---"
+    rb"|(?:errors|calls) +function$",
+    re.M,
+)
+
+
+def _sure(source: Source, *, ltrace: bool) -> int:
+    lines = sample(source)
+    fit = share(lines, _ANY)
+    table = bool(_TABLE.search(source.head))
+    sure = max(fit, 90 if table else 0) if fit >= 30 or table else 0
+    is_ltrace = bool(_LTRACE.search(source.head))
+    return sure if is_ltrace == ltrace else sure // 3
+
+
+def _sure_strace(source: Source) -> int:
+    return _sure(source, ltrace=False)
+
+
+def _sure_ltrace(source: Source) -> int:
+    return _sure(source, ltrace=True)
+
+
+def _read(source: Source, name: str, what: str) -> Reading:
+    lines = split(source.data)
+    tally = Tally()
+    trace = CallTrace(tally, what)
+    for number, line in enumerate(lines, 1):
+        trace.take(number, line)
+    tally.require(source, name, lines, f"{name} output")
+    boot = trace.finish()
+    boot.facts["tool"] = name
+    if not boot.tracks:
+        tally.ask(f"the file has no stamps: run {name} with -f -ttt -T to see when and for how long")
+    elif not any(t.kind == "function" for t in boot.tracks):
+        tally.ask(f"the file does not tell how long calls took: run {name} with -T")
+    return tally.reading([boot], lines.repairs)
+
+
+def _read_strace(source: Source, _options: Options) -> Reading:
+    return _read(source, "strace", "system calls")
+
+
+def _read_ltrace(source: Source, _options: Options) -> Reading:
+    return _read(source, "ltrace", "library calls")
+
+
+READERS = (
+    Reader(
+        "strace", "system calls of programs", "strace -f -ttt -T -o FILE COMMAND", _sure_strace, _read_strace
+    ),
+    Reader(
+        "ltrace", "library calls of programs", "ltrace -f -ttt -T -o FILE COMMAND", _sure_ltrace, _read_ltrace
+    ),
+)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `initcall_debug` prints, as spans: initialisation calls and driver probes.
+
+The kernel takes the time of a call itself and prints it when the call is over, so a span is laid back
+from that line. The stamp of the `calling` line is no good as a beginning where the console is slow: the
+line is printed between its stamp and the call.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from bootscope.timeline.trace import Point, Span, Track
+
+_CALLING = re.compile(rb"calling  (\S{1,512})((?: \[[^\]\s]{1,128}\])?)(?: @ (\d{1,10}))?\s*\n")
+_RETURNED = re.compile(
+    rb"initcall (\S{1,512})((?: \[[^\]\s]{1,128}\])?) returned (-?\d{1,12})[^\n]{0,80}?"
+    rb" after (\d{1,12}) ([um])secs"
+)
+_PROBE = re.compile(
+    rb"probe of (\S{1,512}) returned (-?\d{1,12})[^\n]{0,80}? after (\d{1,12}) usecs",
+)
+_ENTERING = re.compile(rb"entering initcall level:? ([^\n]{1,80})\n")
+_DEFERRED = -517
+_C, _I, _P, _E = b"cipe"
+# More processes than this share a row.
+_ROWS = 64
+
+
+class _Open(NamedTuple):
+    at_ns: int
+    pid: int
+    level: str
+
+
+class _Names(dict[bytes, tuple[str, str]]):
+    """A function's name, and the whole symbol where the name alone does not say all, by the symbol."""
+
+    def __missing__(self, symbol: bytes) -> tuple[str, str]:
+        text = symbol.decode("utf-8", "backslashreplace")
+        name, plus, offset = text.partition("+")
+        found = self[symbol] = name, text if plus and not offset.startswith("0x0/") else ""
+        return found
+
+
+@dataclass
+class Calls:
+    """Collects lines, by the time at which they were printed, in ns.
+
+    With `follows_lines` these times are not the kernel's, and its durations cannot be laid on them: a
+    call then reaches from its first line to its last.
+    """
+
+    follows_lines: bool = False
+    spans: dict[int, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    probes: list[Span] = field(default_factory=list)
+    _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
+    _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _names: _Names = field(default_factory=_Names)
+    _level: str = ""
+
+    def take(self, blob: bytes, offset: int, at_ns: int) -> bool:
+        """Takes the line whose words begin at `offset`, if it is one of `initcall_debug`."""
+        first = blob[offset]
+        if first == _C:
+            return self._calling(blob, offset, at_ns)
+        if first == _I:
+            return self._returned(blob, offset, at_ns)
+        if first == _P:
+            return self._probe(blob, offset, at_ns)
+        match = _ENTERING.match(blob, offset) if first == _E else None
+        if match:
+            self._level = match[1].decode("utf-8", "backslashreplace").strip()
+        return bool(match)
+
+    def _calling(self, blob: bytes, offset: int, at_ns: int) -> bool:
+        match = _CALLING.match(blob, offset)
+        if match:
+            symbol, module, pid = match.groups()
+            self._open[symbol + module].append(_Open(at_ns, int(pid) if pid else 1, self._level))
+        return bool(match)
+
+    def _returned(self, blob: bytes, offset: int, at_ns: int) -> bool:
+        match = _RETURNED.match(blob, offset)
+        if not match:
+            return False
+        symbol, module, result, count, unit = match.groups()
+        took_ns = int(count) * (1000 if unit == b"u" else 1_000_000)
+        call = self._pair(symbol + module, at_ns - took_ns)
+        name, whole = self._names[symbol]
+        detail: dict[str, str | int] = {"returned": int(result), "took_us": took_ns // 1000}
+        if call:
+            detail["pid"] = call.pid
+            if call.level:
+                detail["level"] = call.level
+        else:
+            detail["start"] = "not in the log"
+        if module:
+            detail["module"] = module[2:-1].decode("utf-8", "backslashreplace")
+        if whole:
+            detail["symbol"] = whole
+        start_ns = self._start(call.at_ns if call else None, at_ns, took_ns)
+        self.spans[call.pid if call else 0].append(Span(start_ns, at_ns, name, detail))
+        return True
+
+    def _start(self, called_ns: int | None, end_ns: int, took_ns: int) -> int:
+        """When a call began: not before the line that announces it."""
+        if called_ns is None:
+            return end_ns - took_ns if self.follows_lines else max(end_ns - took_ns, min(0, end_ns))
+        return min(called_ns if self.follows_lines else max(end_ns - took_ns, called_ns), end_ns)
+
+    def _probe(self, blob: bytes, offset: int, at_ns: int) -> bool:
+        match = _PROBE.match(blob, offset)
+        if not match:
+            return False
+        device, result = match[1].decode("utf-8", "backslashreplace"), int(match[2])
+        self._attempts[device] += 1
+        detail: dict[str, str | int] = {
+            "returned": result,
+            "took_us": int(match[3]),
+            "attempt": self._attempts[device],
+        }
+        if result == _DEFERRED:
+            detail["outcome"] = "deferred"
+        start_ns = self._start(None, at_ns, int(match[3]) * 1000)
+        self.probes.append(Span(start_ns, at_ns, device, detail))
+        return True
+
+    def _pair(self, symbol: bytes, start_ns: int) -> _Open | None:
+        """Takes the call that this return belongs to: of several open ones of a name (static functions
+        that are called alike, run at once), the one that began nearest to the time the kernel tells."""
+        calls = self._open.get(symbol)
+        if not calls:
+            return None
+        if len(calls) == 1:
+            return self._open.pop(symbol)[0]
+        at = bisect_left(calls, start_ns, key=lambda c: c.at_ns)
+        near = min(
+            (i for i in (at - 1, at) if 0 <= i < len(calls)), key=lambda i: abs(calls[i].at_ns - start_ns)
+        )
+        return calls.pop(near)
+
+    def tracks(self) -> list[Track]:
+        """Initcalls by the process that ran them, the first process first, and probes."""
+        found = []
+        pids = sorted(self.spans, key=lambda pid: (pid != 1, pid))
+        rest = [span for pid in pids[_ROWS:] for span in self.spans[pid]]
+        for pid in pids[:_ROWS]:
+            main = pid == 1
+            title = (
+                "Initcalls" if main else f"Initcalls of process {pid}" if pid else "Initcalls begun unseen"
+            )
+            ident = "initcalls" if main else f"initcalls-{pid}"
+            found.append(_track(ident, "initcall", title, self.spans[pid], "" if main else "initcalls"))
+        if rest:
+            found.append(
+                _track("initcalls-rest", "initcall", "Initcalls of more processes", rest, "initcalls")
+            )
+        if self.probes:
+            found.append(_track("probes", "probe", "Driver probes", self.probes, ""))
+        return found
+
+    def open_calls(self) -> list[Point]:
+        """Calls that never returned: where the log, or the boot, ended."""
+        found = []
+        for symbol, calls in self._open.items():
+            name = self._names[symbol.partition(b" ")[0]][0]
+            found += [Point(c.at_ns, f"{name} called, never returned", "mark") for c in calls]
+        return sorted(found, key=lambda p: p.at_ns)
+
+
+def _track(ident: str, kind: str, title: str, spans: Iterable[Span], parent: str) -> Track:
+    ordered = tuple(sorted(spans, key=lambda s: (s.start_ns, -s.end_ns)))
+    return Track(ident, kind, title, ordered, overlaps=_overlap(ordered), parent=parent)
+
+
+def _overlap(spans: Iterable[Span]) -> bool:
+    """Whether spans, sorted by start, cross each other instead of nesting."""
+    ends: list[int] = []
+    for span in spans:
+        while ends and ends[-1] <= span.start_ns:
+            ends.pop()
+        if ends and span.end_ns > ends[-1]:
+            return True
+        ends.append(span.end_ns)
+    return False

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a join rests on, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bootscope.errors import printable
+from bootscope.readers import link as on
+from bootscope.readers.base import Clock
+from bootscope.readers.fit import TRILLION
+from bootscope.readers.join import File, Group
+from bootscope.readers.link import Link, Refusal, extent
+
+_HOW = {
+    on.TOLD: "by --offset",
+    on.SAME_STAMPS: "{n} identical lines, with the same kernel stamps",
+    on.COUNTER: "both count on {counter}, taken for the same boot",
+    on.KERNEL: "both are on the kernel's clock, taken for the same boot",
+    on.LINES: "{n} identical lines, taken for the same boot",
+    on.STAMPS: "{n} kernel stamps inside the lines, taken for the same boot",
+    on.EVENTS: "{n} known event(s) in both, taken for the same boot",
+    on.CALENDAR: "both are stamped with calendar time, taken to agree to a second",
+    on.BESIDE: "it has no stamps and stands beside",
+}
+
+
+def boot_name(files: Sequence[File], key: tuple[int, int]) -> str:
+    """A boot by its file, and by its number where the file has several. Safe to show."""
+    file = files[key[0]]
+    number = f" (boot {key[1] + 1})" if len(file.reading.boots) > 1 else ""
+    return printable(file.name) + number
+
+
+def link_words(files: Sequence[File], found: Link) -> str:
+    """A link as one sentence: what it rests on, offset, drift, error."""
+    a, b = files[found.a[0]].reading.boots[found.a[1]], files[found.b[0]].reading.boots[found.b[1]]
+    how = _HOW[found.how].format(n=f"{found.matched:,}", counter=printable(a.clock.counter_id))
+    words = [f"{boot_name(files, found.b)} onto {boot_name(files, found.a)}: {how}"]
+    if found.how == on.BESIDE:
+        return words[0]
+    # Years since 1970 tell nobody anything: a calendar's boot is told by its first stamp.
+    zero_ns = extent(b)[0] if b.clock.name == "wall" else 0
+    origin_ns = extent(a)[0] if a.clock.name == "wall" else 0
+    what = "its first stamp" if b.clock.name == "wall" else "its 0"
+    words.append(f"{what} is at {_seconds(found.map.at(zero_ns) - origin_ns)} s")
+    if found.map.drift_ppt:
+        words.append(f"drift {_ppm(found.map.drift_ppt)} ppm")
+    if found.used < found.matched and found.how in (on.LINES, on.STAMPS, on.SAME_STAMPS):
+        words.append(f"{found.used:,} of them within the error, the others came late or early")
+    words.append(f"error {_nanoseconds(found.error_ns)}" if found.how != on.TOLD else "error as told")
+    return "; ".join(words)
+
+
+def refusal_words(files: Sequence[File], found: Refusal) -> str:
+    """Why two boots are apart, as one sentence."""
+    return f"{boot_name(files, found.b)} and {boot_name(files, found.a)} are not joined: {found.why}"
+
+
+def clock_words(files: Sequence[File], group: Group, rebased: bool) -> str:
+    """The clock of a joined boot: whose it is and where its zero lies."""
+    first = group.members[0]
+    clock = files[first.file].reading.boots[first.boot].clock
+    zero = "the first thing seen" if rebased else clock.zero
+    return f"{clock.name} clock of {boot_name(files, (first.file, first.boot))}, 0 is {printable(zero)}"
+
+
+def stamp_words(clock: Clock) -> str:
+    """A file's clock, for its reader: `host clock, stamps at the first byte, ...`."""
+    if clock.name == "none":
+        return "no clock: durations only"
+    words = f"{clock.name} clock, a stamp is {_STAMP.get(clock.stamp, clock.stamp)}"
+    return f"{words}, resolution {_nanoseconds(clock.resolution_ns)}, 0 is {printable(clock.zero)}"
+
+
+_STAMP = {
+    "first byte": "when the first byte of its line came",
+    "end of line": "when its line was complete",
+    "previous newline": "when the line before ended",
+    "when logged": "when its line was logged",
+    "unknown": "of an unknown moment of its line (--stamp tells)",
+}
+
+
+def _seconds(ns: int) -> str:
+    sign = "-" if ns < 0 else "+"
+    return f"{sign}{abs(ns) // 10**9}.{abs(ns) % 10**9 // 1000:06}"
+
+
+def _ppm(drift_ppt: int) -> str:
+    tenths = round(drift_ppt * 10 / (TRILLION // 10**6))
+    return f"{'-' if tenths < 0 else '+'}{abs(tenths) // 10:,}.{abs(tenths) % 10}"
+
+
+def _nanoseconds(ns: int) -> str:
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 1000)):
+        if ns >= size:
+            tenths = (ns * 10 + size // 2) // size
+            return f"{tenths // 10}.{tenths % 10} {unit}" if ns % size else f"{ns // size} {unit}"
+    return f"{ns} ns"

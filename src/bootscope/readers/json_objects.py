@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects out of a long JSON text one by one, so that a million of them need no memory at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+_START = re.compile(r"\{")
+_BYTE = re.compile(r"[0-9]{1,3}")
+
+
+def objects(data: bytes, after: bytes = b"") -> Iterator[dict[str, object] | None]:
+    """Every object that stands in `data` behind `after`, not those inside others; numbers are kept as text.
+
+    None stands for a place where an object begins that is none: the search goes on behind it.
+    """
+    decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+    begin = data.find(after) + len(after) if after else 0
+    text = data[max(begin, 0) :].decode("utf-8", "backslashreplace")
+    at = 0
+    # An error counts the lines before it: hostile text must not make that happen without end.
+    budget = 4 * len(text) + 1_000_000
+    while (match := _START.search(text, at)) and budget > 0:
+        try:
+            found, at = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError) as error:
+            at = max(match.end(), getattr(error, "pos", 0))
+            budget -= at // 16 + 1000
+            yield None
+        else:
+            yield found if isinstance(found, dict) else None
+
+
+def text_of(value: object) -> bytes:
+    """The bytes of a value: text, or a list of byte values as journalctl writes what is not UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace")
+    if isinstance(value, list) and all(isinstance(n, str) and _BYTE.fullmatch(n) for n in value):
+        return bytes(int(n) & 255 for n in value)
+    return b""

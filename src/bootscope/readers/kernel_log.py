@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel's own lines tell, whoever carried them: initcalls, probes, facts, root and init."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import islice
+
+from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
+from bootscope.readers.boots import Part
+from bootscope.readers.initcalls import Calls
+from bootscope.readers.stamp_forms import Columns
+from bootscope.timeline.trace import Point
+
+_POINTS = (
+    ("root-mounted", "milestone", re.compile(rb"VFS: Mounted root \(")),
+    (
+        "kernel-done",
+        "milestone",
+        re.compile(rb"Freeing (?:unused kernel (?:image \(initmem\) )?|init )memory"),
+    ),
+    ("init", "milestone", re.compile(rb"Run \S{1,200} as init process")),
+)
+_FACTS = (
+    ("kernel", re.compile(rb"Linux version (\S{1,200})")),
+    ("command line", re.compile(rb"Kernel command line: ([^\n]{1,4096})")),
+    ("machine", re.compile(rb"(?:OF: fdt: )?Machine model: ([^\n]{1,200})")),
+    ("boot loader", re.compile(rb"(U-Boot \d\S{0,80}|barebox \d\S{0,80})")),
+)
+_PENDING = b": deferred probe pending"
+_PENDING_MOST = 1000
+# The lines that tell how the kernel's clock lies: those of the boot, not of the days after it.
+_FIT_ENOUGH = 3
+_FIT_LINES = 20_000
+_FIT_NS = 120_000_000_000
+# What agrees: within this, and the drift of two crystals (1 / 2000).
+_CLOSE_NS = 5_000_000
+_DRIFT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From the kernel's stamps to the clock of the boot: `offset_ns` to add, and how far off that may be.
+
+    Without an offset the two clocks do not run alike (as in an emulator), and a line's own stamp is taken.
+    """
+
+    offset_ns: int | None
+    error_ns: int = 0
+
+    def at(self, kernel_ns: int, line_ns: int) -> int:
+        """When the line was printed that the kernel stamped with `kernel_ns` and its carrier with
+        `line_ns`, in ns of the boot's clock."""
+        return line_ns if self.offset_ns is None or kernel_ns < 0 else kernel_ns + self.offset_ns
+
+
+@dataclass
+class _Findings:
+    calls: Calls
+    facts: dict[str, str] = field(default_factory=dict)
+    points: list[Point] = field(default_factory=list)
+
+
+def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
+    """Adds to `boot`, whose log is lines part.first <= i < part.end, what its kernel lines tell.
+
+    With `own_clock` the stamps before the lines are the kernel's, however they are spelled.
+    """
+    way = Way(0) if own_clock else kernel_way(boot)
+    findings = _Findings(Calls(follows_lines=way.offset_ns is None))
+    first = bisect_left(found.notable, part.first)
+    last = bisect_left(found.notable, part.end)
+    kernel_stamps = found.at_ns if own_clock else found.kernel_ns
+    offset_ns, take, blob = way.offset_ns, findings.calls.take, found.blob
+    for index, offset in zip(found.notable[first:last], found.words[first:last], strict=True):
+        kernel_ns = kernel_stamps[index]
+        at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
+        if kernel_ns < 0 or not take(blob, offset, at_ns):
+            _take(findings, blob, offset, at_ns, way.error_ns)
+    boot.tracks += findings.calls.tracks()
+    boot.points += findings.points + findings.calls.open_calls() + _pending(found, part, way)
+    boot.facts.update(findings.facts)
+    _zero_stamps(boot)
+    if not own_clock:
+        _clock_facts(boot, way)
+
+
+def _take(findings: _Findings, blob: bytes, offset: int, at_ns: int, error_ns: int) -> None:
+    for name, kind, pattern in _POINTS:
+        if pattern.match(blob, offset):
+            findings.points.append(Point(at_ns, name, kind, error_ns))
+    for name, pattern in _FACTS:
+        match = pattern.match(blob, offset)
+        if match and name not in findings.facts:
+            findings.facts[name] = match[1].decode("utf-8", "backslashreplace").strip()
+
+
+def kernel_way(boot: Boot) -> Way:
+    """From kernel time to the boot's clock, by the first lines that have both stamps.
+
+    A line reaches the host after the kernel wrote it, seldom at once and never before, so that the least
+    differences between the stamps are the true one. (Where the stamp is that of the newline before, a line
+    is never late, and the largest are.) The clocks run alike when a third of the lines agree.
+    """
+    log = boot.log
+    stamped = ((k, at - k) for k, at in zip(log.kernel_ns, log.at_ns, strict=True) if 0 < k <= _FIT_NS)
+    pairs = list(islice(stamped, _FIT_LINES))
+    sign = -1 if boot.clock.stamp == PREVIOUS_NEWLINE else 1
+    resolution_ns = boot.clock.resolution_ns + 1000
+    rest = sorted(sign * d for _, d in pairs)
+    if len(rest) < _FIT_ENOUGH:
+        return Way(None, boot.clock.resolution_ns)
+    # The very least may be a line that was damaged.
+    least_ns = rest[len(rest) // 50]
+    close_ns = _CLOSE_NS + 2 * resolution_ns
+    used = sorted(abs(sign * d - least_ns) for k, d in pairs if sign * d - least_ns <= close_ns + k // _DRIFT)
+    if len(used) * 3 < len(pairs):
+        return Way(None, boot.clock.resolution_ns)
+    return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
+
+
+def _pending(found: Columns, part: Part, way: Way) -> list[Point]:
+    """Devices that still waited for something when the kernel gave up waiting."""
+    points: list[Point] = []
+    if part.first >= part.end:
+        return points
+    end = found.ends[part.end - 1]
+    at = found.blob.find(_PENDING, found.starts[part.first], end)
+    while at >= 0 and len(points) < _PENDING_MOST:
+        index = bisect_left(found.starts, at + 1) - 1
+        kernel_ns = found.kernel_ns[index]
+        device = found.blob[found.starts[index] : at].split()[-1:]
+        if device:
+            name = device[0][:200].decode("utf-8", "backslashreplace")
+            at_ns = way.at(kernel_ns, found.at_ns[index])
+            points.append(Point(at_ns, f"{name} still deferred", "mark", way.error_ns))
+        at = found.blob.find(_PENDING, at + 1, end)
+    return points
+
+
+def _zero_stamps(boot: Boot) -> None:
+    """How many lines the kernel printed before its clock ran: the time that they took shows nowhere."""
+    count = 0
+    for kernel_ns in boot.log.kernel_ns:
+        if kernel_ns > 0:
+            break
+        count += kernel_ns == 0
+    if count:
+        boot.facts["lines before the kernel's clock ran"] = str(count)
+
+
+def _clock_facts(boot: Boot, way: Way) -> None:
+    """Where the kernel's clock began, in a log stamped by another."""
+    if way.offset_ns is not None:
+        boot.points.append(Point(way.offset_ns, "kernel clock begins", "mark", way.error_ns))
+        boot.facts["kernel clock"] = f"began at {way.offset_ns} ns of this log, to within {way.error_ns} ns"
+    elif any(ns > 0 for ns in boot.log.kernel_ns):
+        boot.facts["kernel clock"] = (
+            "does not run like that of this log: kernel events are where their lines are"
+        )

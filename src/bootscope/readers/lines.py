@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that came over a serial line, or through an editor, as clean lines.
+
+What is mended is told as :class:`~bootscope.readers.base.Repair`: mixed line ends, terminal escape
+codes, NUL bytes, wrong encodings, a file that is the same text several times over, a last line that
+breaks off. Nothing else of the text is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from bootscope.readers.base import Repair
+
+# CSI; OSC and DCS strings; charset choices; two-byte escapes. No part reaches past the next ESC or line
+# end, so that the search is linear in the length of any input.
+_ESCAPE = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\a-z=>])"
+)
+_LINE = re.compile(rb"[^\n]*\n")
+# A block repeated this short may be a habit of the board; longer, it is a file joined to itself.
+_REPEAT_MIN_BYTES = 512
+_REPEAT_MIN_LINES = 10
+_REPEAT_TRIES = 8
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines ready to be read: `blob` holds them all, each ended by one ``\\n``.
+
+    Made by :func:`split`. Regular expressions may run over `blob` as a whole (flag ``re.M``);
+    `starts` and :meth:`number_at` lead back to lines.
+    """
+
+    blob: bytes
+    repairs: list[Repair] = field(default_factory=list)
+
+    @cached_property
+    def starts(self) -> array[int]:
+        """Offset in `blob` of each line."""
+        return array("q", (m.start() for m in _LINE.finditer(self.blob)))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[str]:
+        for match in _LINE.finditer(self.blob):
+            yield decode(match[0][:-1])
+
+    def raw(self, index: int) -> bytes:
+        """The bytes of a line (from 0), without its end."""
+        start = self.starts[index]
+        return self.blob[start : self.blob.index(b"\n", start)]
+
+    def text(self, index: int) -> str:
+        """A line (from 0) as text. Untrusted: escape before showing."""
+        return decode(self.raw(index))
+
+    def number_at(self, offset: int) -> int:
+        """The number, from 1, of the line that holds the byte at `offset` of `blob`."""
+        return self.blob.count(b"\n", 0, offset) + 1
+
+
+def decode(raw: bytes) -> str:
+    """Text of bytes that ought to be UTF-8; bytes that are not show as ``\\xNN``."""
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def split(data: bytes, *, keep_escapes: bool = False, once: bool = True) -> Lines:
+    """Cuts `data` into clean lines. Takes any bytes and never raises.
+
+    A file that is one text several times over is read once; not so without `once`, for formats in which
+    repetition says something (samples of a steady signal).
+
+    Carriage returns beside a line feed vanish; alone inside a line they stay, since a progress display
+    is one line. In a file that has hardly a line feed they are the line ends.
+    """
+    repairs: list[Repair] = []
+    blob = _without_nuls(data, repairs)
+    blob = _one_line_end(blob, repairs)
+    if not keep_escapes:
+        blob = _without_escapes(blob, repairs)
+    if blob and not blob.endswith(b"\n"):
+        repairs.append(Repair("the file ends in the middle of a line", 1, blob.count(b"\n") + 1))
+        blob += b"\n"
+    if once:
+        blob = _once(blob, repairs)
+    _count_wrong_encodings(blob, repairs)
+    return Lines(blob, repairs)
+
+
+def _line_of(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, max(0, offset)) + 1
+
+
+def _without_nuls(data: bytes, repairs: list[Repair]) -> bytes:
+    count = data.count(b"\0")
+    if not count:
+        return data
+    repairs.append(Repair("NUL bytes removed", count, _line_of(data, data.index(b"\0"))))
+    return data.replace(b"\0", b"")
+
+
+def _one_line_end(data: bytes, repairs: list[Repair]) -> bytes:
+    """Makes every line end a single line feed, and tells when a file mixes several kinds."""
+    if b"\r" not in data:
+        return data
+    feeds = data.count(b"\n")
+    crlf, lfcr = data.count(b"\r\n"), data.count(b"\n\r")
+    # Plain replacement first: it is far cheaper, and seldom leaves anything to the expressions.
+    blob = data.replace(b"\r\n", b"\n").replace(b"\n\r", b"\n")
+    blob = re.sub(rb"\r+\n", b"\n", blob) if b"\r\n" in blob else blob
+    blob = re.sub(rb"\n\r+", b"\n", blob) if b"\n\r" in blob else blob
+    alone = blob.count(b"\r") - blob.startswith(b"\r")
+    # In a file of LF CR alone, an empty line looks like a CR LF.
+    one_kind = feeds in (crlf, lfcr)
+    first = _line_of(blob, blob.find(b"\r", 1)) if alone else 1
+    if alone > feeds:
+        repairs.append(Repair("carriage returns taken as line ends", alone, first))
+        return blob.replace(b"\r", b"\n")
+    if feeds and not one_kind:
+        repairs.append(Repair("mixed line ends (CR LF, LF CR, LF) made one", feeds, 1))
+    if alone:
+        repairs.append(Repair("carriage returns inside lines kept", alone, first))
+    return blob
+
+
+def _without_escapes(blob: bytes, repairs: list[Repair]) -> bytes:
+    first = blob.find(b"\x1b")
+    if first < 0:
+        return blob
+    clean, count = _ESCAPE.subn(b"", blob)
+    if count:
+        repairs.append(Repair("terminal escape codes removed", count, _line_of(blob, first)))
+    return clean
+
+
+def _once(blob: bytes, repairs: list[Repair]) -> bytes:
+    """A file that is one text several times over, as that text once."""
+    period = _period(blob)
+    if not period:
+        return blob
+    times = len(blob) // period
+    line = blob.count(b"\n", 0, period) + 1
+    repairs.append(Repair(f"the file is the same text {times} times over, read once", times - 1, line))
+    return blob[:period]
+
+
+def _period(blob: bytes) -> int:
+    """Length of the block that the whole of `blob` repeats, or 0."""
+    head = blob[:_REPEAT_MIN_BYTES]
+    if len(blob) < 2 * _REPEAT_MIN_BYTES:
+        return 0
+    at = _REPEAT_MIN_BYTES - 1
+    for _ in range(_REPEAT_TRIES):
+        at = blob.find(b"\n" + head, at, len(blob) // 2 + len(head) + 1)
+        if at < 0:
+            return 0
+        period = at + 1
+        if len(blob) % period == 0 and _repeats(blob, period):
+            return period if blob.count(b"\n", 0, period) >= _REPEAT_MIN_LINES else 0
+        at += 1
+    return 0
+
+
+def _repeats(blob: bytes, period: int) -> bool:
+    """Whether `blob` is its first `period` bytes over and over; in pieces, to copy little at a time."""
+    step = 1 << 20
+    end = len(blob) - period
+    return all(
+        blob[at : min(at + step, end)] == blob[at + period : min(at + step, end) + period]
+        for at in range(0, end, step)
+    )
+
+
+def _count_wrong_encodings(blob: bytes, repairs: list[Repair]) -> None:
+    if blob.isascii():
+        return
+    try:
+        blob.decode("utf-8")
+    except UnicodeDecodeError as error:
+        count = sum(not m[0].isascii() and not _is_utf8(m[0]) for m in _LINE.finditer(blob))
+        what = "lines that are not UTF-8, their bytes shown as \\xNN"
+        repairs.append(Repair(what, count, _line_of(blob, error.start)))
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

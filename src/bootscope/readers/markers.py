@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that announce something in a boot's log, whoever stamped it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from re import Pattern
+
+from bootscope.readers.base import Log
+
+# Level, printk's time, printk's caller: what may stand before the words of a kernel line.
+_PREFIX = re.compile(
+    r"(?:<\d{1,3}>)?(?:kernel: )?\s{0,8}(?:\[ {0,12}(\d{1,10})\.(\d{6})\] ?)?(?:\[ {0,12}[TC]\d{1,7}\] ?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A line by what it says: one of `texts` is in it, and `pattern` is found in its words.
+
+    `name` is the milestone that it is, `phase` the phase that begins there (or the empty string).
+    """
+
+    name: str
+    phase: str
+    texts: tuple[str, ...]
+    pattern: Pattern[str]
+
+
+def _marker(name: str, phase: str, pattern: str, *texts: str) -> Marker:
+    return Marker(name, phase, texts, re.compile(pattern))
+
+
+MARKERS = (
+    _marker("spl", "spl", r"^U-Boot [STV]PL \d", "U-Boot "),
+    _marker(
+        "bootloader",
+        "bootloader",
+        r"^U-Boot \d|^barebox \d|^GNU GRUB  version",
+        "U-Boot ",
+        "barebox ",
+        "GRUB",
+    ),
+    _marker("kernel-start", "decompress", r"^Starting kernel \.\.\.", "Starting kernel"),
+    _marker(
+        "kernel-entry", "kernel", r"^Booting Linux on|^Linux version \d", "Booting Linux", "Linux version"
+    ),
+    _marker(
+        "kernel-done", "", r"^Freeing unused kernel (?:image \(initmem\) )?memory", "Freeing unused kernel"
+    ),
+    _marker("init", "init", r"^Run \S{1,200} as init process", " as init process"),
+    _marker("login", "application", r"^\S{0,80} ?login: ?$", "login:"),
+)
+
+
+def said(name: str, text: str) -> Marker:
+    """The marker of a user's own: a milestone reached by the first line that holds `text`."""
+    return Marker(name, "", (text,), re.compile(""))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line of a log: its place, stamp and text (untrusted)."""
+
+    index: int
+    at_ns: int
+    text: str
+
+
+def split_line(text: str) -> tuple[int, str]:
+    """The kernel's stamp in a line in ns (-1: none), and its words without it."""
+    match = _PREFIX.match(text)
+    if not match or not match.end():
+        return -1, text.strip()
+    kernel_ns = int(match[1]) * 1_000_000_000 + int(match[2]) * 1_000 if match[1] else -1
+    return kernel_ns, text[match.end() :].strip()
+
+
+def marker_lines(log: Log, markers: Iterable[Marker]) -> dict[str, Hit]:
+    """The first line of each marker, by the marker's name."""
+    found: dict[str, Hit] = {}
+    for marker in markers:
+        firsts = [index for text in marker.texts for index in _first(log, text, marker.pattern)]
+        if firsts:
+            index = min(firsts)
+            found[marker.name] = Hit(index, log.at_ns[index], log.text(index))
+    return found
+
+
+def _first(log: Log, part: str, pattern: Pattern[str]) -> list[int]:
+    """The first line that holds `part` and is found by `pattern`, if there is one."""
+    for index in log.lines_with(part.encode()):
+        if pattern.search(split_line(log.text(index))[1]):
+            return [index]
+    return []

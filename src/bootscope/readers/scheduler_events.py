@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scheduler events: who ran on which CPU, who woke whom, which processes there were."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bootscope.readers.call_process import Process
+from bootscope.readers.layout import track
+from bootscope.readers.trace_event import Event
+from bootscope.timeline.trace import Point, Span, Table, Track
+
+_SWITCH = re.compile(
+    r"prev_comm=(.{0,64}?) prev_pid=(\d{1,9}) .{0,40}?prev_state=(\S{1,8}) ==> "
+    r"next_comm=(.{0,64}?) next_pid=(\d{1,9})"
+)
+_SWITCH_SHORT = re.compile(r"(.{0,64}?):(\d{1,9}) \[-?\d+\] (\S{1,8}) ==> (.{0,64}?):(\d{1,9}) \[-?\d+\]")
+_WAKE = re.compile(r"(?:comm=)?(.{0,64}?)(?: pid=|:)(\d{1,9})\b")
+_FORK = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9}) child_comm=(.{0,64}?) child_pid=(\d{1,9})")
+_EXEC = re.compile(r"filename=(.{0,400}?) pid=(\d{1,9})")
+_EXIT = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9})")
+
+
+@dataclass(slots=True)
+class _Running:
+    task: str
+    pid: int
+    since_ns: int
+
+
+class Scheduling:
+    """CPU time by switches, and wake-ups."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, _Running] = {}
+        self._cpu_spans: dict[int, list[Span]] = {}
+        self._cpu_ns: dict[tuple[int, str], list[int]] = {}
+        self.takers = {
+            "sched_switch": self._switch,
+            "sched_wakeup": self._wake,
+            "sched_wakeup_new": self._wake,
+        }
+        self.points: list[Point] = []
+        self.first_ns = 0
+        """When the trace begins; set before the first event is taken."""
+
+    def _switch(self, event: Event) -> bool:
+        found = _SWITCH.search(event.text) or _SWITCH_SHORT.search(event.text)
+        if not found:
+            return False
+        was = self._running.get(event.cpu)
+        if was is None and self.first_ns < event.at_ns:
+            was = _Running(found[1], int(found[2]), self.first_ns)
+        if was and was.pid == int(found[2]):
+            self._ran(event.cpu, found[1], was, event.at_ns, found[3])
+        self._running[event.cpu] = _Running(found[4], int(found[5]), event.at_ns)
+        return True
+
+    def _ran(self, cpu: int, task: str, was: _Running, end_ns: int, state: str) -> None:
+        if was.pid == 0:
+            return
+        start_ns = min(was.since_ns, end_ns)
+        detail: dict[str, str | int] = {"pid": was.pid, "then": state}
+        self._cpu_spans.setdefault(cpu, []).append(Span(start_ns, end_ns, task, detail))
+        total = self._cpu_ns.setdefault((was.pid, task), [0, 0])
+        total[0] += end_ns - start_ns
+        total[1] += 1
+
+    def _wake(self, event: Event) -> bool:
+        found = _WAKE.search(event.text)
+        if found:
+            self.points.append(Point(event.at_ns, f"{event.task} wakes {found[1]} ({found[2]})", "wake"))
+        return bool(found)
+
+    def tracks(self) -> list[Track]:
+        """A row for each CPU."""
+        rows = sorted(self._cpu_spans.items())
+        return [track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", spans) for cpu, spans in rows]
+
+    def tables(self) -> list[Table]:
+        """How long each task ran."""
+        if not self._cpu_ns:
+            return []
+        rows = sorted(
+            ((task, pid, ns, times) for (pid, task), (ns, times) in self._cpu_ns.items()),
+            key=lambda row: (-row[2], row[1]),
+        )
+        return [Table("CPU time by task", ("task", "pid", "cpu ns", "times"), tuple(rows))]
+
+
+class Processes:
+    """Processes by fork, exec and exit."""
+
+    def __init__(self) -> None:
+        self._alive: dict[int, Process] = {}
+        self._processes: list[Process] = []
+        self._serials: dict[int, int] = {}
+        self.takers = {
+            "sched_process_fork": self._fork,
+            "sched_process_exec": self._exec,
+            "sched_process_exit": self._exit,
+        }
+        self.first_ns = 0
+        """When the trace begins; set before the first event is taken."""
+
+    def _fork(self, event: Event) -> bool:
+        found = _FORK.search(event.text)
+        if not found:
+            return False
+        parent = self._process(int(found[2]), found[1], event.at_ns)
+        child = self._new(int(found[4]), event.at_ns)
+        if parent is not child:
+            child.parent = parent
+        return True
+
+    def _exec(self, event: Event) -> bool:
+        found = _EXEC.search(event.text)
+        if found:
+            process = self._process(int(found[2]), event.task, event.at_ns)
+            if process.images and process.images[-1][0] >= event.at_ns:
+                process.images.pop()
+            process.images.append((event.at_ns, found[1]))
+        return bool(found)
+
+    def _exit(self, event: Event) -> bool:
+        found = _EXIT.search(event.text)
+        if found:
+            process = self._process(int(found[2]), found[1], event.at_ns)
+            process.last_ns, process.ended = event.at_ns, "exited"
+            self._alive.pop(process.pid, None)
+        return bool(found)
+
+    def _process(self, pid: int, task: str, at_ns: int) -> Process:
+        """The process of that number; one that was there before the trace is named by its task."""
+        found = self._alive.get(pid)
+        if found is None:
+            start_ns = min(at_ns, self.first_ns)
+            found = self._new(pid, start_ns)
+            found.images.append((start_ns, task))
+        return found
+
+    def _new(self, pid: int, at_ns: int) -> Process:
+        serial = self._serials.get(pid, 0)
+        self._serials[pid] = serial + 1
+        process = Process(pid, at_ns, at_ns, serial=serial)
+        self._processes.append(process)
+        self._alive[pid] = process
+        return process
+
+    def tracks(self, last_ns: int) -> list[Track]:
+        """A row for each process; those that have not ended last to the end of the trace."""
+        made: list[Track] = []
+        for process in self._processes:
+            if not process.ended:
+                process.last_ns = max(process.last_ns, last_ns)
+            made += process.tracks()
+        return made

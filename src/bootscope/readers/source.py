@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what the user names (files, folders, `-`) to sources that readers can read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bootscope.capture.imported import Raw
+from bootscope.errors import UserError, printable
+from bootscope.readers.base import Repair, Source
+from bootscope.readers.encoding import as_utf8
+from bootscope.readers.unpack import MAX_BYTES, Budget, archive, compression, decompressed
+
+STDIN = "-"
+_LAYERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A source, and what was mended to make it one."""
+
+    source: Source
+    repairs: tuple[Repair, ...] = ()
+
+
+def gather(names: list[str]) -> list[Raw]:
+    """Reads all files from disk; a folder stands for the files below it, hidden ones excepted.
+
+    Raises UserError for what is not there, cannot be read, is empty or is too large.
+    """
+    budget = Budget()
+    found: list[Raw] = []
+    for name in dict.fromkeys(names):
+        if name == STDIN:
+            found.append(Raw("stdin", _bounded(name, sys.stdin.buffer.read(MAX_BYTES + 1), budget)))
+        elif Path(name).is_dir():
+            found += _folder(Path(name), budget)
+        else:
+            found.append(Raw(name, _read(Path(name), budget)))
+    empty = [raw.name for raw in found if not raw.data and not raw.folder]
+    if empty:
+        raise UserError(f"{printable(empty[0])} is empty")
+    return found
+
+
+def _read(path: Path, budget: Budget) -> bytes:
+    try:
+        with path.open("rb") as opened:
+            return _bounded(str(path), opened.read(MAX_BYTES + 1), budget)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"cannot read {printable(str(path))}: {why}") from error
+
+
+def _bounded(name: str, data: bytes, budget: Budget) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{printable(name)} is larger than {MAX_BYTES >> 20} MB", hint="cut out the boot")
+    budget.spend(len(data), name)
+    return data
+
+
+def _folder(folder: Path, budget: Budget) -> Iterator[Raw]:
+    paths = [p for p in sorted(folder.rglob("*")) if not _hidden(p.relative_to(folder)) and p.is_file()]
+    if not paths:
+        raise UserError(f"there are no files in {printable(str(folder))}")
+    for path in paths:
+        budget.member(str(folder))
+        yield Raw(str(path), _read(path, budget), str(folder))
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def opened(name: str, data: bytes, budget: Budget) -> Opened:
+    """A source of bytes: unpacked, its members found, its text as UTF-8. Raises UserError for a bomb."""
+    repairs: list[Repair] = []
+    for _ in range(_LAYERS):
+        if not compression(data):
+            break
+        data, found = decompressed(name, data, budget)
+        repairs += found
+    if box := archive(name, data, budget):
+        repairs += box.repairs
+        return Opened(Source(name, data, box.members), tuple(repairs))
+    text, found = as_utf8(data)
+    return Opened(Source(name, text), (*repairs, *found))
+
+
+def as_folder(raws: list[Raw]) -> Opened:
+    """The files of a folder as one source with members, for formats that are folders."""
+    folder = raws[0].folder
+    names = [str(Path(raw.name).relative_to(folder)) for raw in raws]
+    return Opened(Source(folder, b"", dict(zip(names, (raw.data for raw in raws), strict=True))))
+
+
+def members(box: Opened, budget: Budget) -> Iterator[Opened]:
+    """The files of an archive that is no format itself, each as a source."""
+    for name, data in box.source.members.items():
+        if data:
+            one = opened(f"{box.source.name}/{name}", data, budget)
+            yield replace(one, repairs=(*box.repairs, *one.repairs))

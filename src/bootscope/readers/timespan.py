@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time spans as systemd prints them: ``1min 9.608s``, ``857ms``, ``123us``, ``1h 2min``, ``0``."""
+
+from __future__ import annotations
+
+import re
+
+# systemd's own lengths of a month and a year, in seconds (src/basic/time-util.h).
+_UNIT_NS = {
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60 * 1_000_000_000,
+    "h": 3_600 * 1_000_000_000,
+    "d": 86_400 * 1_000_000_000,
+    "w": 604_800 * 1_000_000_000,
+    "month": 2_629_800 * 1_000_000_000,
+    "y": 31_557_600 * 1_000_000_000,
+}
+_PART = re.compile(r"(\d{1,12})(?:\.(\d{1,12}))?(month|min|ms|us|µs|μs|y|w|d|h|s)(?= |$)", re.ASCII)
+_DECIMAL = re.compile(r"([-+]?)(\d{0,20})(?:\.(\d{0,20}))?(?:[eE]([-+]?\d{1,3}))?", re.ASCII)
+_MAX_PARTS = 9
+LONGEST_NS = 1 << 60
+
+
+def leading_span(text: str) -> tuple[int, str] | None:
+    """The time span that `text` begins with, in ns, and what follows it; None when there is none.
+
+    Units must go from long to short, as systemd prints them: so a unit that is called ``5s`` is not
+    taken for a part of the span before it.
+    """
+    at = total_ns = 0
+    smallest = LONGEST_NS
+    for _ in range(_MAX_PARTS):
+        match = _PART.match(text, at)
+        if not match or _UNIT_NS[match[3]] >= smallest:
+            break
+        smallest = _UNIT_NS[match[3]]
+        total_ns += int(match[1]) * smallest + _fraction_ns(match[2] or "", smallest)
+        at = match.end() + 1
+    if total_ns > LONGEST_NS:
+        return None
+    if at:
+        return total_ns, text[at:]
+    if text == "0" or text.startswith("0 "):
+        return 0, text[2:]
+    return None
+
+
+def span_ns(text: str) -> int | None:
+    """`text` as a length in ns if it is a time span and nothing else."""
+    found = leading_span(text.strip())
+    return found[0] if found and not found[1] else None
+
+
+def decimal_ns(text: str, unit_ns: int = 1_000_000_000) -> int | None:
+    """A decimal number such as ``-12.345678`` or ``1.5e-05`` of units of `unit_ns`, in ns, rounded down.
+
+    Exact: no float is made of it. None for anything else, and for what is beyond 36 years.
+    """
+    match = _DECIMAL.fullmatch(text.strip())
+    if not match:
+        return None
+    digits = match[2] + (match[3] or "")
+    if not digits:
+        return None
+    scale = int(match[4] or 0) - len(match[3] or "")
+    if abs(scale) > 40:
+        return None
+    power: int = 10 ** abs(scale)
+    ns = int(digits) * unit_ns
+    ns = ns * power if scale >= 0 else ns // power
+    if ns > LONGEST_NS:
+        return None
+    return -ns if match[1] == "-" else ns
+
+
+def _fraction_ns(digits: str, unit_ns: int) -> int:
+    return int(digits) * unit_ns // 10 ** len(digits) if digits else 0

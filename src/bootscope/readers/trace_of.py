@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A joined boot as a trace: all its files tell on one clock, phases and milestones by console lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bootscope.errors import printable
+from bootscope.readers.base import Boot, Log
+from bootscope.readers.fit import Map
+from bootscope.readers.join import File, Group, Joined, Member
+from bootscope.readers.join_words import boot_name, clock_words, link_words, refusal_words
+from bootscope.readers.link import extent
+from bootscope.readers.markers import MARKERS, Marker, marker_lines, split_line
+from bootscope.timeline.trace import Point, Span, Table, Trace, Track
+
+PHASES_TRACK = "phases"
+BEFORE = "earlier"
+"""The phase before the first marker: something printed, but what it was is not known."""
+_AT_ONCE_NS = 10_000_000
+"""An empty line may come before the first marker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A marker's line on the trace's clock; `evidence` is its text (untrusted), `error_ns` of its place."""
+
+    marker: Marker
+    at_ns: int
+    error_ns: int
+    evidence: str
+
+
+class _View:
+    """A group's boots with the way from their clocks to that of the trace, which never goes below 0."""
+
+    def __init__(self, files: Sequence[File], group: Group) -> None:
+        self.files = files
+        self.members = group.members
+        timed = [m for m in group.members if extent(self.boot(m)) != (0, 0)]
+        ends = [tuple(map(m.map.at, extent(self.boot(m)))) for m in timed] or [(0, 0)]
+        first_ns = min(e[0] for e in ends)
+        calendar = self.boot(group.members[0]).clock.name == "wall"
+        self.shift_ns = first_ns if calendar else min(0, first_ns)
+        self.total_ns = max(0, max(e[1] for e in ends) - self.shift_ns)
+
+    def boot(self, member: Member) -> Boot:
+        return self.files[member.file].reading.boots[member.boot]
+
+    def map(self, member: Member) -> Map:
+        """From a member's clock to the trace's."""
+        return member.map.then(Map(0, -self.shift_ns))
+
+    def console(self) -> Member | None:
+        """The member whose log tells the boot best: the first one with a log."""
+        return next((m for m in self.members if len(self.boot(m).log)), None)
+
+
+def trace_of(
+    files: Sequence[File], joined: Joined, number: int, extra: Iterable[Marker] = (), *, lines: bool = True
+) -> Trace:
+    """Boot `number` (from 0) of the joined files.
+
+    `extra` are the user's own milestones. With `lines` every console line is a point; without, the
+    trace stays small.
+    """
+    group = joined.groups[number]
+    view = _View(files, group)
+    hits = _hits(view, [*MARKERS, *extra])
+    points = _milestones(view, hits)
+    if lines:
+        points += _lines(view)
+    phases = _phases(hits, view)
+    return Trace(
+        title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
+        clock=clock_words(files, group, view.shift_ns != 0),
+        total_ns=view.total_ns,
+        tracks=(*phases, *_tracks(view)),
+        points=tuple(sorted(points, key=lambda p: p.at_ns)),
+        stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
+        tables=_tables(view),
+        notes=_notes(files, joined, group),
+    )
+
+
+def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
+    """The log that tells this boot best, and the way from its stamps to the trace's clock."""
+    view = _View(files, group)
+    member = view.console()
+    return (view.boot(member).log, view.map(member)) if member else (Log(), Map())
+
+
+def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ...]:
+    mine = {(m.file, m.boot) for m in group.members}
+    apart = [r for r in joined.refusals if r.a in mine or r.b in mine]
+    return (*(link_words(files, x) for x in group.links), *(refusal_words(files, r) for r in apart))
+
+
+def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
+    """The first line of each marker in any of the logs, in the order of the markers."""
+    found: dict[str, Hit] = {}
+    for member in view.members:
+        boot, way = view.boot(member), view.map(member)
+        error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
+        hits = marker_lines(boot.log, markers)
+        for marker in markers:
+            if marker.name in hits:
+                at_ns = way.at(hits[marker.name].at_ns)
+                if marker.name not in found or at_ns < found[marker.name].at_ns:
+                    found[marker.name] = Hit(marker, at_ns, error_ns, hits[marker.name].text)
+    return [found[m.name] for m in markers if m.name in found]
+
+
+def _milestones(view: _View, hits: list[Hit]) -> list[Point]:
+    """One point for each milestone, the first where several files tell it; other points as they are."""
+    points = [Point(h.at_ns, h.marker.name, "milestone", h.error_ns) for h in hits]
+    for member in view.members:
+        way = view.map(member)
+        points += [
+            Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + member.error_ns)
+            for p in view.boot(member).points
+        ]
+    first: dict[str, Point] = {}
+    for point in points:
+        if point.kind == "milestone" and (point.name not in first or point.at_ns < first[point.name].at_ns):
+            first[point.name] = point
+    return [*first.values(), *(p for p in points if p.kind != "milestone")]
+
+
+def _phases(hits: list[Hit], view: _View) -> Iterator[Track]:
+    """One phase after the other, as far as lines announce them; a marker out of order is none."""
+    starts: list[tuple[int, str, str]] = []
+    done = next((h for h in hits if h.marker.name == "kernel-done"), None)
+    known = {h.marker.phase: h for h in hits if h.marker.phase}
+    # Kernels before 4.15, and quiet ones, do not say which program they start.
+    if done and "init" not in known:
+        known["init"] = done
+    for phase in dict.fromkeys(m.phase for m in MARKERS if m.phase):
+        hit = known.get(phase)
+        if hit and (not starts or hit.at_ns >= starts[-1][0]):
+            starts.append((hit.at_ns, phase, hit.evidence))
+    if not starts:
+        return
+    if starts[0][0] <= _AT_ONCE_NS:
+        starts[0] = (0, *starts[0][1:])
+    else:
+        starts.insert(0, (0, BEFORE, "lines before any that is known"))
+    ends = [at_ns for at_ns, _, _ in starts[1:]] + [max(view.total_ns, starts[-1][0])]
+    spans = tuple(
+        Span(at_ns, end_ns, phase, {"evidence": evidence})
+        for (at_ns, phase, evidence), end_ns in zip(starts, ends, strict=True)
+    )
+    yield Track(PHASES_TRACK, "phase", "Phases, by console lines", spans)
+
+
+def _tracks(view: _View) -> Iterator[Track]:
+    """All tracks of all files; where two files use the same id, the later one's get the file's number."""
+    taken = {PHASES_TRACK}
+    for member in view.members:
+        way = view.map(member)
+        tracks = view.boot(member).tracks
+        clash = any(t.ident in taken for t in tracks)
+        prefix = f"{member.file + 1}." if clash else ""
+        for track in tracks:
+            spans = track.spans if way == Map() else tuple(_moved(s, way) for s in track.spans)
+            title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
+            parent = prefix + track.parent if track.parent else ""
+            yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
+        taken |= {prefix + t.ident for t in tracks}
+
+
+def _moved(span: Span, way: Map) -> Span:
+    return Span(way.at(span.start_ns), way.at(span.end_ns), span.name, span.detail)
+
+
+def _lines(view: _View) -> list[Point]:
+    """Every line of every log once: what another log has too is taken from the first."""
+    points: list[Point] = []
+    known: set[str] = set()
+    logs = [m for m in view.members if len(view.boot(m).log)]
+    for member in logs:
+        boot, way = view.boot(member), view.map(member)
+        error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
+        steady = way == Map()
+        own: set[str] = set()
+        for at_ns, text in boot.log:
+            if len(logs) > 1:
+                words = split_line(text)[1]
+                if words in known:
+                    continue
+                own.add(words)
+            points.append(Point(at_ns if steady else way.at(at_ns), text, "line", error_ns))
+        known |= own
+    return points
+
+
+def _tables(view: _View) -> tuple[Table, ...]:
+    """All tables; those that several files have alike say which file they are of."""
+    all_tables = [(member, table) for member in view.members for table in view.boot(member).tables]
+    count = Counter(table.title for _, table in all_tables)
+    return tuple(
+        replace(table, title=f"{table.title} ({printable(view.files[member.file].name)})")
+        if count[table.title] > 1
+        else table
+        for member, table in all_tables
+    )

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of initcalls, storage requests and interrupts, each with a beginning and an end."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.layout import track
+from bootscope.readers.trace_event import Event
+from bootscope.timeline.trace import Span, Track
+
+_ISSUE = re.compile(
+    r"(\d{1,6},\d{1,8}) (\w{1,12}) (\d{1,12}) \([0-9a-f ]*\) (\d{1,20}) \+ (\d{1,12})(?: \S+)? \[(.{0,64})\]"
+)
+_COMPLETE = re.compile(
+    r"(\d{1,6},\d{1,8}) (\w{1,12}) \([0-9a-f ]*\) (\d{1,20}) \+ (\d{1,12})(?: \S+)? \[(-?\w{1,12})\]"
+)
+_FUNCTION = re.compile(r"func=([^\s+]{1,200})(?:\+\S+)?(?: \[([\w-]+)\])?")
+_RET = re.compile(r"ret=(\S{1,32})")
+_IRQ = re.compile(r"irq=(\d{1,6})(?: (?:name|handler)=(\S{1,64}))?")
+_SOFTIRQ = re.compile(r"vec=(\d{1,4})(?: \[action=(\w{1,32})\])?")
+_SECTOR_BYTES = 512
+
+
+class Storage:
+    """Requests to block devices, from issue to completion."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, int], tuple[Event, str, int]] = {}
+        self._storage: dict[str, list[Span]] = {}
+        self.takers = {"block_rq_issue": self._issue, "block_rq_complete": self._complete}
+
+    def _issue(self, event: Event) -> bool:
+        found = _ISSUE.search(event.text)
+        if found:
+            self._requests[found[1], int(found[4])] = (event, found[2], int(found[3]))
+        return bool(found)
+
+    def _complete(self, event: Event) -> bool:
+        found = _COMPLETE.search(event.text)
+        if not found:
+            return False
+        request = self._requests.pop((found[1], int(found[3])), None)
+        if request:
+            issued, kind, size = request
+            size = size or int(found[4]) * _SECTOR_BYTES
+            detail: dict[str, str | int] = {
+                "bytes": size,
+                "sector": int(found[3]),
+                "by": f"{issued.task} ({issued.pid})",
+                "kind": kind,
+            }
+            name = f"{_direction(kind)} {size:,} bytes"
+            end_ns = max(issued.at_ns, event.at_ns)
+            self._storage.setdefault(found[1], []).append(Span(issued.at_ns, end_ns, name, detail))
+        return True
+
+    @property
+    def unfinished(self) -> int:
+        """Requests whose end is not in the trace."""
+        return len(self._requests)
+
+    def tracks(self) -> list[Track]:
+        """A row for each device."""
+        rows = self._storage.items()
+        return [track(f"storage-{dev}", "storage", f"block device {dev}", spans) for dev, spans in rows]
+
+
+class Initcalls:
+    """Initcalls by task, and the levels they belong to."""
+
+    def __init__(self) -> None:
+        self._initcalls: dict[int, list[tuple[str, int]]] = {}
+        self._initcall_spans: dict[int, list[Span]] = {}
+        self._levels: list[tuple[int, str]] = []
+        self.takers = {
+            "initcall_level": self._level,
+            "initcall_start": self._initcall_start,
+            "initcall_finish": self._initcall_finish,
+        }
+
+    def _level(self, event: Event) -> bool:
+        self._levels.append((event.at_ns, event.text.strip().removeprefix("level=")[:64]))
+        return True
+
+    def _initcall_start(self, event: Event) -> bool:
+        found = _FUNCTION.search(event.text)
+        if found:
+            self._initcalls.setdefault(event.pid, []).append((found[1], event.at_ns))
+        return bool(found)
+
+    def _initcall_finish(self, event: Event) -> bool:
+        found, ret = _FUNCTION.search(event.text), _RET.search(event.text)
+        if not found:
+            return False
+        begun = _pop(self._initcalls.get(event.pid, []), found[1])
+        if begun is not None:
+            detail: dict[str, str | int] = {"returned": ret[1] if ret else "?"}
+            span = Span(begun, max(begun, event.at_ns), found[1], detail)
+            self._initcall_spans.setdefault(event.pid, []).append(span)
+        return True
+
+    def tracks(self) -> list[Track]:
+        """The levels, then a row for each task that ran initcalls."""
+        made = [self._level_track()] if self._levels else []
+        for pid, spans in self._initcall_spans.items():
+            made.append(track(f"initcalls-{pid}", "initcall", f"initcalls (task {pid})", spans))
+        return made
+
+    def _level_track(self) -> Track:
+        ends = [at for at, _ in self._levels[1:]] + [self._end_of_levels()]
+        spans = [Span(at, max(at, end), name) for (at, name), end in zip(self._levels, ends, strict=True)]
+        return track("initcall-levels", "phase", "initcall levels", spans)
+
+    def _end_of_levels(self) -> int:
+        last = self._levels[-1][0]
+        return max([last, *(s.end_ns for spans in self._initcall_spans.values() for s in spans)])
+
+
+class Interrupts:
+    """Interrupts and softirqs by CPU."""
+
+    def __init__(self) -> None:
+        self._irqs: dict[int, list[tuple[str, int]]] = {}
+        self._irq_spans: dict[int, list[Span]] = {}
+        self.takers = {
+            "irq_handler_entry": self._irq_entry,
+            "irq_handler_exit": self._irq_exit,
+            "softirq_entry": self._irq_entry,
+            "softirq_exit": self._irq_exit,
+        }
+
+    def _irq_entry(self, event: Event) -> bool:
+        name = _irq_name(event)
+        if name:
+            self._irqs.setdefault(event.cpu, []).append((name[1], event.at_ns))
+            self._irqs[event.cpu][:-64] = []
+        return bool(name)
+
+    def _irq_exit(self, event: Event) -> bool:
+        name = _irq_name(event)
+        if not name:
+            return False
+        open_irqs = self._irqs.get(event.cpu, [])
+        # The exit names the number only; the innermost of that number has ended.
+        for depth in range(len(open_irqs) - 1, -1, -1):
+            if open_irqs[depth][0].split(" ", 2)[:2] == name[1].split(" ", 2)[:2]:
+                title, begun = open_irqs[depth]
+                del open_irqs[depth:]
+                span = Span(begun, max(begun, event.at_ns), title)
+                self._irq_spans.setdefault(event.cpu, []).append(span)
+                break
+        return True
+
+    def tracks(self) -> list[Track]:
+        """A row for each CPU."""
+        rows = sorted(self._irq_spans.items())
+        return [track(f"irq-{cpu}", "irq", f"CPU {cpu}: interrupts", spans) for cpu, spans in rows]
+
+
+def _pop(calls: list[tuple[str, int]], name: str) -> int | None:
+    for depth in range(len(calls) - 1, max(-1, len(calls) - 64), -1):
+        if calls[depth][0] == name:
+            begun = calls[depth][1]
+            del calls[depth:]
+            return begun
+    return None
+
+
+def _direction(kind: str) -> str:
+    letters = kind.upper()
+    if "R" in letters[:2]:
+        return "read"
+    if "W" in letters[:2]:
+        return "write"
+    if "D" in letters:
+        return "discard"
+    return "flush" if "F" in letters else "request of"
+
+
+def _irq_name(event: Event) -> tuple[str, str] | None:
+    """(number, title) of an interrupt."""
+    if event.name.startswith("softirq"):
+        soft = _SOFTIRQ.search(event.text)
+        return (soft[1], f"softirq {soft[1]} {soft[2] or ''}".strip()) if soft else None
+    hard = _IRQ.search(event.text)
+    return (hard[1], f"irq {hard[1]} {hard[2] or ''}".strip()) if hard else None

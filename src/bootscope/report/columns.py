@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace as columns of numbers, as the report's page takes it: small to carry, quick to read.
+
+Starts are differences to the span before, texts are numbers into one table, details are a shape (the
+labels) with the values of all spans in one row. A label of the shape begins with `#` where its value
+is a number and with `$` where it is the number of a text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from bootscope.export.collapsed import in_order
+from bootscope.export.lanes import MAX_DEPTH, ordered
+from bootscope.export.text import MAX_KEY, plain
+from bootscope.timeline.trace import Point, Span, Stack, Trace, Track
+
+_SAFE_INT = (1 << 53) - 1
+
+
+class Texts:
+    """One table of all texts; nothing in it can act on a page or a terminal."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of a text."""
+        if text not in self._seen:
+            self._seen[text] = self.numbers.setdefault(plain(text), len(self.numbers))
+        return self._seen[text]
+
+
+def columns(trace: Trace) -> dict[str, object]:
+    """The data of a trace. Times are nanoseconds from `origin_ns`, which is 0 for nearly all traces."""
+    texts = Texts()
+    tracks = [*trace.tracks, *_moments(trace.points)]
+    ends = [s.end_ns for t in tracks for s in t.spans]
+    starts = [s.start_ns for t in tracks for s in t.spans]
+    # JavaScript counts exactly to 2**53, and the page begins at zero.
+    origin = min(starts, default=0)
+    if origin >= 0 and max(ends, default=0) <= _SAFE_INT:
+        origin = 0
+    return {
+        "total_ns": min(_SAFE_INT, max([trace.total_ns, *ends]) - origin),
+        "origin_ns": str(origin) if origin else "",
+        "milestones": [[plain(name), _safe(at - origin)] for name, at in trace.milestones().items()],
+        "tracks": [_track(track, texts, origin) for track in tracks],
+        "flame": _flame(in_order(trace), texts),
+        "texts": list(texts.numbers),
+    }
+
+
+def _safe(value: int) -> int:
+    return min(max(value, -_SAFE_INT), _SAFE_INT)
+
+
+def _moments(points: Iterable[Point]) -> list[Track]:
+    """Tracks of what has no length; milestones are drawn over all tracks instead."""
+    kinds: dict[str, list[Span]] = defaultdict(list)
+    for p in points:
+        if p.kind != "milestone":
+            detail = {"error_ns": p.error_ns} if p.error_ns else {}
+            kinds[p.kind].append(Span(p.at_ns, p.at_ns, p.name, detail))
+    return [Track(f"points {kind}", kind, f"{kind}s", tuple(spans)) for kind, spans in kinds.items()]
+
+
+def _track(track: Track, texts: Texts, origin: int) -> dict[str, object]:
+    starts: list[int] = []
+    lengths: list[int] = []
+    names: list[int] = []
+    details = _Details(texts)
+    before = 0
+    for span in ordered(track.spans):
+        start = _safe(span.start_ns - origin)
+        starts.append(start - before)
+        lengths.append(_safe(span.end_ns - origin) - start)
+        names.append(texts.number(span.name))
+        details.add(span.detail)
+        before = start
+    return {
+        "id": plain(track.ident),
+        "kind": plain(track.kind, MAX_KEY),
+        "title": plain(track.title, MAX_KEY),
+        "parent": plain(track.parent) if track.parent else "",
+        "overlaps": track.overlaps,
+        "start": starts,
+        "length": lengths,
+        "name": names,
+        **details.columns(),
+    }
+
+
+class _Details:
+    """The details of a track's spans: mostly all of one shape, which then is told once."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._shapes: dict[tuple[str, ...], int] = {}
+        self._shape: list[int] = []
+        self._values: list[int] = []
+
+    def add(self, detail: Mapping[str, str | int]) -> None:
+        """The details of the next span."""
+        labels: list[str] = []
+        for label, value in detail.items():
+            fits = isinstance(value, int) and abs(value) <= _SAFE_INT
+            labels.append(("#" if fits else "$") + plain(label, MAX_KEY))
+            self._values.append(int(value) if fits else self._texts.number(str(value)))
+        self._shape.append(self._shapes.setdefault(tuple(labels), len(self._shapes)))
+
+    def columns(self) -> dict[str, object]:
+        """What the page is given."""
+        shape = self._shape if len(self._shapes) > 1 else []
+        return {"shapes": list(self._shapes), "shape": shape, "values": self._values}
+
+
+def _flame(stacks: Iterable[Stack], texts: Texts) -> dict[str, list[int]]:
+    """The stacks as one tree: each node's parent (-1: none), name and own time, parents first."""
+    known: dict[tuple[int, int], int] = {}
+    parents: list[int] = []
+    names: list[int] = []
+    own: list[int] = []
+    for stack in stacks:
+        at = -1
+        for frame in stack.frames[:MAX_DEPTH]:
+            key = (at, texts.number(frame))
+            if key not in known:
+                known[key] = len(parents)
+                parents.append(at)
+                names.append(key[1])
+                own.append(0)
+            at = known[key]
+        if at >= 0:
+            own[at] += max(0, min(stack.ns, _SAFE_INT))
+    return {"parent": parents, "name": names, "self": own}

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imported files and boots as text for a terminal. All that comes from files is untrusted."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from itertools import count, islice
+from operator import sub
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.analysis.silences import Silence
+from bootscope.imports import FileRead, LeftOut, Understood
+from bootscope.readers.base import Log, Reader
+from bootscope.readers.detect import in_words
+from bootscope.readers.join_words import link_words, refusal_words, stamp_words
+from bootscope.report.terminal import make_table
+from bootscope.report.text import seconds, size, span, visible
+from bootscope.timeline.trace import Table, Trace, Track
+
+BAR_CELLS = 30
+_MISSES = 3
+_INDENT = "  "
+
+
+def percent(part: int, whole: int) -> str:
+    """A share that says 100 only when nothing lacks: `99.9 %`."""
+    tenths = 1000 * part // whole if whole else 1000
+    return f"{tenths // 10}.{tenths % 10} %" if tenths < 1000 else "100 %"
+
+
+def shown(text: str, limit: int = 90) -> str:
+    """Text from a file, safe to show."""
+    return visible(text.encode("utf-8", "backslashreplace"), limit)
+
+
+def formats(out: Console, readers: Iterable[Reader]) -> None:
+    """The formats there are."""
+    table = make_table("format", "what it is", "made by")
+    for reader in readers:
+        table.add_row(Text(reader.name), Text(reader.title), Text(reader.made_by))
+    out.print(table)
+
+
+def understood(out: Console, u: Understood) -> None:
+    """What became of the files: a block for each, then how they belong together."""
+    for file in u.files:
+        _file(out, file)
+    _left_out(out, u.left_out)
+    _join(out, u)
+
+
+def _file(out: Console, file: FileRead) -> None:
+    out.print(Text(shown(file.name), "bold"), Text(size(file.size_bytes), "dim"))
+    _say(out, "format", f"{file.reader.title} ({file.reader.name}); {_how_sure(file)}")
+    for clock in dict.fromkeys(stamp_words(boot.clock) for boot in file.reading.boots):
+        _say(out, "clock", clock)
+    _say(out, "read", _counts(file))
+    for miss in file.reading.missed[:_MISSES]:
+        _say(out, "", f"not understood: line {miss.line:,}: {shown(miss.text)}", "yellow")
+    more = len(file.reading.missed) - _MISSES
+    if more > 0:
+        _say(out, "", f"... and {more:,} more (--json lists them)", "yellow")
+    for repair in file.reading.repairs:
+        _say(
+            out,
+            "repaired",
+            f"{shown(repair.what)}: {repair.count:,}, first in line {repair.first_line:,}",
+            "yellow",
+        )
+    if len(file.reading.boots) > 1:
+        _say(out, "boots", f"{len(file.reading.boots)} boots in one file, taken apart", "yellow")
+    for question in file.reading.questions:
+        _say(out, "question", shown(question, 300), "cyan")
+    out.print()
+
+
+def _how_sure(file: FileRead) -> str:
+    if not file.guesses:
+        return "as told"
+    best, *others = file.guesses
+    words = f"{in_words(best.sure)} ({best.sure} of 100)"
+    also = ", ".join(f"{g.reader.name} {g.sure}" for g in others[:3])
+    return f"{words}; it could also be: {also}" if also else words
+
+
+def _counts(file: FileRead) -> str:
+    r = file.reading
+    empty = f", {r.lines_empty:,} empty" if r.lines_empty else ""
+    share = percent(r.lines_understood, r.lines_total - r.lines_empty)
+    return (
+        f"{r.lines_total:,} lines: {r.lines_understood:,} understood ({share}), {len(r.missed):,} not{empty}"
+    )
+
+
+def _say(out: Console, what: str, words: str, style: str = "") -> None:
+    out.print(Text(f"{_INDENT}{what:<9} ", "dim") + Text(words, style), soft_wrap=True)
+
+
+def _left_out(out: Console, found: Sequence[LeftOut]) -> None:
+    if found:
+        out.print(Text(f"left out: {len(found)} files (kept, but not read)", "yellow"))
+        for item in found:
+            out.print(Text(f"{_INDENT}{shown(item.why, 300)}", "yellow"), soft_wrap=True)
+        out.print()
+
+
+def _join(out: Console, u: Understood) -> None:
+    links = [found for group in u.joined.groups for found in group.links]
+    if links:
+        out.print(Text("joined on one clock", "bold"))
+        for found in links:
+            out.print(Text(f"{_INDENT}{link_words(u.read, found)}"), soft_wrap=True)
+        out.print()
+    if u.boots > 1:
+        out.print(Text(f"{u.boots} boots, shown side by side", "bold"))
+        for refusal in u.joined.refusals:
+            out.print(Text(f"{_INDENT}{refusal_words(u.read, refusal)}", "yellow"), soft_wrap=True)
+        if len(u.files) > 1:
+            words = "what belongs to one boot and was not joined is joined by --offset FILE=SECONDS"
+            out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=True)
+        out.print()
+
+
+# ---- one boot ----
+
+
+def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
+    """The longest silences of a boot's console, longest first, from stamp to stamp: of a line only one
+    moment is known. None without a log."""
+    log, way = u.log(number)
+    if not len(log):
+        return []
+    stamps = log.at_ns
+    # Only the stamps are looked at, since a log may have a million lines.
+    gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
+    found = [
+        Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), _said(log, -at), _said(log, -at + 1))
+        for _, at in heapq.nlargest(top, gaps)
+    ]
+    found.append(Silence(0, way.at(stamps[0]), b"(start)", _said(log, 0)))
+    found.append(Silence(way.at(stamps[-1]), trace.total_ns, _said(log, len(log) - 1), b"(end)"))
+    return sorted((s for s in found if s.duration_ns > 0), key=lambda s: -s.duration_ns)[:top]
+
+
+def _said(log: Log, index: int) -> bytes:
+    return log.text(index).encode("utf-8", "backslashreplace")
+
+
+def show(out: Console, run_id: str, u: Understood, number: int, top: int) -> None:
+    """The overview of one imported boot."""
+    trace = u.trace(number, lines=False)
+    out.print(Text(f"{run_id}, boot {number} of {u.boots}, imported", "bold"))
+    out.print(Text(shown(trace.title, 200)))
+    out.print(Text(f"{shown(trace.clock, 300)}", "dim"))
+    out.print()
+    _phases(out, trace)
+    _milestones(out, trace)
+    _tracks(out, trace, top)
+    for table in trace.tables:
+        _table(out, table, top)
+    _silences(out, quiet(u, number, trace, min(top, 5)))
+    for note in trace.notes:
+        out.print(Text(f"note: {shown(note, 400)}", "dim"), soft_wrap=True)
+
+
+def _phases(out: Console, trace: Trace) -> None:
+    for track in trace.tracks:
+        if track.kind != "phase" or not track.spans:
+            continue
+        table = make_table()
+        table.add_column(Text(shown(track.title)))
+        for column in ("start s", "length s", "share"):
+            table.add_column(column, justify="right", no_wrap=True)
+        table.add_column("")
+        longest_ns = max(s.duration_ns for s in track.spans)
+        for s in track.spans:
+            share = f"{100 * s.duration_ns / trace.total_ns:.1f} %" if trace.total_ns else "-"
+            bar = "█" * round(BAR_CELLS * s.duration_ns / longest_ns) if longest_ns else ""
+            table.add_row(
+                Text(shown(s.name)), seconds(s.start_ns), seconds(s.duration_ns), share, Text(bar, "blue")
+            )
+        out.print(table)
+        out.print()
+
+
+def _milestones(out: Console, trace: Trace) -> None:
+    found = sorted((p for p in trace.points if p.kind == "milestone"), key=lambda p: p.at_ns)
+    if found:
+        table = make_table("milestone", ">s", ">error")
+        for p in found:
+            table.add_row(
+                Text(shown(p.name)), seconds(p.at_ns, 6), f"±{span(p.error_ns)}" if p.error_ns else ""
+            )
+        out.print(table)
+        out.print()
+
+
+def _tracks(out: Console, trace: Trace, top: int) -> None:
+    """The longest spans of each kind of track."""
+    kinds: dict[str, list[Track]] = {}
+    for track in trace.tracks:
+        if track.kind != "phase" and track.spans:
+            kinds.setdefault(track.kind, []).append(track)
+    for kind, tracks in kinds.items():
+        spans = [(s.duration_ns, s, t) for t in tracks for s in t.spans]
+        spans.sort(key=lambda found: (-found[0], found[1].start_ns))
+        table = make_table(f"longest of {len(spans):,} ({kind})", ">start s", ">length", "where")
+        for length_ns, s, track in spans[:top]:
+            table.add_row(
+                Text(shown(s.name, 60)), seconds(s.start_ns, 6), span(length_ns), Text(shown(track.title, 40))
+            )
+        out.print(table)
+        out.print()
+
+
+def _table(out: Console, found: Table, top: int) -> None:
+    table = make_table()
+    for at, column in enumerate(found.columns):
+        numbers = all(isinstance(row[at], int) for row in found.rows if at < len(row))
+        table.add_column(Text(shown(column, 40)), justify="right" if numbers else "left")
+    for row in found.rows[:top]:
+        cells = [
+            "" if cell is None else f"{cell:,}" if isinstance(cell, int) else shown(cell, 60) for cell in row
+        ]
+        table.add_row(*(Text(cell) for cell in cells))
+    out.print(Text(shown(found.title), "bold"))
+    out.print(table)
+    if len(found.rows) > top:
+        out.print(f"... and {len(found.rows) - top:,} more (--top {len(found.rows)})", style="dim")
+    out.print()
+
+
+def _silences(out: Console, found: Sequence[Silence]) -> None:
+    if found:
+        table = make_table("longest silences", ">from s", "after the line", "before the line")
+        for s in found:
+            before, after = Text(visible(s.before, 50)), Text(visible(s.after, 50))
+            table.add_row(span(s.duration_ns), seconds(s.start_ns), before, after)
+        out.print(table)
+        out.print()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a view as a table for a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.report.terminal import make_table
+from bootscope.report.text import seconds, visible
+
+_TEXT_WIDTH = {"what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
+_RIGHT = ("ns", "change", "at", "bytes", "count", "share")
+
+
+def show(out: Console, rows: Rows, top: int) -> None:
+    """Prints the first `top` rows with a heading, and how many there are."""
+    out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
+    columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
+    table = make_table(*(f">{c.title}" if c.kind in _RIGHT else c.title for c in columns))
+    for row in rows.rows[:top]:
+        table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
+    if rows.rows:
+        out.print(table)
+    else:
+        out.print("nothing", style="dim")
+    left = len(rows.rows) - top
+    if left > 0:
+        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    for note in rows.notes:
+        out.print(Text(f"note: {_safe(note)}", "dim"))
+    out.print()
+
+
+def _safe(text: str, limit: int = 400) -> str:
+    """Text that may come from a target or a file of somebody's, without what a terminal would act on."""
+    return visible(text.encode("utf-8", "backslashreplace"), limit)
+
+
+def _present(value: Cell) -> bool:
+    return value not in ("", 0, None)
+
+
+def cell(column: Column, value: Cell) -> str:
+    """A cell as text; times in ms (`ns`) or s (`at`)."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return _safe(value, _TEXT_WIDTH.get(column.key, 60))
+    match column.kind:
+        case "ns":
+            sign, size = "-" if value < 0 else "", abs(value)
+            return f"{sign}{size // 1_000_000}.{size // 1000 % 1000:03}" if value else "-"
+        case "change":
+            return f"{value // 1_000_000:+d}" if abs(value) >= 10**12 else f"{value / 1e6:+.3f}"
+        case "at":
+            return seconds(value, 6)
+        case "share":
+            return f"{value // 10_000}.{value // 1000 % 10} %"
+        case "bytes":
+            return f"{value:,}" if value else "-"
+        case _:
+            return str(value)
+
+
+def document(rows: tuple[Rows, ...], top: int | None) -> list[Mapping[str, object]]:
+    """The tables as JSON values; all rows unless `top` says otherwise."""
+    return [
+        {
+            "name": r.name,
+            "title": r.title,
+            "order": r.order,
+            "notes": r.notes,
+            "sums": r.sums,
+            "rows_total": len(r.rows),
+            "rows": r.rows[:top] if top else r.rows,
+        }
+        for r in rows
+    ]

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times, sizes and colours, as the whole page shows them. No libraries: it must work without a network.
+"use strict";
+
+function seconds(ns, digits) { return (ns / 1e9).toFixed(digits); }
+
+function span(ns) {
+  const size = Math.abs(ns);
+  if (size >= 1e9) return (ns / 1e9).toFixed(3) + " s";
+  if (size >= 1e6) return (ns / 1e6).toFixed(3) + " ms";
+  if (size >= 1e3) return (ns / 1e3).toFixed(2) + " µs";
+  return Math.round(ns) + " ns";
+}
+
+function bytes(count) {
+  for (const [unit, factor] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
+    if (Math.abs(count) >= factor) return (count / factor).toFixed(1) + " " + unit;
+  }
+  return count + " B";
+}
+
+// A detail's label and value for people: the unit stands in the label.
+function told(label, value) {
+  if (typeof value !== "number") return [label, value];
+  if (label.endsWith("_ns")) return [label.slice(0, -3).replaceAll("_", " "), span(value)];
+  if (label === "bytes" || label.endsWith("_bytes")) return [label.replaceAll("_", " "), bytes(value)];
+  return [label.replaceAll("_", " "), value.toLocaleString("en")];
+}
+
+// The distance between ruler marks: 1, 2 or 5 times a power of ten.
+function step(visible, marks) {
+  const raw = Math.max(1, visible / Math.max(1, marks)), power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((n) => n * power).find((s) => s >= raw * 0.999999);
+}
+
+// `text` cut to fit into `room` pixels; "" when hardly anything would be left. Letters of the page's
+// font are taken as 6.2 pixels wide, which costs nothing to know.
+const LETTER = 6.2;
+function fitted(text, room) {
+  const letters = Math.floor(room / LETTER);
+  if (text.length <= letters) return text;
+  return letters < 4 ? "" : text.slice(0, letters - 1) + "…";
+}
+
+// The colours of the style sheet, read once for each painting at most.
+const COLOURS = ["paper", "ink", "quiet", "line", "card", "good", "hit", "cpu", "storage", "console", "idle", "fixed",
+  "initcall", "probe", "service", "function", "pin", "irq", "other", "flame1", "flame2", "flame3", "flame4", "flame5"];
+let palette = null;
+function colours() {
+  if (!palette) {
+    const style = getComputedStyle(document.documentElement);
+    palette = {};
+    for (const name of COLOURS) palette[name] = style.getPropertyValue("--" + name).trim();
+  }
+  return palette;
+}
+
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// A canvas of the size it has on the page, sharp on every screen; everything on it is painted anew.
+function surface(canvas, width, height) {
+  const scale = devicePixelRatio || 1;
+  const wide = Math.round(width * scale), high = Math.round(height * scale);
+  const g = canvas.getContext("2d");
+  if (canvas.width !== wide || canvas.height !== high) { canvas.width = wide; canvas.height = high; }
+  g.setTransform(scale, 0, 0, scale, 0, 0);
+  g.clearRect(0, 0, width, height);
+  g.font = "12px system-ui, sans-serif";
+  g.textBaseline = "middle";
+  return g;
+}

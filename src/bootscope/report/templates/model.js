@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracks as typed columns, laid out in rows in which nothing overlaps.
+"use strict";
+
+const MAX_ROWS = 64;
+// States of processes, as against programs that are called `sleep`.
+const WAITING = /^(waiting|sleeping|asleep|blocked|idle|stopped|ready)\b/i, ON_DISK = /\b(disk|storage|card)\b/i;
+
+// Spans of a track that do not overlap, in order of time: binary search finds any place.
+class Row {
+  constructor(track, ids) {
+    this.ids = Int32Array.from(ids);
+    this.start = Float64Array.from(ids, (i) => track.start[i]);
+    this.end = Float64Array.from(ids, (i) => track.end[i]);
+    // Sums of lengths, and of search hits, before each span: what a stretch holds without a walk through it.
+    this.covered = new Float64Array(ids.length + 1);
+    this.hits = new Int32Array(ids.length + 1);
+    for (let k = 0; k < ids.length; k++) this.covered[k + 1] = this.covered[k] + this.end[k] - this.start[k];
+  }
+
+  // Index of the first span that ends after `t`, or starts there when it has no length.
+  first(t) {
+    let low = 0, high = this.end.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.end[middle] <= t && this.start[middle] < t) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  // Index of the first span at or after `k` that starts at `t` or later.
+  from(k, t) {
+    let low = k, jump = 1;
+    while (low + jump < this.start.length && this.start[low + jump] < t) { low += jump; jump *= 2; }
+    let high = Math.min(this.start.length, low + jump);
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.start[middle] < t) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  mark(found) {
+    this.dim = Boolean(found);
+    for (let k = 0; k < this.ids.length; k++) this.hits[k + 1] = this.hits[k] + (found ? found[this.ids[k]] : 0);
+  }
+}
+
+class Track {
+  constructor(raw, number, texts) {
+    Object.assign(this, { id: raw.id, kind: raw.kind, title: raw.title, parentId: raw.parent, number, texts });
+    this.overlaps = raw.overlaps;
+    this.raw = raw;
+    const count = this.count = raw.start.length;
+    this.start = new Float64Array(count);
+    this.end = new Float64Array(count);
+    for (let i = 0, at = 0; i < count; i++) {
+      at += raw.start[i];
+      this.start[i] = at;
+      this.end[i] = at + raw.length[i];
+    }
+    this.hasState = raw.shapes.some((shape) => shape.includes("$state"));
+    this.children = [];
+    this.layout();
+    this.open = this.rows.length <= 10;
+  }
+
+  // Each span into the first row that is free; within a track that nests, that is its depth.
+  layout() {
+    const { start, end, count } = this, rows = [], last = [];
+    this.row = new Int8Array(count);
+    this.parent = new Int32Array(count).fill(-1);
+    this.self = new Float64Array(count);
+    this.hidden = 0;
+    for (let i = 0; i < count; i++) {
+      let r = 0;
+      while (r < last.length && end[last[r]] > start[i]) r++;
+      this.self[i] = end[i] - start[i];
+      const outer = r && !this.overlaps ? last[r - 1] : -1;
+      if (outer >= 0 && end[outer] >= end[i]) {
+        this.parent[i] = outer;
+        this.self[outer] -= end[i] - start[i];
+      }
+      if (r >= MAX_ROWS) { this.row[i] = -1; this.hidden++; continue; }
+      this.row[i] = r;
+      last[r] = i;
+      (rows[r] = rows[r] || []).push(i);
+    }
+    this.rows = rows.map((ids) => new Row(this, ids));
+  }
+
+  name(i) { return this.texts[this.raw.name[i]]; }
+
+  // The name where there is little room: the kernel's stamp says what the place says already.
+  label(i) { return this.kind === "console" ? this.name(i).replace(/^\[ *[0-9.]+\] /, "") : this.name(i); }
+
+  // [label, value] of each detail of a span; text is text, a number a number.
+  details(i) {
+    const shape = (k) => this.raw.shapes[this.raw.shape.length ? this.raw.shape[k] : 0] || [];
+    if (!this.offsets) {
+      this.offsets = new Int32Array(this.count + 1);
+      for (let k = 0; k < this.count; k++) this.offsets[k + 1] = this.offsets[k] + shape(k).length;
+    }
+    return shape(i).map((label, k) => {
+      const value = this.raw.values[this.offsets[i] + k];
+      return [label.slice(1), label[0] === "#" ? value : this.texts[value]];
+    });
+  }
+
+  detail(i, label) { return (this.details(i).find(([l]) => l === label) || [])[1]; }
+
+  // The name of the colour of a span.
+  colour(i) {
+    if (this.kind !== "process" && this.kind !== "cpu") return KIND_COLOUR[this.kind] || "other";
+    const key = (this.hasState && this.detail(i, "state")) || this.name(i);
+    const cached = this.colourOf = this.colourOf || new Map();
+    if (!cached.has(key)) {
+      const name = key, waits = WAITING.test(name);
+      cached.set(key, waits ? (ON_DISK.test(name) ? "storage" : "idle") : "cpu");
+    }
+    return cached.get(key);
+  }
+
+  childrenOf(i) {
+    const found = [];
+    for (let k = i + 1; k < this.count && this.start[k] < this.end[i]; k++) if (this.parent[k] === i) found.push(k);
+    return found;
+  }
+}
+
+const KIND_COLOUR = { phase: "fixed", storage: "storage", console: "console", wait: "idle", irq: "irq", pin: "pin",
+  initcall: "initcall", probe: "probe", service: "service", function: "function", line: "console" };
+const KIND_NAME = { cpu: "CPU", wait: "waiting", initcall: "initcalls", probe: "probes", process: "processes",
+  service: "services", function: "functions", irq: "interrupts", pin: "pins", line: "lines", mark: "marks" };
+const KIND_ORDER = ["cpu", "wait", "storage", "console", "initcall", "probe", "service", "process", "function", "irq"];
+
+// Several tracks of one kind; shut, it shows when any of them had something.
+class Group {
+  constructor(kind, tracks) {
+    Object.assign(this, { kind, tracks, title: `${KIND_NAME[kind] || kind} (${tracks.length})` });
+    this.open = kind === "process" || tracks.length <= 12;
+  }
+
+  get union() {
+    if (!this.made) {
+      const all = this.tracks.flatMap((t) => t.rows.length ? [t.rows[0]] : []);
+      const starts = [], ends = [];
+      const order = all.flatMap((row) => Array.from(row.start, (s, k) => [s, row.end[k]])).sort((a, b) => a[0] - b[0]);
+      for (const [s, e] of order) {
+        if (starts.length && s <= ends[ends.length - 1]) ends[ends.length - 1] = Math.max(ends[ends.length - 1], e);
+        else { starts.push(s); ends.push(e); }
+      }
+      this.made = new Row({ start: starts, end: ends }, starts.map((_, k) => k));
+    }
+    return this.made;
+  }
+}
+
+class Model {
+  constructor(data) {
+    this.texts = data.texts;
+    this.total = Math.max(1, data.total_ns);
+    this.milestones = data.milestones;
+    this.tracks = data.tracks.map((raw, number) => new Track(raw, number, data.texts));
+    const phases = this.phases = this.tracks.find((t) => t.kind === "phase") || null;
+    const byId = new Map();
+    for (const track of this.tracks) if (!byId.has(track.id)) byId.set(track.id, track);
+    const roots = [];
+    for (const track of this.tracks) {
+      if (track === phases) continue;
+      const parent = byId.get(track.parentId);
+      if (parent && parent !== phases && !circular(track, byId)) {
+        parent.children.push(track);
+        track.up = parent;
+      } else roots.push(track);
+    }
+    this.groups = grouped(roots);
+  }
+}
+
+function circular(track, byId) {
+  const seen = new Set([track]);
+  for (let at = byId.get(track.parentId); at; at = byId.get(at.parentId)) {
+    if (seen.has(at)) return true;
+    seen.add(at);
+  }
+  return false;
+}
+
+function grouped(roots) {
+  const kinds = new Map();
+  for (const track of roots) {
+    if (!kinds.has(track.kind)) kinds.set(track.kind, []);
+    kinds.get(track.kind).push(track);
+  }
+  const place = (kind) => (KIND_ORDER.indexOf(kind) + 1 || KIND_ORDER.length + 1);
+  return [...kinds].sort((a, b) => place(a[0]) - place(b[0])).map(([kind, tracks]) => new Group(kind, tracks));
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Painting of rows. What falls on one pixel is one bar whose strength tells how much of the pixel's time
+// is covered, so the cost of a row is its pixels and not its spans.
+"use strict";
+
+const SHADES = 4;
+// How strong what was not found is drawn while something is searched for.
+const DIM = 0.35;
+
+// The stretch of time that is shown and where it lies on the canvas.
+class Window {
+  constructor(from, to, left, width) { Object.assign(this, { from, to, left, width, scale: width / (to - from) }); }
+  x(t) { return this.left + (t - this.from) * this.scale; }
+  time(x) { return this.from + (x - this.left) / this.scale; }
+}
+
+// Paints the spans of a row; `colour(id)` names a span's colour, `label(id)` is its text, or null for none.
+function paintRow(g, row, view, y, height, colour, label) {
+  const shades = colours(), right = view.left + view.width, pixel = 1 / view.scale;
+  let run = null;
+  const flush = () => {
+    if (!run) return;
+    g.globalAlpha = run.shade / SHADES * (row.dim && run.colour !== shades.hit ? DIM : 1);
+    g.fillStyle = run.colour;
+    g.fillRect(run.x, y, run.end - run.x, height);
+    run = null;
+  };
+  for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to;) {
+    const a = view.x(row.start[k]), b = view.x(row.end[k]);
+    if (b - a >= 2) {
+      flush();
+      g.globalAlpha = 1;
+      paintSpan(g, row, k, Math.max(view.left, a), Math.min(right, b), y, height, colour, label);
+      k++;
+      continue;
+    }
+    // All that starts on this pixel, without a last one that reaches far out of it.
+    const x = Math.floor(Math.max(view.left, a)), until = view.time(x + 1);
+    let next = Math.max(k + 1, row.from(k, until));
+    if (next - 1 > k && (row.end[next - 1] - row.start[next - 1]) * view.scale >= 2) next--;
+    const share = (row.covered[next] - row.covered[k]) / pixel;
+    const hit = row.hits[next] > row.hits[k];
+    const shade = hit ? SHADES : Math.max(1, Math.min(SHADES, Math.round(share * SHADES + 0.3)));
+    const paint = hit ? shades.hit : shades[colour(row.ids[k])];
+    if (!run || run.shade !== shade || run.colour !== paint || run.end < x) {
+      flush();
+      run = { x, end: x + 1, shade, colour: paint };
+    } else run.end = x + 1;
+    k = next;
+  }
+  flush();
+  g.globalAlpha = 1;
+}
+
+function paintSpan(g, row, k, a, b, y, height, colour, label) {
+  const shades = colours(), name = colour(row.ids[k]), hit = row.hits[k + 1] > row.hits[k];
+  g.fillStyle = hit ? shades.hit : shades[name];
+  g.globalAlpha = row.dim && !hit ? DIM : 1;
+  // A thin gap tells neighbours apart.
+  g.fillRect(a, y, b - a > 4 ? b - a - 1 : b - a, height);
+  const text = label && b - a > 28 ? fitted(label(row.ids[k]), b - a - 8) : "";
+  if (!text) return;
+  g.fillStyle = row.dim && !hit ? shades.ink : shades.paper;
+  g.globalAlpha = 1;
+  g.fillText(text, a + 4, y + height / 2 + 0.5);
+}
+
+function paintRuler(g, view, height, marks) {
+  const shades = colours(), distance = step(view.to - view.from, view.width / 110);
+  const digits = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(distance))));
+  const first = Math.ceil(view.from / distance);
+  for (let n = first; n * distance <= view.to; n++) {
+    const x = Math.round(view.x(n * distance));
+    g.fillStyle = shades.line;
+    g.fillRect(x, marks ? height - 5 : 0, 1, height);
+    if (!marks || x > view.left + view.width - 30) continue;
+    g.fillStyle = shades.quiet;
+    g.fillText(seconds(n * distance, digits) + " s", x + 3, height / 2);
+  }
+}
+
+const KINDS = ["cpu", "storage", "console", "idle", "fixed"];
+
+// A phase is drawn as a whole with its name; the strip below it is its split by kind.
+function paintPhases(g, phases, view, y, height) {
+  if (!phases || !phases.rows.length) return;
+  const shades = colours(), row = phases.rows[0];
+  for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
+    const id = row.ids[k], from = row.start[k], to = row.end[k];
+    const a = Math.max(view.left, view.x(from)), b = Math.min(view.left + view.width, view.x(to));
+    g.globalAlpha = id % 2 ? 0.28 : 0.16;
+    g.fillStyle = row.hits[k + 1] > row.hits[k] ? shades.hit : shades.ink;
+    g.fillRect(a, y, Math.max(1, b - a), height - 12);
+    g.globalAlpha = 1;
+    g.fillStyle = shades.ink;
+    const text = fitted(`${phases.name(id)} ${span(to - from)}`, b - a - 8) || fitted(phases.name(id), b - a - 4);
+    if (text) g.fillText(text, a + 4, y + (height - 12) / 2);
+    paintSplit(g, phases.details(id), view, from, y + height - 11);
+  }
+}
+
+function paintSplit(g, details, view, at, y) {
+  for (const kind of KINDS) {
+    const ns = (details.find(([label]) => label === kind + "_ns") || [])[1];
+    if (!(ns > 0)) continue;
+    const a = Math.max(view.left, view.x(at)), b = Math.min(view.left + view.width, view.x(at + ns));
+    g.fillStyle = colours()[kind];
+    if (b > a) g.fillRect(a, y, b - a, 9);
+    at += ns;
+  }
+}
+
+// Lines through all rows. Names stand right or left of their line; the last milestone matters most.
+function paintMilestones(g, milestones, view, y, height, names) {
+  const shades = colours();
+  let limit = view.left + view.width + 6;
+  for (const [name, ns] of [...milestones].reverse()) {
+    if (ns < view.from || ns > view.to) continue;
+    const x = view.x(ns), width = name.length * LETTER + 4;
+    g.fillStyle = shades.good;
+    g.fillRect(x - 0.75, y, 1.5, height);
+    const left = x + 4 + width <= limit ? x + 4 : Math.min(x, limit) - 2 - width;
+    if (!names || left < view.left) continue;
+    g.fillText(name, left, y + 8);
+    limit = Math.min(left, x) - 4;
+  }
+}

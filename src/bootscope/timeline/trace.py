@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a boot looks like once it is understood, wherever it came from.
+
+A recording on an emulated board and a folder of imported logs both become a :class:`Trace`. Exports,
+the report and the analyses that need no emulator work on it and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TRACK_KINDS = (
+    "phase",
+    "initcall",
+    "probe",
+    "process",
+    "cpu",
+    "storage",
+    "console",
+    "wait",
+    "irq",
+    "service",
+    "function",
+    "pin",
+    "other",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time on a track, in nanoseconds of the trace's clock; ``end_ns >= start_ns``.
+
+    `detail` is what a reader wants to know on a click: a label -> text or a number whose unit is in
+    the label (`bytes`, `sector`, `cost_ns`). Spans of one track nest or follow each other; where they
+    may overlap partly (processes that wait), the track says so by `overlaps`.
+    """
+
+    start_ns: int
+    end_ns: int
+    name: str
+    detail: Mapping[str, str | int] = field(default_factory=dict)
+
+    @property
+    def duration_ns(self) -> int:
+        """Length in nanoseconds."""
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A row of spans of one kind (one of TRACK_KINDS), sorted by start, longest first.
+
+    `parent` is the id of the track this one belongs under: a process under the one that forked it.
+    """
+
+    ident: str
+    kind: str
+    title: str
+    spans: tuple[Span, ...]
+    overlaps: bool = False
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`,
+    `pin`, `wake` or `mark`; `error_ns` how far off it may be."""
+
+    at_ns: int
+    name: str
+    kind: str = "mark"
+    error_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Time seen in one call path, outermost first: (`kernel`, `initcall xyz`, `do_mount`...)."""
+
+    frames: tuple[str, ...]
+    ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures without a place in time (`systemd-analyze blame`, `strace -c`, callgrind's costs).
+
+    `columns` names each column with its unit; a cell is text, a whole number, or None for empty.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One boot on one clock. `clock` says in words what that clock is and where its zero lies."""
+
+    title: str
+    clock: str
+    total_ns: int
+    tracks: tuple[Track, ...] = ()
+    points: tuple[Point, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def track(self, ident: str) -> Track | None:
+        """The track of that id, if there is one."""
+        return next((t for t in self.tracks if t.ident == ident), None)
+
+    def milestones(self) -> dict[str, int]:
+        """Milestone -> ns, in the order in which they were reached."""
+        found = sorted((p for p in self.points if p.kind == "milestone"), key=lambda p: p.at_ns)
+        return {p.name: p.at_ns for p in found}

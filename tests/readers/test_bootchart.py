@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootchart archives, on those that its collectors made."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bootscope.errors import UserError
+from bootscope.readers.base import Boot, Options, Reading, Source
+from bootscope.readers.bootchart_log import Counter, accounted_parents, command_lines, stat_line, task_line
+from bootscope.readers.formats.bootchart import READERS
+from bootscope.timeline.trace import Span, Table, Track
+
+from .fuzzing import FIXTURES, check, survives
+from .unpacked import damaged_members, read_unpacked, survives_archive, unpacked
+
+(BOOTCHART,) = READERS
+MS = 1_000_000
+
+
+def track(boot: Boot, ident: str) -> Track:
+    return next(t for t in boot.tracks if t.ident == ident)
+
+
+def table(boot: Boot, title: str) -> Table:
+    return next(t for t in boot.tables if t.title.startswith(title))
+
+
+def of_logs(**logs: bytes) -> Reading:
+    """A reading of an archive that holds `logs`, by name with _ for the dot."""
+    members = {name.replace("__", "."): data for name, data in logs.items()}
+    reading = BOOTCHART.read(Source("x.tgz", b"", members), Options())
+    check(reading)
+    return reading
+
+
+def stat(pid: int, name: str, ppid: int, state: str, cpu: int, start: int) -> str:
+    """A line of /proc/PID/stat; times in 1/100 s."""
+    return f"{pid} ({name}) {state} {ppid} 1 1 0 -1 64 0 0 0 0 {cpu} 0 0 0 20 0 1 0 {start} 0 0"
+
+
+def sampled(*samples: tuple[int, list[str]]) -> bytes:
+    return "".join(f"{at}\n" + "".join(f"{x}\n" for x in lines) + "\n" for at, lines in samples).encode()
+
+
+def test_busybox() -> None:
+    assert BOOTCHART.sure(unpacked("bootchart", "busybox.tgz")) >= 95
+    reading = read_unpacked(BOOTCHART, "bootchart", "busybox.tgz")
+    assert (reading.lines_total, len(reading.missed), reading.repairs) == (1835, 0, [])
+    (boot,) = reading.boots
+    assert boot.clock.name == "kernel" and boot.clock.resolution_ns == 200 * MS
+    assert boot.facts["tool"] == "bootchart 0.8"
+    assert boot.facts["command line"].endswith("init=/sbin/bootchartd")
+    assert boot.facts["sample period"] == "200 ms (24 samples)"
+    assert len([t for t in boot.tracks if t.kind == "process"]) == 69
+
+
+def test_busybox_processes_and_loads() -> None:
+    (boot,) = read_unpacked(BOOTCHART, "bootchart", "busybox.tgz").boots
+    # `dd` of the seed script: utime + stime in its last sample is 233.
+    pid, parent, name, _, start_ns, seen_ns, cpu_ns, _ = table(boot, "Processes").rows[0]
+    assert (pid, parent, name, start_ns, seen_ns, cpu_ns) == (77, 76, "dd", 990 * MS, 3360 * MS, 2330 * MS)
+    dd = track(boot, "process:77")
+    assert dd.parent == "process:76" and track(boot, "process:76").title == "S30seed (76)"
+    assert [(s.name, s.start_ns, s.end_ns) for s in dd.spans] == [("running", 990 * MS, 3360 * MS)]
+    assert table(boot, "Disks").rows == (("mmcblk0", 25, 30_720, 1, 1024, 0),)
+    first = track(boot, "cpu").spans[0]
+    assert (first.start_ns, first.end_ns, first.name) == (900 * MS, 1120 * MS, "100 % busy")
+    assert first.detail == {"user_ns": 10 * MS, "system_ns": 210 * MS}
+
+
+def test_bootchart2_with_taskstats_memory_and_kernel_log() -> None:
+    reading = read_unpacked(BOOTCHART, "bootchart", "bootchart2.tgz")
+    assert (reading.lines_total, len(reading.missed)) == (143_497, 0)
+    (boot,) = reading.boots
+    assert boot.facts["tool"] == "bootchart 0.14.9"
+    assert boot.clock.name == "kernel" and boot.clock.resolution_ns == 40 * MS
+    processes = table(boot, "Processes")
+    # As many as there are process ids in taskstats.log; a program started by a process is no new process.
+    assert len(processes.rows) == 295
+    pid, parent, name, _, start_ns, _, cpu_ns, _ = processes.rows[0]
+    assert (pid, parent, name, start_ns) == (393, 1, "bootchart-colle", 43_870 * MS)
+    # As its last line says: `393 1 bootchart-colle 13616000000 0 0`.
+    assert cpu_ns == 13_616 * MS
+    commands = {row[0]: row[3] for row in processes.rows}
+    assert "/lib/bootchart/bootchart-collector --usleep 1000000" in commands.values()
+    assert table(boot, "Memory").rows[0] == ("MemTotal", 982_592, 982_592, 982_592)
+    assert {p.name: p.at_ns for p in boot.points if p.kind == "milestone"}["init"] == 8_864_352_000
+    assert len(boot.log) > 500
+
+
+def test_bootchart_lite_has_no_heading() -> None:
+    reading = read_unpacked(BOOTCHART, "bootchart", "lite.tgz")
+    assert (reading.lines_total, len(reading.missed), reading.repairs) == (936, 0, [])
+    (boot,) = reading.boots
+    assert boot.facts["sample period"] == "190 ms (9 samples)"
+    # It started as `init`, and was seen as systemd from its second sample on.
+    assert [(s.detail["program"], s.start_ns) for s in track(boot, "process:1").spans] == [
+        ("init", 800 * MS),
+        ("systemd", 74_490 * MS),
+    ]
+    assert table(boot, "Disks").rows == (("vda", 140, 9_728_000, 0, 0, 328 * MS),)
+
+
+def test_process_accounting_of_a_kernel() -> None:
+    counter = Counter()
+    found = accounted_parents((FIXTURES / "bootchart" / "kernel_pacct").read_bytes(), counter)
+    # A shell (6) that starts ls (7) and a subshell (8) with sleep (9).
+    assert found == {5: 1, 6: 1, 7: 6, 8: 6, 9: 8, 10: 1, 11: 1}
+    assert (counter.understood, counter.missed, counter.repairs) == (7, [], {})
+
+
+def test_states_and_programs_become_spans() -> None:
+    logs = sampled(
+        (100, [stat(5, "sh", 1, "S", 2, 90)]),
+        (110, [stat(5, "sh", 1, "D", 2, 90)]),
+        (120, [stat(5, "sh", 1, "D", 2, 90)]),
+        (130, [stat(5, "ls", 1, "S", 7, 90)]),
+        (140, [stat(5, "ls", 1, "R", 8, 90)]),
+        (150, []),
+    )
+    (boot,) = of_logs(proc_ps__log=logs).boots
+    assert track(boot, "process:5").spans == (
+        Span(900 * MS, 1000 * MS, "running", {"program": "sh", "cpu_ns": 20 * MS}),
+        Span(1000 * MS, 1200 * MS, "waiting for storage", {"program": "sh"}),
+        Span(1200 * MS, 1400 * MS, "running", {"program": "ls", "cpu_ns": 60 * MS}),
+    )
+
+
+def test_a_process_that_begins_at_its_first_sample() -> None:
+    logs = sampled((100, [stat(5, "sh", 1, "S", 0, 100)]), (110, [stat(5, "sh", 1, "R", 3, 100)]))
+    (boot,) = of_logs(proc_ps__log=logs).boots
+    assert [(s.name, s.start_ns, s.end_ns) for s in track(boot, "process:5").spans] == [
+        ("running", 1000 * MS, 1100 * MS),
+        ("sleeping", 1000 * MS, 1000 * MS),
+    ]
+
+
+def test_a_process_id_used_again_is_another_process() -> None:
+    logs = sampled(
+        (100, [stat(1, "init", 0, "S", 1, 0), stat(9, "a", 1, "S", 1, 90)]),
+        (120, [stat(1, "init", 0, "S", 1, 0), stat(9, "b", 1, "S", 1, 115), stat(10, "c", 9, "S", 0, 118)]),
+    )
+    (boot,) = of_logs(proc_ps__log=logs).boots
+    titles = {t.title: t for t in boot.tracks}
+    assert titles["a (9)"].ident != titles["b (9)"].ident
+    assert titles["c (10)"].parent == titles["b (9)"].ident
+    assert titles["b (9)"].spans[0].start_ns == 1150 * MS
+
+
+def test_names_with_brackets_and_spaces() -> None:
+    found = stat_line(stat(7, "a) R (b c", 1, "S", 3, 4).encode())
+    assert found and (found.pid, found.name, found.state, found.cpu_ns) == (7, b"a) R (b c", "S", 30 * MS)
+    task = task_line(b"12 1 tmux: server 4000000 12 3")
+    assert task and (task.name, task.cpu_ns, task.blocked_ns) == (b"tmux: server", 4 * MS, 15)
+
+
+def test_taskstats_leave_out_who_sleeps() -> None:
+    logs = sampled(
+        (100, ["3 1 x 5000000 0 0"]),
+        (110, []),
+        (120, []),
+        (130, ["3 1 x 9000000 2000000 0"]),
+        (140, ["3 1 x 9000000 3000000 0"]),
+    )
+    (boot,) = of_logs(taskstats__log=logs).boots
+    assert [(s.name, s.start_ns, s.end_ns) for s in track(boot, "process:3").spans] == [
+        ("sleeping", 1000 * MS, 1200 * MS),
+        ("running", 1200 * MS, 1300 * MS),
+        ("waiting for storage", 1300 * MS, 1400 * MS),
+    ]
+
+
+def test_paternity_knows_better_than_the_last_parent() -> None:
+    logs = sampled(
+        (100, [stat(1, "init", 0, "S", 1, 0), stat(4, "rcS", 1, "S", 0, 80), stat(8, "d", 1, "S", 1, 90)])
+    )
+    (boot,) = of_logs(proc_ps__log=logs, paternity__log=b"8 7\n7 4\n").boots
+    assert track(boot, "process:8").parent == "process:4"
+
+
+def test_processes_that_are_each_others_parents_do_not_hang_it() -> None:
+    logs = sampled((100, [stat(4, "a", 5, "S", 1, 80), stat(5, "b", 4, "S", 1, 80)]))
+    (boot,) = of_logs(proc_ps__log=logs, paternity__log=b"4 5\n5 4\n").boots
+    parents = {t.ident: t.parent for t in boot.tracks}
+    assert sorted(parents.values()) in (["", "process:4"], ["", "process:5"])
+
+
+def test_process_accounting_in_both_byte_orders() -> None:
+    def record(order: str, pid: int, ppid: int) -> bytes:
+        version = 3 | (0x80 if order == ">" else 0)
+        return struct.pack(f"{order}BBHIIIII", 0, version, 0, 0, 0, 0, pid, ppid).ljust(64, b"\0")
+
+    counter = Counter()
+    found = accounted_parents(record("<", 70, 60) + record(">", 71, 61) + b"cut", counter)
+    assert found == {70: 60, 71: 61}
+    assert list(counter.repairs) == [("kernel_pacct", "the last record is cut off")]
+
+
+def test_command_lines() -> None:
+    counter = Counter()
+    data = b"5\n:/bin/busybox\n:ls\0-l\0/tmp\0\n\nnonsense\n\n6\n:/bin/sh\n:\n\n"
+    assert command_lines(data, counter) == {5: "ls -l /tmp", 6: "/bin/sh"}
+    assert [text for _, _, text in counter.missed] == [b"nonsense"]
+
+
+def test_a_clock_that_goes_back_is_told() -> None:
+    logs = sampled(
+        (100, ["cpu  1 0 1 98 0 0 0 0"]), (90, ["cpu  2 0 1 98"]), (120, ["cpu  11 0 6 103 0 0 0"])
+    )
+    reading = of_logs(proc_stat__log=logs)
+    assert [r.what for r in reading.repairs] == ["proc_stat.log: clock went back: samples left out"]
+    assert track(reading.boots[0], "cpu").spans[0].name == "75 % busy"
+
+
+def test_logs_in_a_folder_and_alone() -> None:
+    log = unpacked("bootchart", "busybox.tgz").members["proc_ps.log"]
+    in_folder = Source("x", b"", {"./bootlog/proc_ps.log": log})
+    alone = Source("proc_ps.log", log)
+    for given_source in (in_folder, alone):
+        assert BOOTCHART.sure(given_source) >= 70
+        assert len(BOOTCHART.read(given_source, Options()).boots[0].tracks) == 69
+
+
+def test_an_archive_of_something_else_is_refused() -> None:
+    with pytest.raises(UserError):
+        BOOTCHART.read(Source("x.tgz", b"", {"readme": b"hello"}), Options())
+    assert BOOTCHART.sure(Source("x.tgz", b"", {"readme": b"hello"})) == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_damage_does_no_harm(data: st.DataObject) -> None:
+    survives_archive(BOOTCHART, data.draw(damaged_members(unpacked("bootchart", "busybox.tgz"))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300))
+def test_noise_does_no_harm(data: bytes) -> None:
+    survives(BOOTCHART, data)
+    names = ("header", "dmesg", "proc_stat.log", "proc_ps.log", "taskstats.log", "kernel_pacct")
+    survives_archive(BOOTCHART, Source("x", b"", dict.fromkeys(names, data)))

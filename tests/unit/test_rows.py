@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a view on a terminal and as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.report.rows import cell, document, show
+
+HOSTILE = "\x1b[31m[red]\x07\u202e<b>\nnext\x9b0m\udce9"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("ns", 1_234_567, "1.234"),
+        ("ns", 999, "0.000"),
+        ("ns", -1_500_000, "-1.500"),
+        ("ns", -500_000, "-0.500"),
+        ("ns", 0, "-"),
+        ("ns", None, "-"),
+        ("change", -1_500_000, "-1.500"),
+        ("change", 2_000_000, "+2.000"),
+        ("at", 1_234_567_891, "1.234568"),
+        ("at", 0, "0.000000"),
+        ("share", 123_456, "12.3 %"),
+        ("bytes", 1_234_567, "1,234,567"),
+        ("bytes", 0, "-"),
+        ("count", 7, "7"),
+        ("text", "plain", "plain"),
+        ("text", "", ""),
+    ],
+)
+def test_a_cell_is_shown_in_the_unit_of_its_column(kind: str, value: Cell, text: str) -> None:
+    assert cell(Column("x", "x", kind), value) == text
+
+
+def shown(rows: Rows, top: int = 10) -> str:
+    out = io.StringIO()
+    show(Console(file=out, width=200, force_terminal=True, color_system=None), rows, top)
+    return out.getvalue()
+
+
+def table(*rows: dict[str, Cell], title: str = "Things", notes: tuple[str, ...] = ()) -> Rows:
+    columns = (Column("what", "what", "text"), Column("size", "bytes", "bytes"), Column("gone", "gone", "ns"))
+    return Rows("things", title, columns, rows, "largest first", notes, {"all": 3})
+
+
+def test_columns_without_anything_in_them_are_left_out() -> None:
+    text = shown(table({"what": "a", "size": 1000, "gone": 0}, {"what": "b", "size": None}))
+    assert "1,000" in text
+    assert "gone" not in text
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    text = shown(table(*({"what": f"thing {n}", "size": n} for n in range(12))), top=5)
+    assert "thing 4" in text
+    assert "thing 5" not in text
+    assert "... and 7 more: --top 12" in text
+    assert "nothing" in shown(table())
+
+
+def test_nothing_from_a_target_acts_on_the_terminal() -> None:
+    text = shown(table({"what": HOSTILE, "size": 1}, title=HOSTILE, notes=(HOSTILE,)))
+    assert not any(c in text for c in "\x1b\x07\x9b\u202e")
+    assert text.count("[red]") == 3
+    assert text.count("\\x1b[31m") == 3
+
+
+def test_json_holds_every_row_unless_fewer_are_asked_for() -> None:
+    rows = table({"what": HOSTILE}, {"what": "b"}, notes=("n",))
+    (whole,) = document((rows,), None)
+    assert json.loads(json.dumps(whole))["rows"][0]["what"] == HOSTILE
+    assert (whole["rows_total"], whole["sums"], whole["notes"]) == (2, {"all": 3}, ("n",))
+    (less,) = document((rows,), 1)
+    assert (less["rows_total"], less["rows"]) == (2, ({"what": HOSTILE},))

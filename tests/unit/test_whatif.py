@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions: on boots made by hand, whose changed twin can be made as well."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.whatif import Prediction, predict
+from bootscope.boards.profile import Board, Uart
+from bootscope.boards.symbols import Symbols
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Record
+from bootscope.errors import UserError
+
+from .scenes import Story, boots, evidence_of, run_of
+
+MS = 1_000_000
+BAUD_BYTE_US = 87
+TABLES = {
+    "u-boot": Symbols(
+        [(0x4A001000, "autoboot_command"), (0x4A002000, "mmc_go_idle"), (0x4A003000, "do_bootz")]
+    ),
+    "kernel": Symbols([(0xC0100000, "slow_init"), (0xC0200000, "quick_init"), (0xC0300000, "end")]),
+}
+COUNTDOWN, CARD_IDLE, BOOTZ = 0x4A001010, 0x4A002010, 0x4A003010
+SLOW, QUICK = 0xC0100000, 0xC0200000
+INFO = b"[    0.000000] usb: a long story that nobody reads\r\n"
+ERROR = b"[    0.100000] mmc0: something went wrong\r\n"
+
+
+def explained(story: Story, run: RunInfo | None = None) -> Evidence:
+    return evidence_of(story.records, run, TABLES)
+
+
+def predicted(story: Story, *changes: str, run: RunInfo | None = None) -> Prediction:
+    evidence = explained(story, run)
+    found = predict(evidence, Stacks(evidence), changes)
+    assert found.now_ns == evidence.timeline.total_ns
+    return found
+
+
+def total_ns(story: Story, run: RunInfo | None = None) -> int:
+    return explained(story, run).timeline.total_ns
+
+
+def with_board(board: Board) -> RunInfo:
+    run = run_of()
+    return RunInfo(**{**{name: getattr(run, name) for name in run.__struct_fields__}, "board": board})
+
+
+def boot(
+    *,
+    info: bool = True,
+    countdown: bool = True,
+    slow: bool = True,
+    reads: bool = True,
+    helper: bool = True,
+) -> Story:
+    """A boot in small; each part can be left out, which is what a prediction is compared with."""
+    story = Story().hook("uboot.start").work(5 * MS)
+    story.enter("uboot.delay", 1000, CARD_IDLE).work(1 * MS).leave("uboot.delay").work(2 * MS)
+    if countdown:
+        for _ in range(3):
+            story.enter("uboot.delay", 10_000, COUNTDOWN).work(10 * MS).leave("uboot.delay")
+    story.work(3 * MS).enter("uboot.delay", 1000, BOOTZ).work(1 * MS).leave("uboot.delay")
+    story.read(4096, 50_000).work(9 * MS).hook("kernel.start").work(30 * MS).switch(1, name=b"swapper/0")
+    if slow:
+        story.enter("initcall", SLOW).work(12 * MS)
+        if reads:
+            story.read(6000, 30_000)
+        story.work(3 * MS).leave("initcall")
+    story.enter("initcall", QUICK).work(1 * MS).leave("initcall").work(1 * MS)
+    if info:
+        story.hook("printk", (1 << 32) - 1, 0, text=b"\x016usb: a long story that nobody reads\n").typed(
+            INFO, 2_000
+        )
+    story.work(40 * MS).hook("printk", 3, 0, text=b"%s: something went wrong\n").typed(ERROR, 2_000)
+    story.work(40 * MS).hook("kernel.init", text=b"/init").work(2 * MS)
+    if helper:
+        story.fork(2).work(1_000).sleep(2).exec(b"/sbin/helper", b"-x").work(25 * MS).wake(1).switch(1, 0x80)
+    return story.work(20 * MS).sample()
+
+
+# ---- each change against the boot that has it ----
+
+
+def test_quiet_leaves_out_what_is_not_urgent() -> None:
+    found = predicted(boot(), "quiet")
+    assert found.predicted_ns == total_ns(boot(info=False))
+    assert found.assumptions[0] == "1 kernel lines of level 4 and above are not printed"
+    assert not any("not known" in said for said in found.assumptions)
+
+
+def test_without_hooks_on_messages_quiet_says_what_it_takes_for_granted() -> None:
+    story = boot()
+    story.records = [r for r in story.records if not getattr(r, "text", b"") or b"%s" not in r.text]
+    assert any("whose level is not known" in said for said in predicted(story, "quiet").assumptions)
+
+
+def test_no_console_leaves_out_every_byte() -> None:
+    story = boot(info=False)
+    found = predicted(story, "no-console")
+    evidence = explained(story)
+    console_ns = sum(phase.console_ns for phase in evidence.timeline.phases)
+    assert found.saving_ns == console_ns + (len(ERROR) - 1) * 2_000
+
+
+def test_without_a_boot_delay_u_boot_does_not_count_down() -> None:
+    """Its other delays, also those of a function called do_bootz, are none of that."""
+    assert predicted(boot(), "bootdelay=0").predicted_ns == total_ns(boot(countdown=False))
+    none = predicted(boot(countdown=False), "bootdelay=0")
+    assert none.saving_ns == 0
+    assert "U-Boot did not wait for a key in this boot" in none.assumptions
+
+
+@pytest.mark.parametrize(("change", "factor"), [("card=2x", 2), ("card=10x", 10), ("card=1x", 1)])
+def test_another_card_is_counted_as_the_boot_would_have_counted_it(change: str, factor: int) -> None:
+    run = run_of()
+    card = run.board.card
+    bandwidth = msgspec.structs.replace(
+        card.bandwidth_bytes_per_s, value=card.bandwidth_bytes_per_s.value * factor
+    )
+    latency = msgspec.structs.replace(card.command_latency_ns, value=card.command_latency_ns.value // factor)
+    card = msgspec.structs.replace(card, bandwidth_bytes_per_s=bandwidth, command_latency_ns=latency)
+    classes = {**run.board.card_classes, run.board.card_class: card}
+    faster = msgspec.structs.replace(run.board, card_classes=classes)
+    assert predicted(boot(), change).predicted_ns == total_ns(boot(), with_board(faster))
+
+
+def test_a_card_class_of_the_profile_can_be_asked_for() -> None:
+    evidence = explained(boot())
+    storage_ns = sum(phase.storage_ns for phase in evidence.timeline.phases)
+    assert predicted(boot(), "card=ideal").saving_ns == storage_ns - 50_000 // 1000 - 30_000 // 1000
+
+
+def test_a_slower_card_costs_time() -> None:
+    assert predicted(boot(), "card=0.5x").saving_ns < 0
+
+
+@pytest.mark.parametrize("baud", [9600, 921_600])
+def test_another_line_rate_is_counted_as_the_boot_would_have_counted_it(baud: int) -> None:
+    run = run_of()
+    uart = run.board.devices["uart0"]
+    assert isinstance(uart, Uart)
+    rate = msgspec.structs.replace(uart.default_baud, value=baud)
+    devices = {**run.board.devices, "uart0": msgspec.structs.replace(uart, default_baud=rate)}
+    other = with_board(msgspec.structs.replace(run.board, devices=devices))
+    assert predicted(boot(), f"console={baud}").predicted_ns == total_ns(boot(), other)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_an_initcall_takes_its_reads_with_it(reads: bool) -> None:
+    found = predicted(boot(reads=reads), "without:slow_init")
+    assert found.predicted_ns == total_ns(boot(slow=False))
+    assert any("slow_init" in said for said in found.assumptions)
+
+
+def test_a_program_that_starts_later_is_not_waited_for() -> None:
+    found = predicted(boot(), "later:helper")
+    assert found.saving_ns == 25 * MS
+    assert predicted(boot(), "later:/sbin/helper").saving_ns == 25 * MS
+
+
+def test_what_nobody_waited_for_saves_nothing() -> None:
+    """The program runs while the boot sleeps anyhow, for something else."""
+    story = Story().hook("kernel.start").work(MS).switch(1).fork(2).sleep(2).exec(b"/bin/idler").work(3 * MS)
+    story.sleep(0).idle(4 * MS).interrupt(7, b"mmc0").wake(1).leave("irq").switch(1).work(MS).sample()
+    assert predicted(story, "later:idler").saving_ns == 0
+
+
+# ---- several at once ----
+
+
+@pytest.mark.parametrize(
+    ("changes", "less"),
+    [
+        (("quiet", "quiet"), {"info": False}),
+        (("quiet", "bootdelay=0"), {"info": False, "countdown": False}),
+        (("without:slow_init", "bootdelay=0", "quiet"), {"slow": False, "countdown": False, "info": False}),
+        (("without:slow_init", "without:slow_init"), {"slow": False}),
+    ],
+)
+def test_what_several_changes_save_is_counted_once(changes: tuple[str, ...], less: dict[str, bool]) -> None:
+    assert predicted(boot(), *changes).predicted_ns == total_ns(boot(**less))
+
+
+def test_a_line_that_is_gone_twice_is_gone_once() -> None:
+    assert predicted(boot(), "quiet", "no-console").saving_ns == predicted(boot(), "no-console").saving_ns
+
+
+def test_a_faster_card_saves_nothing_on_reads_that_are_gone() -> None:
+    both = predicted(boot(), "without:slow_init", "card=2x").predicted_ns
+    assert both == predicted(boot(slow=False), "card=2x").predicted_ns
+
+
+# ---- what cannot be predicted ----
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "", "x", "Quiet", "quiet=1", "bootdelay", "bootdelay=1", "console", "console=", "console=fast",
+        "console=\u00b2", "console=" + "9" * 5000, "console=-1", "console=299", "console=10000001", "card",
+        "card=", "card=0x", "card=-1x", "card=99999x", "card=2.0001x", "card=\u0663x", "card=nonsense",
+        "without:", "without:nothing", "later:", "later:nothing", "\x1b[31mred", "card=\x1b[31m",
+    ],
+)  # fmt: skip
+def test_an_unknown_change_is_refused_with_a_hint(change: str) -> None:
+    with pytest.raises(UserError) as caught:
+        predicted(boot(), change)
+    assert caught.value.hint
+    assert caught.value.message.isprintable()
+
+
+@given(
+    boots(), st.lists(st.sampled_from(["quiet", "no-console", "bootdelay=0", "card=2x", "console=921600"]))
+)
+def test_any_boot_can_be_asked_about(records: list[Record], changes: list[str]) -> None:
+    evidence = evidence_of(records, tables=TABLES)
+    found = predict(evidence, Stacks(evidence), changes)
+    assert 0 <= found.predicted_ns <= found.now_ns
