@@ -35,13 +35,15 @@ def environment(store: Path | None = None, cache: Path | None = None) -> dict[st
 
 @dataclass(frozen=True)
 class Bootscope:
-    """The command, with a store of its own."""
+    """The command, with a store of its own; shared: nothing may be added to that store."""
 
     store: Path
     cache: Path | None = None
+    shared: bool = False
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """Starts it; output is piped."""
+        assert not (self.shared and arguments[0] == "record"), "tests would see another last run"
         return subprocess.Popen(
             [sys.executable, "-m", "bootscope", *map(str, arguments)],
             env=environment(self.store, self.cache),
@@ -96,9 +98,13 @@ def bootscope(built: dict[str, Any], tmp_path: Path) -> Bootscope:
 def stock(
     built: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Bootscope, dict[str, Any]]:
-    """Two boots of the stock system up to first-frame, for many tests to look at."""
-    command = Bootscope(tmp_path_factory.mktemp("stock"))
-    return command, command.json("record", "stock", "-n", "2")
+    """Two boots of the stock system up to first-frame, for many tests to look at.
+
+    Its store is for looking only: tests take "the last run" of it to be this one.
+    """
+    store = tmp_path_factory.mktemp("stock")
+    recorded = Bootscope(store).json("record", "stock", "-n", "2")
+    return Bootscope(store, shared=True), recorded
 
 
 @pytest.fixture

@@ -24,18 +24,18 @@ def view(command: Bootscope, name: str, *more: str) -> dict[str, Any]:
     return found
 
 
-def total_ns(command: Bootscope, recorded: dict[str, Any]) -> int:
-    found: int = command.json("show", recorded["run_id"])["total_ns"]
+def total_ns(command: Bootscope) -> int:
+    """The length of the last run."""
+    found: int = command.json("show")["total_ns"]
     return found
 
 
-def test_explaining_a_boot_does_not_change_it(stock: Recorded) -> None:
+def test_explaining_a_boot_does_not_change_it(stock: Recorded, bootscope: Bootscope) -> None:
     """The same phases to the nanosecond, whether functions of the target are hooked or not."""
     command, explained = stock
-    bare = command.json("record", "stock", "--no-explain")
-    shown = [command.json("show", run["run_id"])["phases"] for run in (explained, bare)]
-    assert shown[0] == shown[1]
-    assert len(command.stream(bare)) < len(command.stream(explained))
+    bare = bootscope.json("record", "stock", "--no-explain")
+    assert command.json("show")["phases"] == bootscope.json("show")["phases"]
+    assert len(bootscope.stream(bare)) < len(command.stream(explained))
 
 
 # ---- initcalls ----
@@ -158,7 +158,8 @@ def assert_predicted(predicted_ns: int, saved_ns: int) -> None:
     assert abs(predicted_ns - saved_ns) <= 0.05 * saved_ns, (predicted_ns, saved_ns)
 
 
-def predicted(command: Bootscope, recorded: dict[str, Any], change: str) -> int:
+def predicted(stock: Recorded, change: str) -> int:
+    command, recorded = stock
     found: int = command.json("what-if", recorded["run_id"], change)["saving_ns"]
     return found
 
@@ -178,23 +179,21 @@ def predicted(command: Bootscope, recorded: dict[str, Any], change: str) -> int:
     ids=["quiet", "bootdelay", "initcall"],
 )
 def test_what_if_predicts_the_boot(
-    stock: Recorded, variant: Callable[..., Path], change: str, old: str, new: str
+    stock: Recorded, bootscope: Bootscope, variant: Callable[..., Path], change: str, old: str, new: str
 ) -> None:
     """Predicts from one recording, then builds and boots the change: within 5 percent of the saving."""
-    command, before = stock
-    saving_ns = predicted(command, before, change)
-    after = command.json("record", variant((old, new)))
-    assert_predicted(saving_ns, total_ns(command, before) - total_ns(command, after))
+    saving_ns = predicted(stock, change)
+    bootscope.json("record", variant((old, new)))
+    assert_predicted(saving_ns, total_ns(stock[0]) - total_ns(bootscope))
 
 
 def test_what_if_predicts_a_faster_card(
-    stock: Recorded, variant: Callable[..., Path], tmp_path: Path
+    stock: Recorded, bootscope: Bootscope, variant: Callable[..., Path], tmp_path: Path
 ) -> None:
-    command, before = stock
-    saving_ns = predicted(command, before, "card=4x")
+    saving_ns = predicted(stock, "card=4x")
     profile = Path(__file__).resolve().parents[2] / "src/bootscope/boards.d/cubieboard.toml"
     text = profile.read_text().replace("value = 11_300_000", "value = 45_200_000")
     (tmp_path / "faster.toml").write_text(text.replace("value = 500_000", "value = 125_000"))
     board = f'board = "{tmp_path / "faster.toml"}"'
-    after = command.json("record", variant(('board = "cubieboard"', board)))
-    assert_predicted(saving_ns, total_ns(command, before) - total_ns(command, after))
+    bootscope.json("record", variant(('board = "cubieboard"', board)))
+    assert_predicted(saving_ns, total_ns(stock[0]) - total_ns(bootscope))
