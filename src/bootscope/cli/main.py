@@ -32,6 +32,7 @@ VERBS = {
     "export": "bootscope.cli.export:Export",
     "list": "bootscope.cli.store:List",
     "rm": "bootscope.cli.store:Remove",
+    "techniques": "bootscope.cli.techniques:Techniques",
     "build": "bootscope.cli.build:Build",
     "cache": "bootscope.cli.store:CacheVerb",
     "doctor": "bootscope.cli.doctor:Doctor",

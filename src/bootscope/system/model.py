@@ -81,7 +81,11 @@ class Application(Setting, frozen=True):
 
 
 class RootFs(Setting, frozen=True):
-    """The root file system: an overlay folder beside the system file, copied over BusyBox."""
+    """The root file system: an overlay folder beside the system file, copied over BusyBox.
+
+    `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
+    a program. What matches a pattern of `remove` is left out, unless it is one of those.
+    """
 
     overlay: str
     filesystem: str
@@ -89,6 +93,9 @@ class RootFs(Setting, frozen=True):
     label: str
     options: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    links: dict[str, str] = {}
+    remove: tuple[str, ...] = ()
 
 
 class Card(Setting, frozen=True):

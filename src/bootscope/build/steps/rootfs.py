@@ -7,7 +7,8 @@ application.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -149,7 +150,41 @@ def _collect(
     for entry in _overlay(overlay):
         add(entry)
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
+    for path in [path for path in entries if _removed(path, rootfs.remove)]:
+        del entries[path]
+    for entry in _written(context, rootfs):
+        add(entry)
     return entries
+
+
+def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+    """Whether a pattern matches the path or a folder that it lies in."""
+    names = [f"/{p}" for p in (path, *path.parents[:-1])]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
+    """Files whose text stands in the system itself, and links."""
+    for number, (path, text) in enumerate(sorted(rootfs.files.items())):
+        source = context.scratch / f"file-{number}"
+        source.write_text(text)
+        yield Entry(_name(path), source=source, program=text.startswith("#!"))
+    for path, target in sorted(rootfs.links.items()):
+        yield Entry(_name(path), target=_printable(target))
+
+
+def _name(path: str) -> PurePosixPath:
+    name = PurePosixPath(_printable(path).lstrip("/"))
+    if ".." in name.parts or not name.parts:
+        raise UserError(f"'{printable(path)}' is no path in a root file system")
+    return name
+
+
+def _printable(text: str) -> str:
+    """Raises UserError for what debugfs would take for the beginning of another command."""
+    if '"' in text or not text.isprintable():
+        raise UserError(f"no image can be given this name: {printable(text)}")
+    return text
 
 
 def _busybox(result: Path) -> Iterator[Entry]:
@@ -165,9 +200,7 @@ def _overlay(overlay: Path) -> Iterator[Entry]:
         name = PurePosixPath(path.relative_to(overlay).as_posix())
         target = str(path.readlink()) if path.is_symlink() else None
         for text in (str(name), target or ""):
-            # debugfs would take the rest of it for another command.
-            if '"' in text or not text.isprintable():
-                raise UserError(f"the overlay has a name that no image can be given: {printable(text)}")
+            _printable(text)
         if target is not None:
             yield Entry(name, target=target)
         elif path.is_dir():

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope techniques: the known ways to save boot time, as a list or one explained."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import unknown
+from bootscope.techniques.model import DOCUMENTS, PHASES, Figure, Status, Technique, figures, technique
+from bootscope.techniques.model import techniques as all_techniques
+
+_COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "dim"}
+
+
+class Techniques(Verb):
+    name = "techniques"
+    summary = "list the known ways to save boot time, or explain one"
+    example = "bootscope techniques uboot-bootdelay"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("id", nargs="?", help="the technique to explain (default: list all)")
+        parser.add_argument("--phase", metavar="P", help=f"only of this phase: {', '.join(PHASES)}")
+        parser.add_argument(
+            "--status", choices=[str(s) for s in Status], help="only those with which this can be done"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.id:
+            found = technique(args.id)
+            if args.json:
+                print_json("technique", _whole(found))
+            else:
+                _explain(terminal(), found)
+            return 0
+        if args.phase and args.phase not in PHASES:
+            raise unknown("phase", args.phase, PHASES)
+        listed = [
+            t
+            for t in all_techniques().values()
+            if args.phase in (None, t.phase) and args.status in (None, t.status)
+        ]
+        if args.json:
+            print_json("techniques", {"techniques": [_short(t) for t in listed]})
+        else:
+            _table(terminal(), listed)
+        return 0
+
+
+def saving(found: Technique) -> str:
+    """What was published, in a few words: as many figures as fit."""
+    told = [figure_text(figures()[name]) for name in found.figures]
+    return "; ".join(told[:2]) + (f"; {len(told) - 2} more" if len(told) > 2 else "")
+
+
+def figure_text(figure: Figure) -> str:
+    """A figure in words: the value, what it was before, and for what."""
+    unit = {"percent": "%"}.get(figure.unit, figure.unit)
+    before = f" (before: {figure.baseline_value})" if figure.baseline_value else ""
+    name = figure.variant or figure.metric.replace("_", " ")
+    return f"{name}: {figure.value} {unit}{before}"
+
+
+def _short(found: Technique) -> dict[str, object]:
+    return {
+        "id": found.id,
+        "phase": found.phase,
+        "status": found.status,
+        "title": found.title,
+        "saving": saving(found),
+    }
+
+
+def _whole(found: Technique) -> dict[str, object]:
+    table: dict[str, object] = msgspec.to_builtins(found)
+    del table["schema"]
+    return {
+        **table,
+        "saving": saving(found),
+        "figures": [msgspec.to_builtins(figures()[name]) for name in found.figures],
+    }
+
+
+def _table(out: Console, listed: list[Technique]) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("phase", "technique", "what", "here"):
+        table.add_column(name, no_wrap=name != "what")
+    for t in listed:
+        table.add_row(t.phase, t.id, t.title, Text(t.status, _COLOURS[t.status]))
+    out.print(table)
+    counts = ", ".join(f"{sum(t.status == s for t in listed)} {s}" for s in Status)
+    out.print(f"{len(listed)} techniques: {counts}")
+
+
+def _explain(out: Console, t: Technique) -> None:
+    out.print(Text.assemble((t.title, "bold"), f"  ({t.id}; {t.phase}; {t.status})"))
+    for head, text in (
+        ("", t.what),
+        ("How to see that it applies", t.detect),
+        ("How to do it", t.apply),
+        ("Risk", t.risk),
+        ("Takes away", ", ".join(t.loses)),
+        ("Licence", t.licence),
+        ("Why not here" if t.status == Status.HARDWARE else "Why no more", t.status_why),
+        ("See instead", ", ".join(t.replaced_by)),
+        ("Not together with", ", ".join(t.conflicts)),
+        ("Do first", ", ".join(t.after)),
+    ):
+        if text:
+            out.print()
+            if head:
+                out.print(Text(head, "bold"))
+            out.print(Text(" ".join(text.split())))
+    _published(out, t)
+
+
+def _published(out: Console, t: Technique) -> None:
+    if t.figures:
+        out.print()
+        out.print(Text("Published", "bold"))
+    for name in t.figures:
+        figure = figures()[name]
+        where = " ".join(filter(None, (figure.board, figure.kernel_version and f"Linux {figure.kernel_version}")))
+        told = f"  {figure_text(figure)}{f', {where}' if where else ''}"
+        out.print(Text(told), Text(f"    {DOCUMENTS[figure.seed]}: {figure.slide_section}", "dim"), sep="\n")

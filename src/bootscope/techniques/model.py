@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A technique: a known way to save boot time, with its words, its changes and its sources."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from bootscope.errors import UserError, unknown
+from bootscope.settings import Setting, load, names_in
+from bootscope.system.changes import Change
+
+SCHEMA = 1
+HERE = Path(__file__).parent
+
+PHASES = (
+    "hardware", "rom", "spl", "bootloader", "load", "decompress", "kernel", "filesystem", "init",
+    "application", "toolchain", "measuring",
+)  # fmt: skip
+ABILITIES = (
+    "measuring", "debugging", "console", "updating", "login", "network", "modules", "usb", "recovery",
+    "security", "integrity", "flexibility",
+)  # fmt: skip
+"""What a technique can take from a system."""
+
+
+class Status(StrEnum):
+    """What can be done with a technique here."""
+
+    RUNS = "runs-here"
+    HARDWARE = "needs-hardware"
+    OBSOLETE = "obsolete"
+
+
+class Applies(Setting, frozen=True):
+    """When a technique's way is worth trying, beside that it would change anything; all must hold.
+
+    `kernel`, `uboot`, `busybox`: symbols with the value they must have in the configuration as built.
+    `command_line_lacks`: names of words that must not be there. `filesystem`: of the root.
+    `shows`: something that a recorded boot must show (techniques/signs.py).
+    """
+
+    kernel: dict[str, str | bool] = {}
+    uboot: dict[str, str | bool] = {}
+    busybox: dict[str, str | bool] = {}
+    command_line_lacks: tuple[str, ...] = ()
+    filesystem: tuple[str, ...] = ()
+    shows: str = ""
+
+
+class Way(Setting, frozen=True):
+    """One way to carry a technique out: its change, and how its saving is predicted.
+
+    `predict` are changes that `bootscope what-if` knows.
+    """
+
+    change: Change
+    title: str = ""
+    applies: Applies = Applies()
+    predict: tuple[str, ...] = ()
+
+
+class Technique(Setting, frozen=True):
+    """A technique. `ways` is empty when bootscope does not carry it out by itself."""
+
+    schema: int
+    id: str
+    phase: str
+    status: Status
+    title: str
+    what: str
+    detect: str
+    apply: str
+    risk: str = ""
+    loses: tuple[str, ...] = ()
+    licence: str = ""
+    status_why: str = ""
+    replaced_by: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    ways: dict[str, Way] = {}
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A published figure: what was measured, on which board, with which value; all as printed."""
+
+    id: str
+    seed: str
+    slide_section: str
+    board: str
+    cpu_mhz: str
+    kernel_version: str
+    metric: str
+    variant: str
+    value: str
+    unit: str
+    baseline_value: str
+    delta: str
+    note: str
+
+
+DOCUMENTS = {
+    "000": "Bootlin, Embedded Linux boot time optimization training, May 2024",
+    "001": "M. Opdenacker, A. Belloni, Update on boot time reduction techniques, ELC 2014",
+    "002": "A. Puschmann, Quantitative analysis of system initialization in embedded Linux systems, 2009",
+    "003": "G. Clement, S. Polette, Boot time optimisation, about 2009",
+    "004": "N. Mc Guire, Kernel boot-time optimization, 2006 or earlier",
+}
+"""What the first part of a figure's or a reference's id stands for."""
+
+
+@functools.cache
+def figures() -> dict[str, Figure]:
+    """All published figures by id (document:line)."""
+    with (HERE / "figures.csv").open(newline="") as f:
+        return {row["id"]: Figure(**row) for row in csv.DictReader(f)}
+
+
+def technique_ids() -> list[str]:
+    """The ids of all techniques, in alphabetical order."""
+    return names_in(HERE / "catalogue")
+
+
+def technique(name: str) -> Technique:
+    """The technique of that id. Raises UserError when there is none."""
+    if name not in technique_ids():
+        raise unknown("technique", name, technique_ids())
+    path = HERE / "catalogue" / f"{name}.toml"
+    found = load(path, Technique)
+    if found.id != name or found.phase not in PHASES:
+        raise UserError(f"{path}: expected id '{name}' and a phase of {', '.join(PHASES)}")
+    return found
+
+
+@functools.cache
+def techniques() -> dict[str, Technique]:
+    """All techniques by id, in the order of the phases they belong to, then by id."""
+    found = [technique(name) for name in technique_ids()]
+    return {t.id: t for t in sorted(found, key=lambda t: (PHASES.index(t.phase), t.id))}
