@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
@@ -134,6 +135,15 @@ def _spinning(evidence: Evidence) -> Iterator[tuple[tuple[str, str, str], int, i
         done[call.task.number] = call.end_ns
         what = (_context(call, evidence), caller(call, evidence), "spinning")
         yield what, call.start_ns, call.end_ns - call.start_ns
+
+
+# U-Boot's functions that count down before it boots, by the names of several versions.
+_AUTOBOOT = re.compile(r"abortboot|autoboot|bootdelay")
+
+
+def countdown(evidence: Evidence) -> list[Call]:
+    """U-Boot's delays while it waits for a key before it boots, in order."""
+    return [call for call in evidence.scene.of("uboot.delay") if _AUTOBOOT.search(caller(call, evidence))]
 
 
 def caller(call: Call, evidence: Evidence) -> str:

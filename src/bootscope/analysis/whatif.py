@@ -20,7 +20,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.scene import Call, Task
-from bootscope.analysis.waits import caller
+from bootscope.analysis.waits import countdown
 from bootscope.boards.profile import Board, CardClass
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Sourced
@@ -171,13 +171,10 @@ def _with_card(board: Board, classes: dict[str, CardClass], name: str) -> Board:
 
 # ---- what is left out ----
 
-# U-Boot's functions that count down before it boots, by the names of several versions.
-_AUTOBOOT = re.compile(r"abortboot|autoboot|bootdelay")
-
 
 def _bootdelay(plan: Plan, evidence: Evidence) -> None:
     gaps.need(evidence, "delays in U-Boot", "uboot.delay")
-    waits = [c for c in evidence.scene.of("uboot.delay") if _AUTOBOOT.search(caller(c, evidence))]
+    waits = countdown(evidence)
     if not waits:
         plan.assumptions.append("U-Boot did not wait for a key in this boot")
         return

@@ -32,6 +32,8 @@ VERBS = {
     "export": "bootscope.cli.export:Export",
     "list": "bootscope.cli.store:List",
     "rm": "bootscope.cli.store:Remove",
+    "audit": "bootscope.cli.audit:AuditVerb",
+    "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
     "build": "bootscope.cli.build:Build",
     "cache": "bootscope.cli.store:CacheVerb",

@@ -6,20 +6,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bootscope.boards import emulated
 from bootscope.boards.profile import load_board
-from bootscope.boards.watch import Limits, check_store_path, default_until
+from bootscope.boards.watch import Limits, default_until
 from bootscope.build.cache import Cache
-from bootscope.build.plan import build
-from bootscope.build.steps import plugin
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
+from bootscope.lab.bench import Bench
 from bootscope.paths import cache_dir, store_dir
-from bootscope.recording import Order, record_run
 from bootscope.report.text import seconds, visible
 from bootscope.system.load import load_system, milestones
 
@@ -126,23 +123,13 @@ class Record(Verb):
         until = args.until or default_until(loaded.system)
         if until not in milestones(loaded.system):
             raise unknown("milestone", until, milestones(loaded.system))
-        # What can fail at once is tried before what takes minutes.
-        emulated.check(board)
-        store = Store(store_dir())
-        check_store_path(store.root)
-        cache, watcher = Cache(cache_dir()), progress(quiet=args.json)
-        make = runner(args, cache, watcher)
-        step = plugin.step()
-        shared_object = make.run(step, step.step_id({}), {}) / plugin.PLUGIN
-        built = build(loaded, make, watcher)
         limits = Limits(
             limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9), explain=not args.no_explain
         )
-        order = Order(loaded.system, board, built, shared_object, until, args.n, args.timeout, limits)
-        in_use = [shared_object.parent.name, *(path.name for path in built.results.values())]
-        with cache.use(in_use):
-            run_id = record_run(store, order, _observer(args.json))
-        return self._report(store.load(run_id), args.json)
+        watcher = progress(quiet=args.json)
+        make = runner(args, Cache(cache_dir()), watcher)
+        bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout, limits)
+        return self._report(bench.record(loaded, board, until, args.n), args.json)
 
     def _report(self, run: StoredRun, as_json: bool) -> int:
         complete = all(boot.info.complete for boot in run.boots)
@@ -168,7 +155,8 @@ class Record(Verb):
         return 0 if complete else FAILED
 
 
-def _observer(as_json: bool) -> Quiet:
+def observer(as_json: bool) -> Quiet:
+    """Who shows a boot as it goes on: on a terminal, in a file, or nobody."""
     if as_json:
         return Quiet()
     return LiveView() if sys.stderr.isatty() else Plain()

@@ -39,7 +39,7 @@ class Techniques(Verb):
                 _explain(terminal(), found)
             return 0
         if args.phase and args.phase not in PHASES:
-            raise unknown("phase", args.phase, PHASES)
+            raise unknown("phase", args.phase, list(PHASES))
         listed = [
             t
             for t in all_techniques().values()
@@ -125,6 +125,7 @@ def _published(out: Console, t: Technique) -> None:
         out.print(Text("Published", "bold"))
     for name in t.figures:
         figure = figures()[name]
-        where = " ".join(filter(None, (figure.board, figure.kernel_version and f"Linux {figure.kernel_version}")))
-        told = f"  {figure_text(figure)}{f', {where}' if where else ''}"
-        out.print(Text(told), Text(f"    {DOCUMENTS[figure.seed]}: {figure.slide_section}", "dim"), sep="\n")
+        kernel = figure.kernel_version and f"Linux {figure.kernel_version}"
+        told = ", ".join(filter(None, (figure_text(figure), figure.board, kernel)))
+        source = f"    {DOCUMENTS[figure.seed]}: {figure.slide_section}"
+        out.print(Text(f"  {told}"), Text(source, "dim"), sep="\n")

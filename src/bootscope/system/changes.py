@@ -102,7 +102,8 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
     if clashing:
         first, second, key = clashing[0]
         raise UserError(
-            f"{printable(first)} and {printable(second)} cannot be used together: both change {printable(key)}"
+            f"{printable(first)} and {printable(second)} cannot be used together: "
+            f"they want different things of {printable(key)}"
         )
     for change in changes.values():
         system = _applied(system, change)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope try: boots a system with and without techniques, and says what they are worth."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.analysis.compare import Comparison
+from bootscope.build.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.progress import progress
+from bootscope.cli.record import Quiet
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError
+from bootscope.lab.bench import Bench
+from bootscope.lab.experiment import variant
+from bootscope.lab.facts import facts
+from bootscope.lab.verdict import Verdict, verdict
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report.text import seconds, size, span
+from bootscope.system.load import load_system
+from bootscope.views import View, view
+
+REFUSED = 3
+
+
+class Try(Verb):
+    name = "try"
+    summary = "boot a system with and without techniques: what are they worth, does it still work?"
+    example = "bootscope try kernel-quiet uboot-bootdelay --system stock"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "technique", nargs="+", help="ID, or ID=WAY where a technique has several ways; all together"
+        )
+        parser.add_argument("--system", default="stock", metavar="S", help="the base (default: stock)")
+        parser.add_argument(
+            "--force", action="store_true", help="also when a technique seems not to apply to the system"
+        )
+        add_build_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        loaded = load_system(args.system)
+        store, watcher = Store(store_dir()), progress(quiet=args.json)
+        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
+        base = view(store, bench.measured(loaded))
+        if not base.boot.info.complete:
+            raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
+        changed = variant(loaded, facts(store, base), args.technique, args.force)
+        found = verdict(store, base, view(store, bench.measured(changed)))
+        if args.json:
+            print_json("try", _json(args.technique, found))
+        else:
+            _print(terminal(), args.technique, base, found)
+        return 0 if found.works else REFUSED
+
+
+def _json(names: list[str], found: Verdict) -> dict[str, object]:
+    c = found.comparison
+    return {
+        "techniques": names,
+        "base": found.run_a,
+        "variant": found.run_b,
+        "works": found.works,
+        "faults": found.faults,
+        "base_ns": c.total_a_ns if c else None,
+        "variant_ns": c.total_b_ns if c else None,
+        "saving_ns": found.saving_ns,
+        "phases": [{"name": p.name, "a_ns": p.a_ns, "b_ns": p.b_ns} for p in c.phases] if c else [],
+        "sizes": {name: {"a_bytes": a, "b_bytes": b} for name, (a, b) in found.sizes.items()},
+    }
+
+
+def _print(out: Console, names: list[str], base: View, found: Verdict) -> None:
+    until = base.run.info.until
+    if found.comparison:
+        _times(out, found.comparison, until)
+    for fault in found.faults:
+        out.print(Text.assemble(("does not work: ", "bold red"), fault))
+    for name, (a, b) in found.sizes.items():
+        out.print(f"  {name}: {size(a)} -> {size(b)}", style="dim", highlight=False)
+    c, saving = found.comparison, found.saving_ns
+    if c and saving is not None:
+        verb = "saves" if saving >= 0 else "costs"
+        told = Text.assemble(
+            f"{' + '.join(names)} ",
+            (f"{verb} {span(abs(saving))}", "bold green" if saving > 0 else "bold red"),
+            f" of {seconds(c.total_a_ns)} s",
+        )
+        out.print(told if found.works else Text.assemble(told, ", but does not work"))
+    out.print(f"recordings: {found.run_a}, {found.run_b}", style="dim", markup=False)
+
+
+def _times(out: Console, c: Comparison, until: str) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("phase")
+    for name in ("without", "with", "change"):
+        table.add_column(name, justify="right")
+    rows = [(p.name, p.a_ns, p.b_ns) for p in c.phases]
+    for name, a, b in [*rows, (f"= {until}", c.total_a_ns, c.total_b_ns)]:
+        style = "green" if b < a else "red" if b > a else "dim"
+        change = f"{(b - a) / 1e6:+.1f} ms" if a != b else ""
+        table.add_row(name, seconds(a), seconds(b), Text(change, style))
+    out.print(table)

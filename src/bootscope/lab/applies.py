@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a technique applies to a system: would its change change anything, and are its conditions met?"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from bootscope.build.kconfig import written
+from bootscope.errors import UserError
+from bootscope.lab.facts import Facts
+from bootscope.lab.signs import SIGNS
+from bootscope.system.changes import TREES, Change, word_name
+from bootscope.techniques.model import Applies, Way
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def filled(change: Change, facts: Facts) -> Change:
+    """The change with values that only a boot can tell put in.
+
+    Raises UserError when the boot does not tell one.
+    """
+    words = tuple(_PLACEHOLDER.sub(lambda m: facts.value(m[1]), word) for word in change.command_line)
+    return msgspec.structs.replace(change, command_line=words)
+
+
+def why_not(way: Way, facts: Facts) -> str:
+    """Why a way of a technique need not be tried on this system; empty when it applies."""
+    try:
+        change = filled(way.change, facts)
+    except UserError as error:
+        return error.message
+    if not any(_differences(change, facts)):
+        return "it is so already"
+    return next(_unmet(way.applies, facts), "")
+
+
+def _differences(change: Change, facts: Facts) -> Iterator[str]:
+    """What of a change is not so already."""
+    for tree in TREES:
+        for symbol, value in getattr(change, tree).items():
+            if facts.configs[tree].get(symbol, "n") != written(value):
+                yield f"{tree} {symbol}"
+    words = {word_name(word): word for word in facts.words}
+    yield from (word for word in change.command_line if words.get(word_name(word)) != word)
+    yield from (name for name in change.command_line_drop if name in words)
+    yield from (path for path, text in change.write.items() if not facts.has_file(path, text))
+    yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
+    kept = {*change.write, *change.link}
+    for pattern in change.remove:
+        yield from (path for path in facts.files if path not in kept and fnmatch.fnmatchcase(path, pattern))
+    options = facts.compiler_options
+    yield from (option for option in change.compiler_options if option not in options)
+    yield from (option for option in change.compiler_options_drop if option in options)
+    yield from (key for key, value in change.settings.items() if facts.settings.get(key) != str(value))
+
+
+def _unmet(wanted: Applies, facts: Facts) -> Iterator[str]:
+    for tree in TREES:
+        for symbol, value in getattr(wanted, tree).items():
+            now = facts.configs[tree].get(symbol, "n")
+            if now != written(value):
+                yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
+    for name in wanted.command_line_lacks:
+        if any(word_name(word) == name for word in facts.words):
+            yield f"the command line has {name}"
+    filesystem = facts.settings.get("rootfs.filesystem", "")
+    if wanted.filesystem and filesystem not in wanted.filesystem:
+        yield f"the root file system is {filesystem}"
+    if wanted.shows and not SIGNS[wanted.shows].evidence(facts):
+        yield f"the boot does not show {SIGNS[wanted.shows].what}"

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit: which techniques apply to a system, what each is worth on its recorded boot, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bootscope.analysis.whatif import predict
+from bootscope.lab.applies import why_not
+from bootscope.lab.experiment import title
+from bootscope.lab.facts import Facts
+from bootscope.lab.signs import SIGNS
+from bootscope.techniques.model import Technique, Way, techniques
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A way of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
+    be done without trying. `evidence` says what the boot shows, `assumptions` what the prediction takes
+    for granted."""
+
+    technique: Technique
+    way: str
+    saving_ns: int | None
+    evidence: str
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def spec(self) -> str:
+        """How `bootscope try` calls it."""
+        return title(self.technique, self.way)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`findings` with the largest predicted saving first, then those without a prediction in the order of
+    the boot; `not_for_us` maps the others that bootscope carries out to the reason why they do not apply."""
+
+    findings: tuple[Finding, ...]
+    not_for_us: dict[str, str]
+
+
+def audit(facts: Facts) -> Audit:
+    """Goes through all techniques that bootscope carries out by itself."""
+    findings: list[Finding] = []
+    others: dict[str, str] = {}
+    for technique in techniques().values():
+        for name, way in technique.ways.items():
+            reason = why_not(way, facts)
+            if reason:
+                others[title(technique, name)] = reason
+            else:
+                findings.append(_finding(technique, name, way, facts))
+    findings.sort(key=lambda f: -1 if f.saving_ns is None else f.saving_ns, reverse=True)
+    return Audit(tuple(findings), others)
+
+
+def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding:
+    evidence = SIGNS[way.applies.shows].evidence(facts) if way.applies.shows else ""
+    if not way.predict:
+        return Finding(technique, name, None, evidence)
+    view = facts.view
+    prediction = predict(view.evidence, view.stacks, way.predict)
+    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench: builds a system, boots it, and keeps the recording; what it has measured it knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bootscope.boards import emulated
+from bootscope.boards.profile import Board, load_board
+from bootscope.boards.watch import Limits, check_store_path, default_until
+from bootscope.build.plan import build
+from bootscope.build.progress import Progress
+from bootscope.build.step import Runner
+from bootscope.build.steps import plugin
+from bootscope.capture.record import RunInfo
+from bootscope.capture.store import Store, StoredRun
+from bootscope.recording import Observer, Order, record_run
+from bootscope.system.load import LoadedSystem
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where systems are built and booted. `timeout_s` is host time for a boot."""
+
+    store: Store
+    runner: Runner
+    progress: Progress
+    observer: Observer
+    timeout_s: float = 900
+    limits: Limits = field(default_factory=Limits)
+
+    def record(self, loaded: LoadedSystem, board: Board, until: str, boots: int = 1) -> StoredRun:
+        """Builds the system and boots it.
+
+        Raises UserError and ToolError as build and recording do; a boot that fails is a stored result.
+        """
+        # What can fail at once is tried before what takes minutes.
+        emulated.check(board)
+        check_store_path(self.store.root)
+        return self._boot(self._order(loaded, board, until, boots))
+
+    def measured(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> StoredRun:
+        """A recording of the system, made before or made now.
+
+        A boot here is exact, so that the same images on the same board give the same recording; one that
+        did not reach its milestone is kept too, as that would be seen again.
+        """
+        board = board or load_board(loaded.system.board)
+        order = self._order(loaded, board, until or default_until(loaded.system), 1)
+        return self._known(order) or self._boot(order)
+
+    def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
+        step = plugin.step()
+        shared_object = self.runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
+        built = build(loaded, self.runner, self.progress)
+        return Order(loaded.system, board, built, shared_object, until, boots, self.timeout_s, self.limits)
+
+    def _boot(self, order: Order) -> StoredRun:
+        needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
+        with self.runner.cache.use(needed):
+            run_id = record_run(self.store, order, self.observer)
+        return self.store.load(run_id)
+
+    def _known(self, order: Order) -> StoredRun | None:
+        """A run of the same images on the same board, watched by the same plugin, that came to an end."""
+        for summary in reversed(self.store.summaries()):
+            if (summary.build_id, summary.until) != (order.built.build_id, order.until):
+                continue
+            run = self.store.load(summary.run_id)
+            if _same_bench(run.info, order) and any(b.info.ended in CERTAIN for b in run.boots):
+                return run
+        return None
+
+
+_SWITCH = "switch"
+"""A hook that only recordings with explanations have."""
+
+CERTAIN = ("milestone", "panic", "hang", "limit")
+"""Ends of a boot that come again the next time, since the virtual clock decides on them."""
+
+
+def _same_bench(run: RunInfo, order: Order) -> bool:
+    tools = {
+        "qemu-system-arm": emulated.check(order.board),
+        "bootscope-plugin": order.plugin.parent.name[:16],
+    }
+    explained = _SWITCH in run.watch.hooks.values() or not order.limits.explain
+    return run.board == order.board and explained and tools.items() <= run.tools.items()

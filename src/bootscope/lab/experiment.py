@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An experiment: a system with techniques beside the same system without them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bootscope.errors import UserError, unknown
+from bootscope.lab.applies import filled, why_not
+from bootscope.lab.facts import Facts
+from bootscope.system.changes import Change, apply
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import Status, Technique, Way, technique
+
+
+def chosen(spec: str) -> tuple[Technique, str, Way]:
+    """The technique and way that `ID` or `ID=WAY` names; a technique with one way needs no way.
+
+    Raises UserError for one that does not exist, or that bootscope does not carry out by itself.
+    """
+    name, _, wanted = spec.partition("=")
+    found = technique(name)
+    if not found.ways:
+        why = {
+            Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
+            Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
+            Status.RUNS: "bootscope does not carry it out by itself yet",
+        }[found.status]
+        raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
+    if not wanted and len(found.ways) > 1:
+        ways = ", ".join(f"{name}={way}" for way in found.ways)
+        raise UserError(f"{name} has several ways", hint=f"one of: {ways}")
+    wanted = wanted or next(iter(found.ways))
+    if wanted not in found.ways:
+        raise unknown(f"way of {name}", wanted, list(found.ways))
+    return found, wanted, found.ways[wanted]
+
+
+def title(found: Technique, way: str) -> str:
+    """How a way of a technique is written: `ID`, or `ID=WAY` where there are several."""
+    return f"{found.id}={way}" if len(found.ways) > 1 else found.id
+
+
+def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = False) -> LoadedSystem:
+    """The system with techniques, in the order given.
+
+    Raises UserError for techniques that exclude each other, and, unless `force`, for one that does not
+    apply to the system that `facts` tells of.
+    """
+    changes: dict[str, Change] = {}
+    picked = [chosen(spec) for spec in specs]
+    _check_conflicts([found for found, _, _ in picked])
+    for found, name, way in picked:
+        reason = why_not(way, facts)
+        if reason and not force:
+            raise UserError(
+                f"{title(found, name)} does not apply to {loaded.system.name}: {reason}",
+                hint="--force tries it all the same",
+            )
+        changes[title(found, name)] = filled(way.change, facts)
+    system = apply(loaded.system, changes)
+    named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
+    return LoadedSystem(named, loaded.path)
+
+
+def _check_conflicts(picked: list[Technique]) -> None:
+    for found in picked:
+        for other in picked:
+            if other.id in found.conflicts:
+                raise UserError(f"{found.id} and {other.id} exclude each other")

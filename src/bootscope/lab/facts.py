@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a system: how it was configured in the end, and what a recorded boot of it showed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from bootscope.build.kconfig import parse
+from bootscope.capture import objects
+from bootscope.capture.store import Store
+from bootscope.errors import UserError
+from bootscope.views import View
+
+_CONFIGS = {
+    "kernel": objects.KERNEL_CONFIG,
+    "uboot": objects.UBOOT_CONFIG,
+    "busybox": objects.BUSYBOX_CONFIG,
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A system as built, and a boot of it.
+
+    `configs`: tree -> symbol -> value as written. `files`: path in the root file system -> what the list
+    of contents says of it. `settings`: name in the system file -> value as text.
+    """
+
+    view: View
+    settings: Mapping[str, str]
+    configs: Mapping[str, Mapping[str, str]]
+    files: Mapping[str, str]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The kernel's command line."""
+        return self.view.run.info.system.command_line.split()
+
+    @property
+    def compiler_options(self) -> list[str]:
+        """Of the application."""
+        return re.findall(r"'([^']*)'", self.settings.get("application.compiler_options", ""))
+
+    @cached_property
+    def console(self) -> str:
+        """All console lines of the boot."""
+        return "\n".join(line.data.decode("utf-8", "replace") for line in self.view.timeline.lines)
+
+    def has_file(self, path: str, text: str) -> bool:
+        """Whether this text is already the content of that file."""
+        told = self.files.get(path, "")
+        return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
+
+    def value(self, name: str) -> str:
+        """A value that only a boot can tell, for the placeholder {name} of a change.
+
+        Raises UserError when the boot does not tell it.
+        """
+        found = VALUES[name].search(self.console) if name in VALUES else None
+        if not found:
+            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+        return found[1]
+
+
+VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
+"""Placeholders in changes, and where in the console log their values stand."""
+
+
+def facts(store: Store, view: View) -> Facts:
+    """What is known of a system from the recording that `view` shows."""
+    system = view.run.info.system
+    kept = system.symbols
+
+    def text(name: str) -> str:
+        return store.object(kept[name]).decode("utf-8", "replace") if name in kept else ""
+
+    files = dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line)
+    return Facts(view, system.settings, {tree: parse(text(name)) for tree, name in _CONFIGS.items()}, files)

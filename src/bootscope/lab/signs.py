@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recorded boot shows: signs by which techniques are found to apply, each with its evidence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bootscope.analysis.waits import countdown
+from bootscope.lab.facts import Facts
+from bootscope.report.text import size, span
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A sign: what it is, and the words that say what the boot shows of it (empty when nothing)."""
+
+    what: str
+    evidence: Callable[[Facts], str]
+
+
+def _console(*phases: str) -> Callable[[Facts], str]:
+    """Console time in some phases."""
+
+    def evidence(facts: Facts) -> str:
+        found = [p for p in facts.view.timeline.phases if p.name in phases and p.console_ns]
+        if not found:
+            return ""
+        first, last = found[0].start_ns, found[-1].end_ns
+        lines = [line.data for line in facts.view.timeline.lines if first <= line.start_ns < last]
+        told = size(sum(len(data) + 1 for data in lines))
+        return f"{len(lines)} lines, {told} of console: {span(sum(p.console_ns for p in found))}"
+
+    return evidence
+
+
+def _countdown(facts: Facts) -> str:
+    waits = countdown(facts.view.evidence)
+    return f"U-Boot waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
+
+
+def _calibration(facts: Facts) -> str:
+    lines = facts.view.timeline.lines
+    for line, after in itertools.pairwise(lines):
+        if b"Calibrating delay loop... " in line.data:
+            return f"the delay loop is calibrated: {span(after.start_ns - line.start_ns)} to the next line"
+    return ""
+
+
+def _phase(name: str) -> Callable[[Facts], str]:
+    """A phase, with its length."""
+
+    def evidence(facts: Facts) -> str:
+        found = [p for p in facts.view.timeline.phases if p.name == name]
+        return f"{name} takes {span(sum(p.duration_ns for p in found))}" if found else ""
+
+    return evidence
+
+
+def _image(part: str, words: str) -> Callable[[Facts], str]:
+    """An image, with its size."""
+
+    def evidence(facts: Facts) -> str:
+        sizes = [p.size_bytes for p in facts.view.run.info.parts if p.name == part]
+        return f"{words} has {size(sizes[0])}" if sizes else ""
+
+    return evidence
+
+
+SIGNS = {
+    "loader-console": Sign("boot loaders that write to the console", _console("spl", "bootloader", "load")),
+    "kernel-console": Sign("a kernel that writes to the console", _console("decompress", "kernel", "init")),
+    "countdown": Sign("a countdown in U-Boot", _countdown),
+    "calibration": Sign("a calibration of the delay loop", _calibration),
+    "decompress": Sign("a compressed kernel", _phase("decompress")),
+    "load": Sign("a loading of the kernel", _phase("load")),
+    "init": Sign("an init", _phase("init")),
+    "kernel": Sign("a kernel", _phase("kernel")),
+    "bootloader": Sign("a boot loader", _phase("bootloader")),
+    "kernel-size": Sign("a kernel image", _image("kernel/zImage", "the kernel image")),
+}
+"""Signs by the name that a technique's `shows` uses."""

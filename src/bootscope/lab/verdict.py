@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a variant: is it faster, and does it still work? From two recordings."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.analysis.compare import Comparison
+from bootscope.capture.record import FRAME
+from bootscope.capture.store import Store, StoredRun
+from bootscope.views import View, choose_boot, comparison
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a variant (`b`) is worth beside its base (`a`).
+
+    `faults` says what does not work any more; `sizes` maps image -> (bytes in a, bytes in b), 0 where
+    there is no such image, and only where they differ.
+    """
+
+    run_a: str
+    run_b: str
+    faults: tuple[str, ...]
+    sizes: dict[str, tuple[int, int]]
+    comparison: Comparison | None
+
+    @property
+    def works(self) -> bool:
+        """Whether all that was checked still works."""
+        return not self.faults
+
+    @property
+    def saving_ns(self) -> int | None:
+        """What the variant saves; negative when it costs; None when it did not get that far."""
+        c = self.comparison
+        return c.total_a_ns - c.total_b_ns if c else None
+
+
+def verdict(store: Store, a: View, b: View) -> Verdict:
+    """The verdict on boot `b` beside boot `a`, which must have reached its milestone."""
+    faults = tuple(_faults(a, b))
+    reached = b.boot.info.complete
+    return Verdict(
+        a.run.info.run_id,
+        b.run.info.run_id,
+        faults,
+        _sizes(a.run, b.run),
+        comparison(store, a, b) if reached else None,
+    )
+
+
+def _faults(a: View, b: View) -> list[str]:
+    if not b.boot.info.complete:
+        return [b.boot.info.message]
+    missing = [name for name in a.timeline.milestones if name not in b.timeline.milestones]
+    # A variant may be so fast that it ends before something that is not needed has begun.
+    found = [f"{name} is not reached any more" for name in missing if name == a.run.info.until]
+    if _picture(a) != _picture(b):
+        found.append("the picture on the screen is another one")
+    return found
+
+
+def _picture(view: View) -> str:
+    path: Path = choose_boot(view.run, view.boot.info.number).path / FRAME
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
+def _sizes(a: StoredRun, b: StoredRun) -> dict[str, tuple[int, int]]:
+    one, other = ({p.name: p.size_bytes for p in run.info.parts} for run in (a, b))
+    return {
+        name: (one.get(name, 0), other.get(name, 0))
+        for name in sorted({*one, *other})
+        if one.get(name) != other.get(name)
+    }
