@@ -14,13 +14,15 @@ from bootscope.report.text import seconds, visible
 
 _TEXT_WIDTH = {"what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
+# Texts of few letters that are of no use when a narrow terminal cuts them.
+_WHOLE = ("phase", "how", "kind", "level", "direction")
 
 
 def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
     out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
-    table = make_table(*(f">{c.title}" if c.kind in _RIGHT else c.title for c in columns))
+    table = make_table(*(_heading(c) for c in columns))
     for row in rows.rows[:top]:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
     if rows.rows:
@@ -33,6 +35,12 @@ def show(out: Console, rows: Rows, top: int) -> None:
     for note in rows.notes:
         out.print(Text(f"note: {_safe(note)}", "dim"))
     out.print()
+
+
+def _heading(column: Column) -> str:
+    if column.kind in _RIGHT:
+        return f">{column.title}"
+    return f"={column.title}" if column.key in _WHOLE else column.title
 
 
 def _safe(text: str, limit: int = 400) -> str:

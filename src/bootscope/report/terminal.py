@@ -21,27 +21,37 @@ COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "br
 # Without colours the kinds must still differ.
 GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
 BAR_CELLS = 30
+_SHORTEST_BAR = 8
+_GAP = 2
 
 
-def _bar(phase: Phase, longest_ns: int) -> Text:
-    """The phase as a bar, split by kind; the longest phase fills it."""
+def _bar(phase: Phase, longest_ns: int, width: int) -> Text:
+    """The phase as a bar, split by kind; the longest phase fills its `width` cells."""
     text = Text()
     done_ns = cells = 0
     for kind in KINDS:
         done_ns += getattr(phase, f"{kind}_ns")
-        upto = round(BAR_CELLS * done_ns / longest_ns) if longest_ns else 0
+        upto = round(width * done_ns / longest_ns) if longest_ns else 0
         text.append(GLYPHS[kind] * (upto - cells), COLOURS[kind])
         cells = max(cells, upto)
     return text
 
 
 def make_table(*columns: str) -> Table:
-    """A table without lines; columns that begin with '>' are right-aligned."""
+    """A table without lines; columns that begin with '>' are right-aligned, and as those that begin with
+    '=' not cut where the terminal is narrow."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
-        right = column.startswith(">")
-        table.add_column(column.lstrip(">"), justify="right" if right else "left", no_wrap=right)
+        right, whole = column.startswith(">"), column.startswith((">", "="))
+        table.add_column(column.lstrip(">="), justify="right" if right else "left", no_wrap=whole)
     return table
+
+
+def bar_cells(out: Console, table: Table) -> int:
+    """The cells that a terminal has for bars beside a table; 0 where they would not be readable."""
+    taken = out.measure(table, options=out.options.update(max_width=1000)).maximum
+    width = min(BAR_CELLS, out.width - taken - _GAP)
+    return width if width >= _SHORTEST_BAR else 0
 
 
 def _cell(ns: int) -> str:
@@ -78,24 +88,35 @@ def _print_end(out: Console, v: View) -> None:
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
-    table = make_table("phase", ">start s", ">length s", ">share", "", *(f">{kind}" for kind in KINDS))
+    width = bar_cells(out, _phases(tl, 0))
+    out.print(_phases(tl, width))
+    if width:
+        out.print(_legend())
+    out.print()
+
+
+def _phases(tl: Timeline, width: int) -> Table:
+    """The phases with bars of up to `width` cells; without bars for 0."""
+    kinds = [f">{kind}" for kind in KINDS]
+    table = make_table("=phase", ">start s", ">length s", ">share", *(["="] if width else []), *kinds)
     longest_ns = max(phase.duration_ns for phase in tl.phases)
     for phase in tl.phases:
         share = f"{100 * phase.duration_ns / tl.total_ns:.1f} %" if tl.total_ns else "-"
         split = [_cell(getattr(phase, f"{kind}_ns")) for kind in KINDS]
         start, length = seconds(phase.start_ns), seconds(phase.duration_ns)
-        table.add_row(phase.name, start, length, share, _bar(phase, longest_ns), *split)
+        bar = [_bar(phase, longest_ns, width)] if width else []
+        table.add_row(phase.name, start, length, share, *bar, *split)
     sums = [_cell(sum(getattr(phase, f"{kind}_ns") for phase in tl.phases)) for kind in KINDS]
-    table.add_row("total", "", seconds(tl.total_ns), "100.0 %", _legend(), *sums, style="bold")
-    out.print(table)
-    out.print()
+    bar = [Text()] if width else []
+    table.add_row("total", "", seconds(tl.total_ns), "100.0 %", *bar, *sums, style="bold")
+    return table
 
 
 def _legend() -> Text:
     text = Text()
     for kind in KINDS:
         text.append(GLYPHS[kind], COLOURS[kind])
-        text.append(f"{kind} ", "dim")
+        text.append(f" {kind}  ", "dim")
     return text
 
 
@@ -108,7 +129,7 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
 
 
 def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
-    table = make_table("biggest consumers", "phase", "kind", ">time", ">share")
+    table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share")
     for consumer in list(found)[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
@@ -118,7 +139,7 @@ def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top
 
 
 def _print_silences(out: Console, v: View, top: int) -> None:
-    table = make_table("longest silences", ">from s", "phase", "after the line", "before the line")
+    table = make_table("=longest silences", ">from s", "=phase", "after the line", "before the line")
     for silence in v.silences[: min(top, 5)]:
         table.add_row(
             span(silence.duration_ns),
@@ -157,7 +178,7 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     out.print(Text(f"A  {a.boot.info.boot_id}"))
     out.print(Text(f"B  {b.boot.info.boot_id}"))
     out.print()
-    table = make_table("phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
     for phase in c.phases:
         split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
@@ -205,7 +226,7 @@ def _short(value: str | None) -> str:
 
 def runs(out: Console, found: Iterable[Summary]) -> None:
     """The list of runs."""
-    table = make_table("run", "kind", "system", "board", "build", "until", ">boots", "ended")
+    table = make_table("=run", "=kind", "system", "board", "build", "until", ">boots", "ended")
     for s in found:
         table.add_row(
             Text(s.run_id),

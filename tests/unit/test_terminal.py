@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is shown on terminals of any width can be read."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bootscope.capture.store import Store
+from bootscope.report.terminal import BAR_CELLS, runs, show
+from bootscope.views import View, view
+
+from ..fixtures.stock_boot import unpack
+
+_BAR = re.compile("[█▓▒░·]+")
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> View:
+    store = Store(tmp_path_factory.mktemp("stock") / "store")
+    return view(store, store.find(unpack(store)))
+
+
+def shown(stock: View, width: int) -> list[str]:
+    out = io.StringIO()
+    show(Console(file=out, width=width, color_system=None), stock, 5)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 84, 88, 92, 100, 120, 200])
+def test_no_phase_is_cut_and_bars_are_as_long_as_their_phases(stock: View, width: int) -> None:
+    lines = shown(stock, width)
+    longest = max(stock.timeline.phases, key=lambda p: p.duration_ns)
+    bars = {}
+    for phase in stock.timeline.phases:
+        line = next(line for line in lines if re.match(rf"{phase.name} +[0-9.]+ +[0-9.]+ +[0-9.]+ %", line))
+        assert "…" not in line
+        bars[phase.name] = sum(map(len, _BAR.findall(line)))
+    cells = bars[longest.name]
+    assert cells <= BAR_CELLS
+    assert cells == (BAR_CELLS if width >= 110 else cells)
+    for phase in stock.timeline.phases:
+        assert abs(bars[phase.name] - cells * phase.duration_ns / longest.duration_ns) <= 0.5
+
+
+def test_a_narrow_terminal_has_no_bars_and_no_legend(stock: View) -> None:
+    assert not any("█" in line for line in shown(stock, 80))
+    assert "█ cpu  ▓ storage  ▒ console  ░ idle  · fixed" in map(str.strip, shown(stock, 120))
+
+
+def test_the_name_of_a_run_is_whole_however_narrow_the_terminal(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    run_id = unpack(store)
+    store.index(run_id)
+    out = io.StringIO()
+    runs(Console(file=out, width=80, color_system=None), store.summaries())
+    assert run_id in out.getvalue()
