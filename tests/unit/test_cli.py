@@ -101,6 +101,8 @@ def test_an_unknown_milestone_is_refused_before_anything_is_built(bootscope: Com
         ["show", "--boot", "7"],
         ["show", "--board", "nonsense"],
         ["show", "--top", "-1"],
+        ["show", "--top", "0"],
+        ["show", "--view", "initcalls", "--top", "0"],
         ["compare", "last", "nonsense"],
         ["report", "nonsense", "-o", "report.html"],
         ["report", "last", "-o", "no/such/folder.html"],

@@ -63,13 +63,15 @@ class Show(Verb):
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
             raise UserError("--to goes with --view critical-path, and without --phase")
-        all_rows, args.top = args.top is None, args.top or (25 if args.view else 12)
+        all_rows = args.top is None
+        if all_rows:
+            args.top = 25 if args.view else 12
         check_positive(args, "top")
         store = Store(store_dir())
         name, number = run_and_boot(args.run, args.boot)
         run_id = store.find_id(name)
         if store.kind(run_id) == IMPORTED:
-            return show_imported(store, run_id, number, args)
+            return show_imported(store, run_id, number, args, all_rows)
         v = view_of(store, run_id, number, args.board)
         if args.view:
             tables = (
