@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bootscope.analysis.all_views import rows_of
 from bootscope.capture.store import Store
+from bootscope.report import rows
 from bootscope.report.terminal import BAR_CELLS, runs, show
+from bootscope.report.text import span
 from bootscope.views import View, view
 
 from ..fixtures.stock_boot import unpack
@@ -59,3 +62,26 @@ def test_the_name_of_a_run_is_whole_however_narrow_the_terminal(tmp_path: Path) 
     out = io.StringIO()
     runs(Console(file=out, width=80, color_system=None), store.summaries())
     assert run_id in out.getvalue()
+
+
+def shown_view(stock: View, name: str, phase: str | None = None) -> str:
+    out = io.StringIO()
+    for table in rows_of(name, stock.evidence, stock.stacks, phase):
+        rows.show(Console(file=out, width=200, color_system=None), table, 2)
+    return out.getvalue()
+
+
+def test_the_floor_is_told_as_one_figure_however_few_rows_are_shown(stock: View) -> None:
+    (table,) = rows_of("floor", stock.evidence, stock.stacks)
+    floor_ns = sum(int(row["floor_ns"] or 0) for row in table.rows)
+    assert table.sums["floor_ns"] == floor_ns
+    said = f"the whole boot: at least {span(floor_ns)}, today 10.629 s, 6.1 times as long"
+    for phase in (None, "kernel"):
+        assert said in shown_view(stock, "floor", phase)
+
+
+def test_the_console_says_what_quiet_would_be_worth(stock: View) -> None:
+    assert "with quiet the kernel would keep back 293 of 352 lines, 1.901 s of 1.994 s" in shown_view(
+        stock, "console"
+    )
+    assert "quiet" not in shown_view(stock, "console", "rom")

@@ -153,7 +153,9 @@ def _console(plan: Plan, value: str) -> None:
     plan.assumptions.append(f"boot loader and kernel both run the console at {value} baud")
     real = clock_hz // (16 * divisor)
     if abs(real - int(value)) * _READABLE > int(value):
-        plan.assumptions.append(f"the port's clock makes {real} baud of that, and whoever listens can take it")
+        plan.assumptions.append(
+            f"the port's clock makes {real} baud of that, and whoever listens can take it"
+        )
 
 
 # ---- the card ----

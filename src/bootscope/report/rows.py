@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.report.terminal import make_table
-from bootscope.report.text import seconds, visible
+from bootscope.report.text import seconds, span, visible
 
-_TEXT_WIDTH = {"what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
+_TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
 # Texts of few letters that are of no use when a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
@@ -32,9 +32,22 @@ def show(out: Console, rows: Rows, top: int) -> None:
     left = len(rows.rows) - top
     if left > 0:
         out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    for answer in _answers(rows):
+        out.print(Text(answer, "bold"))
     for note in rows.notes:
         out.print(Text(f"note: {_safe(note)}", "dim"))
     out.print()
+
+
+def _answers(rows: Rows) -> Iterator[str]:
+    """What a view was asked for, where no single row says it."""
+    sums = rows.sums
+    if sums.get("floor_ns"):
+        times = f"{sums['today_ns'] / sums['floor_ns']:.1f} times as long"
+        yield f"the whole boot: at least {span(sums['floor_ns'])}, today {span(sums['today_ns'])}, {times}"
+    if rows.name == "console" and sums.get("lines"):
+        lines = f"{sums['quiet_lines']} of {sums['lines']} lines, {span(sums['quiet_ns'])}"
+        yield f"with quiet the kernel would keep back {lines} of {span(sums['cost_ns'])}"
 
 
 def _heading(column: Column) -> str:
