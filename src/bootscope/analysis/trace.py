@@ -28,7 +28,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
     lines = script_lines(evidence)
     tracks = [
         Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
-        Track("path", "wait", f"critical path to {evidence.run.until}", _path(evidence, stacks)),
+        Track("path", "path", f"critical path to {evidence.run.until}", _path(evidence, stacks)),
         Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
         Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),
         *_probes(evidence),
@@ -66,6 +66,8 @@ def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
             # Long, and in order of time: only its longest steps.
             longest = sorted(shown, key=lambda row: -int(row["length_ns"] or 0))[:most]
             shown = tuple(sorted(longest, key=lambda row: int(row["start_ns"] or 0)))
+        if not shown:
+            continue
         columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
         cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown[:most])
         found.append(Table(rows.title, tuple(c.key for c in columns), cells))
