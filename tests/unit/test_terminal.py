@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from bootscope.analysis.all_views import rows_of
+from bootscope.analysis.compare import compare as compare_timelines
 from bootscope.capture.store import Store
 from bootscope.report import rows
-from bootscope.report.terminal import BAR_CELLS, runs, show
+from bootscope.report.terminal import BAR_CELLS, compare, runs, show
 from bootscope.report.text import span
 from bootscope.views import View, view
 
 from ..fixtures.stock_boot import unpack
+from .scenes import Story, evidence_of, run_of, stacks_of
 
 _BAR = re.compile("[█▓▒░·]+")
 
@@ -85,3 +89,39 @@ def test_the_console_says_what_quiet_would_be_worth(stock: View) -> None:
         stock, "console"
     )
     assert "quiet" not in shown_view(stock, "console", "rom")
+
+
+def end(stock: View, ended: str, **run: str) -> View:
+    """The boot as if it had ended otherwise."""
+    info = msgspec.structs.replace(stock.boot.info, ended=ended, message=f"{ended} at 1 s \x1b[31m")
+    made = replace(stock, boot=replace(stock.boot, info=info))
+    return replace(made, run=replace(stock.run, info=msgspec.structs.replace(stock.run.info, **run)))
+
+
+def compared(stock: View, a: View, b: View) -> str:
+    out = io.StringIO()
+    same = compare_timelines(stock.timeline, stock.timeline, (), True)
+    compare(Console(file=out, width=200, color_system=None), a, b, same, 5)
+    return out.getvalue()
+
+
+def test_a_comparison_with_a_boot_that_did_not_get_there_says_so(stock: View) -> None:
+    text = compared(stock, end(stock, "hang"), stock)
+    assert (
+        "note: A did not get to first-frame (hang: hang at 1 s \\x1b[31m); its time is what there is" in text
+    )
+    assert "B did not" not in text
+    assert "note: A was recorded until first-frame, B until init" in compared(
+        stock, stock, end(stock, "milestone", until="init")
+    )
+    assert "note:" not in compared(stock, stock, stock)
+
+
+def test_a_path_leads_to_the_milestone_only_if_the_boot_got_there() -> None:
+    story = Story().hook("uboot.start").work(5).hook("kernel.start").work(5)
+    for reached in (False, True):
+        run = msgspec.structs.replace(run_of(), until="kernel-entry" if reached else "first-frame")
+        evidence = evidence_of(story.records, run)
+        (table,) = rows_of("critical-path", evidence, stacks_of(evidence))
+        goal = "kernel-entry" if reached else "the end of the recording"
+        assert table.title == f"What {goal} waited for"

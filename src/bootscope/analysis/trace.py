@@ -28,7 +28,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
     lines = script_lines(evidence)
     tracks = [
         Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
-        Track("path", "path", f"critical path to {evidence.run.until}", _path(evidence, stacks)),
+        Track("path", "path", f"critical path to {critical.goal(evidence)}", _path(evidence, stacks)),
         Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
         Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),
         *_probes(evidence),

@@ -121,6 +121,8 @@ def _legend() -> Text:
 
 
 def _print_milestones(out: Console, tl: Timeline) -> None:
+    if not tl.milestones:
+        return
     table = make_table("milestone", ">s")
     for name, ns in tl.milestones.items():
         table.add_row(name, seconds(ns, 6))
@@ -187,6 +189,7 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     out.print(table)
     out.print()
     _print_verdict(out, c)
+    _print_ends(out, a, b)
     _print_differences(out, c, top)
 
 
@@ -204,6 +207,19 @@ def _print_verdict(out: Console, c: Comparison) -> None:
     share = f" ({100 * abs(change_ns) / c.total_a_ns:.2f} %)" if c.total_a_ns else ""
     word = "faster" if change_ns < 0 else "slower"
     out.print(Text(f"B is {span(abs(change_ns))} {word}{share}", "green" if change_ns < 0 else "red"))
+
+
+def _print_ends(out: Console, a: View, b: View) -> None:
+    """Why two totals may be of different stretches."""
+    for name, v in (("A", a), ("B", b)):
+        info = v.boot.info
+        if not info.complete:
+            why = f"{info.ended}: {visible(info.message.encode())}"
+            text = f"note: {name} did not get to {v.run.info.until} ({why}); its time is what there is of it"
+            out.print(Text(text, "yellow"))
+    if a.run.info.until != b.run.info.until:
+        text = f"note: A was recorded until {a.run.info.until}, B until {b.run.info.until}"
+        out.print(Text(text, "yellow"))
 
 
 def _print_differences(out: Console, c: Comparison, top: int) -> None:
