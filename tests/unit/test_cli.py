@@ -99,6 +99,7 @@ def test_an_unknown_milestone_is_refused_before_anything_is_built(bootscope: Com
         ["show", "last/nonsense"],
         ["show", "last/²"],
         ["show", "--boot", "7"],
+        ["show", "last/1", "--boot", "2"],
         ["show", "--board", "nonsense"],
         ["show", "--top", "-1"],
         ["show", "--top", "0"],

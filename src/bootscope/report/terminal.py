@@ -175,11 +175,16 @@ def _print_doubts(out: Console, tl: Timeline) -> None:
         out.print(Text(message, "yellow"))
 
 
-def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
-    """Boot B against boot A."""
+def sides(out: Console, a: View, b: View) -> None:
+    """Which boots are compared."""
     out.print(Text(f"A  {a.boot.info.boot_id}"))
     out.print(Text(f"B  {b.boot.info.boot_id}"))
     out.print()
+
+
+def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
+    """Boot B against boot A."""
+    sides(out, a, b)
     table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
     for phase in c.phases:
         split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
