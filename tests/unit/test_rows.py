@@ -18,8 +18,9 @@ HOSTILE = "\x1b[31m[red]\x07\u202e<b>\nnext\x9b0m\udce9"
 @pytest.mark.parametrize(
     ("kind", "value", "text"),
     [
-        ("ns", 1_234_567, "1.234"),
-        ("ns", 999, "0.000"),
+        ("ns", 1_234_567, "1.235"),
+        ("ns", 499, "0.000"),
+        ("ns", 999, "0.001"),
         ("ns", -1_500_000, "-1.500"),
         ("ns", -500_000, "-0.500"),
         ("ns", 0, "-"),
@@ -55,6 +56,29 @@ def test_columns_without_anything_in_them_are_left_out() -> None:
     text = shown(table({"what": "a", "size": 1000, "gone": 0}, {"what": "b", "size": None}))
     assert "1,000" in text
     assert "gone" not in text
+
+
+NARROW = (
+    *(Column(key, key, "ns") for key in ("start_ns", "length_ns", "cpu_ns", "storage_ns", "console_ns")),
+    *(Column("phase", "phase", "text"), Column("who", "who", "text"), Column("what", "what", "text")),
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_where_there_is_no_room_columns_go_before_texts_do(width: int) -> None:
+    row: dict[str, Cell] = {c.key: 123_456_789 for c in NARROW if c.kind == "ns"}
+    row |= {"phase": "application", "who": "kworker/u4:0[12]: probe 1c18000.sata", "what": "a " * 20}
+    out = io.StringIO()
+    rows = Rows("critical-path", "Path", NARROW, (row,), "in order")
+    show(Console(file=out, width=width, color_system=None), rows, 5)
+    head = out.getvalue().splitlines()[1]
+    order = ["console_ns", "storage_ns", "cpu_ns", "phase"]
+    gone = [key for key in order if key not in head.split()]
+    said = f"no room for: {', '.join(gone)}; a wider terminal or --json has them"
+    assert not any("…" in line for line in out.getvalue().splitlines()[1:])
+    assert gone == order[: len(gone)]
+    assert (said in " ".join(out.getvalue().split())) == bool(gone) == (width < 120)
+    assert {"start_ns", "length_ns", "who", "what"} <= set(head.split())
 
 
 def test_what_is_not_shown_is_counted() -> None:

@@ -14,6 +14,18 @@ from bootscope.report.text import seconds, span, visible
 
 _TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
+# Table -> columns that go first, in this order, where a terminal has no room for all.
+_SPARE = {
+    "initcalls": ("level", "storage_ns", "console_ns", "waiting_ns", "task"),
+    "processes": ("pid", "runnable_ns", "console_ns", "waiting_ns", "storage_ns", "start_ns"),
+    "storage": ("start_ns", "commands"),
+    "accesses": ("sector",),
+    "console": ("cpu_ns", "wait_ns", "level"),
+    "waits": ("longest_ns", "start_ns", "phase"),
+    "critical-path": ("steps", "console_ns", "storage_ns", "cpu_ns", "phase"),
+}
+_LEAST_TEXT = 16
+_GAP = 2
 # Texts of few letters that are of no use when a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
 
@@ -22,6 +34,8 @@ def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
     out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
+    spare = _spare(rows, columns, top, out.width)
+    columns = [c for c in columns if c not in spare]
     table = make_table(*(_heading(c) for c in columns))
     for row in rows.rows[:top]:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
@@ -32,11 +46,32 @@ def show(out: Console, rows: Rows, top: int) -> None:
     left = len(rows.rows) - top
     if left > 0:
         out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    if spare:
+        titles = ", ".join(c.title for c in spare)
+        out.print(f"no room for: {titles}; a wider terminal or --json has them", style="dim", markup=False)
     for answer in _answers(rows):
         out.print(Text(answer, "bold"))
     for note in rows.notes:
         out.print(Text(f"note: {_safe(note)}", "dim"))
     out.print()
+
+
+def _spare(rows: Rows, columns: list[Column], top: int, width: int) -> list[Column]:
+    """The columns to leave out so that the others fit into `width`, texts shortened."""
+    needed = {c.key: _width(c, rows, top) + _GAP for c in columns}
+    found: list[Column] = []
+    for key in _SPARE.get(rows.name, ()):
+        if sum(needed.values()) - _GAP <= width:
+            break
+        found += [c for c in columns if c.key == key]
+        needed.pop(key, None)
+    return found
+
+
+def _width(column: Column, rows: Rows, top: int) -> int:
+    whole = max([len(column.title), *(len(cell(column, row.get(column.key))) for row in rows.rows[:top])])
+    fixed = column.kind in _RIGHT or column.key in _WHOLE
+    return whole if fixed else min(whole, max(_LEAST_TEXT, len(column.title)))
 
 
 def _answers(rows: Rows) -> Iterator[str]:
@@ -73,8 +108,7 @@ def cell(column: Column, value: Cell) -> str:
         return _safe(value, _TEXT_WIDTH.get(column.key, 60))
     match column.kind:
         case "ns":
-            sign, size = "-" if value < 0 else "", abs(value)
-            return f"{sign}{size // 1_000_000}.{size // 1000 % 1000:03}" if value else "-"
+            return seconds(1000 * value) if value else "-"  # ms, rounded as everywhere else
         case "change":
             return f"{value // 1_000_000:+d}" if abs(value) >= 10**12 else f"{value / 1e6:+.3f}"
         case "at":
