@@ -221,6 +221,14 @@ def test_a_faster_card_saves_nothing_on_reads_that_are_gone() -> None:
 # ---- what cannot be predicted ----
 
 
+@pytest.mark.parametrize("name", ["app", "/bin/app", "starter"])
+def test_what_the_boot_ends_in_cannot_run_later(name: str) -> None:
+    story = Story().hook("kernel.start").work(MS).switch(1).fork(2).sleep(2).exec(b"/bin/starter").work(MS)
+    story.fork(3).sleep(3).exec(b"/bin/app").work(3 * MS).sample()
+    with pytest.raises(UserError, match="the boot ends in"):
+        predicted(story, f"later:{name}")
+
+
 @pytest.mark.parametrize("changes", [("card=2x", "card=ideal"), ("console=9600", "quiet", "console=115200")])
 def test_two_changes_that_cannot_both_be_are_refused(changes: tuple[str, ...]) -> None:
     with pytest.raises(UserError, match="cannot both be"):

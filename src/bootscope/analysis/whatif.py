@@ -247,6 +247,11 @@ def _later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None
     for task in evidence.scene.tasks:
         if task.parent in tasks:
             tasks.add(task)
+    if steps and steps[-1].task in tasks:
+        raise UserError(
+            f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
+            hint="name a program that runs before it",
+        )
     plan.gone += _on_path(steps, tasks, 0, evidence.timeline.total_ns)
     plan.assumptions.append(f"nothing before the milestone needs {name}")
 
