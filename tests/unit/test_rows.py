@@ -9,7 +9,7 @@ import json
 import pytest
 from rich.console import Console
 
-from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.rows import Cell, Column, Rows, most
 from bootscope.report.rows import cell, document, show
 
 HOSTILE = "\x1b[31m[red]\x07\u202e<b>\nnext\x9b0m\udce9"
@@ -103,3 +103,31 @@ def test_json_holds_every_row_unless_fewer_are_asked_for() -> None:
     assert (whole["rows_total"], whole["sums"], whole["notes"]) == (2, {"all": 3}, ("n",))
     (less,) = document((rows,), 1)
     assert (less["rows_total"], less["rows"]) == (2, ({"what": HOSTILE},))
+
+
+STEPS = Rows(
+    "path",
+    "Path",
+    (Column("at_ns", "at", "at"), Column("length_ns", "length", "ns")),
+    tuple({"at_ns": n * 1000, "length_ns": n % 5 * 1_000_000} for n in range(1, 10)),
+    "in order of time",
+    weight="length_ns",
+)
+
+
+def test_of_a_list_in_order_of_time_the_longest_are_shown_in_that_order() -> None:
+    assert [row["at_ns"] for row in most(STEPS, 4)] == [3000, 4000, 8000, 9000]
+    assert most(STEPS, 99) == STEPS.rows
+    (found,) = document((STEPS,), 4)
+    assert [row["at_ns"] for row in found["rows"]] == [3000, 4000, 8000, 9000]  # type: ignore[attr-defined]
+    text = shown(STEPS, top=4)
+    assert "these are the longest; 5 shorter ones take 6.0 ms in all: --top 9" in text
+    assert "shorter" not in shown(STEPS, top=9)
+
+
+def test_text_that_is_too_long_is_cut_without_more_ado_and_a_long_word_goes_on_below() -> None:
+    long = "/etc/init.d/S30seed:8"
+    assert cell(Column("what", "what", "text"), "x" * 59) == "x" * 57 + "…"
+    out = io.StringIO()
+    show(Console(file=out, width=16, color_system=None), table({"what": long, "size": 123_456}), 5)
+    assert long in "".join(line[:7].strip() for line in out.getvalue().splitlines())

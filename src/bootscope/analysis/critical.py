@@ -178,6 +178,7 @@ def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Ro
         "in order of time",
         ("Neighbouring steps of less than 1 ms are shown as one, under the name that most of them have.",),
         sums | {"total_ns": at_ns},
+        weight="length_ns",
     )
 
 

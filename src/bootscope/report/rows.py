@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.rows import Cell, Column, Rows, most
 from bootscope.report.terminal import make_table
-from bootscope.report.text import seconds, span, visible
+from bootscope.report.text import cut, seconds, span, visible
 
 _TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
 # Table -> columns that go first, in this order, where a terminal has no room for all.
 _SPARE = {
     "initcalls": ("level", "storage_ns", "console_ns", "waiting_ns", "task"),
-    "processes": ("pid", "runnable_ns", "console_ns", "waiting_ns", "storage_ns", "start_ns"),
+    "processes": ("pid", "runnable_ns", "waiting_ns", "start_ns", "life_ns", "storage_ns", "console_ns"),
     "storage": ("start_ns", "commands"),
     "accesses": ("sector",),
     "console": ("cpu_ns", "wait_ns", "level"),
@@ -37,15 +37,14 @@ def show(out: Console, rows: Rows, top: int) -> None:
     spare = _spare(rows, columns, top, out.width)
     columns = [c for c in columns if c not in spare]
     table = make_table(*(_heading(c) for c in columns))
-    for row in rows.rows[:top]:
+    shown = most(rows, top)
+    for row in shown:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
     if rows.rows:
         out.print(table)
     else:
         out.print("nothing", style="dim")
-    left = len(rows.rows) - top
-    if left > 0:
-        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    _print_left(out, rows, len(shown))
     if spare:
         titles = ", ".join(c.title for c in spare)
         out.print(f"no room for: {titles}; a wider terminal or --json has them", style="dim", markup=False)
@@ -69,9 +68,21 @@ def _spare(rows: Rows, columns: list[Column], top: int, width: int) -> list[Colu
 
 
 def _width(column: Column, rows: Rows, top: int) -> int:
-    whole = max([len(column.title), *(len(cell(column, row.get(column.key))) for row in rows.rows[:top])])
+    whole = max([len(column.title), *(len(cell(column, row.get(column.key))) for row in most(rows, top))])
     fixed = column.kind in _RIGHT or column.key in _WHOLE
     return whole if fixed else min(whole, max(_LEAST_TEXT, len(column.title)))
+
+
+def _print_left(out: Console, rows: Rows, shown: int) -> None:
+    """How many rows there are beside those that were shown."""
+    left = len(rows.rows) - shown
+    if left > 0 and rows.weight:
+        whole = sum(int(row[rows.weight] or 0) for row in rows.rows)
+        rest = whole - sum(int(row[rows.weight] or 0) for row in most(rows, shown))
+        words = f"these are the longest; {left} shorter ones take {span(rest)} in all: --top {len(rows.rows)}"
+        out.print(words, style="dim", markup=False)
+    elif left > 0:
+        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
 
 
 def _answers(rows: Rows) -> Iterator[str]:
@@ -105,7 +116,7 @@ def cell(column: Column, value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, str):
-        return _safe(value, _TEXT_WIDTH.get(column.key, 60))
+        return cut(_safe(value), _TEXT_WIDTH.get(column.key, 60))
     match column.kind:
         case "ns":
             return seconds(1000 * value) if value else "-"  # ms, rounded as everywhere else
@@ -131,7 +142,7 @@ def document(rows: tuple[Rows, ...], top: int | None) -> list[Mapping[str, objec
             "notes": r.notes,
             "sums": r.sums,
             "rows_total": len(r.rows),
-            "rows": r.rows[:top] if top else r.rows,
+            "rows": most(r, top) if top else r.rows,
         }
         for r in rows
     ]

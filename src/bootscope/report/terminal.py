@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.capture.store import Summary
-from bootscope.report.text import seconds, span, visible
+from bootscope.report.text import cut, seconds, span, visible
 from bootscope.timeline.model import Phase, Timeline
 from bootscope.views import View
 
@@ -43,7 +44,9 @@ def make_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         right, whole = column.startswith(">"), column.startswith((">", "="))
-        table.add_column(column.lstrip(">="), justify="right" if right else "left", no_wrap=whole)
+        justify: Literal["left", "right"] = "right" if right else "left"
+        # A word that is too long goes on in the next line: half of a name is no name.
+        table.add_column(column.lstrip(">="), justify=justify, no_wrap=whole, overflow="fold")
     return table
 
 
@@ -147,8 +150,8 @@ def _print_silences(out: Console, v: View, top: int) -> None:
             span(silence.duration_ns),
             seconds(silence.start_ns),
             phase_at(v.timeline.phases, silence.start_ns).name,
-            Text(visible(silence.before, 44)),
-            Text(visible(silence.after, 44)),
+            Text(cut(visible(silence.before), 44)),
+            Text(cut(visible(silence.after), 44)),
         )
     out.print(table)
 
@@ -242,7 +245,7 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
 
 
 def _short(value: str | None) -> str:
-    return "-" if value is None else visible(value.encode(), 40)
+    return "-" if value is None else cut(visible(value.encode()), 40)
 
 
 def runs(out: Console, found: Iterable[Summary]) -> None:
