@@ -96,6 +96,9 @@ def test_a_recorded_boot_goes_through_every_verb(bootscope: Command, store: Stor
     compared = json_of(bootscope("compare", first, "last/1", "--json"), "compare")
     assert compared["total_a_ns"] - compared["total_b_ns"] == 1_000
     assert "faster" in bootscope("compare", first, second).stdout
+    detail = bootscope("compare", first, second, "--view", "console").stdout
+    assert f"A  {first}/001\nB  {second}/001\n" in detail
+    assert "Changes of less than 10 µs are left out." in detail
     written = json_of(bootscope("report", first, second, "-o", "r.html", "--json"), "report")
     assert (tmp_path / "r.html").stat().st_size == written["bytes"]
     removed = json_of(bootscope("rm", first, second, "--json"), "rm")

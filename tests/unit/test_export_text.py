@@ -147,6 +147,22 @@ def test_busy_time_counts_what_overlaps_once() -> None:
     assert sums.busy(SMALL) == {"initcall": 450, "storage": 300, "process": 100}
 
 
+def test_what_the_time_went_into_is_told_where_the_phases_say_so() -> None:
+    detail = {"cpu_ns": 300, "idle_ns": 100, "found by": "reset"}
+    phases = (Span(0, 400, "spl", detail), Span(400, 900, "kernel", {"cpu_ns": 500}))
+    trace = Trace("t", "c", 900, (Track("phases", "phase", "phases", phases),))
+    assert sums.spent(trace) == {"cpu": 800, "idle": 100}
+    found = families(Subject(trace))["bootscope_spent_seconds"].samples
+    assert {s.labels["kind"]: s.value for s in found} == {"cpu": 8e-7, "idle": 1e-7}
+
+
+def test_a_path_is_drawn_as_running_or_waiting() -> None:
+    spans = (Span(0, 400, "U-Boot", {"how": "runs"}), Span(400, 900, "a", {"how": "sleeps"}))
+    top = Xml.fromstring(svg.make(Subject(Trace("t", "c", 900, (Track("path", "path", "path", spans),)))))
+    drawn = [r.get("class") for r in top.iter(f"{SVG}rect")]
+    assert drawn.count("path") == drawn.count("waiting") == 1
+
+
 @settings(max_examples=40)
 @given(traces)
 def test_any_trace_gives_openmetrics(trace: Trace) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from bootscope.capture.store import Store
+from bootscope.imports import Understood
 from bootscope.readers import registry
+from bootscope.timeline.trace import Span, Stack, Trace, Track
 
 from .builders import BOOT, keep_run
 from .conftest import Command, Done
@@ -358,3 +360,49 @@ def test_an_import_that_fails_to_be_kept_leaves_nothing(
     monkeypatch.setattr("bootscope.capture.imported.write_whole", full)
     assert main_here("import", "a.log").returncode == 3
     assert list(store.runs.iterdir()) == []
+
+
+# ---- views of imported runs ----
+
+SPANS = {
+    "phases": ("phase", [("kernel", 0, 5), ("init", 5, 9)]),
+    "calls": ("initcall", [("a_init", 1, 2), ("b_init", 3, 4), ("late_init", 6, 7)]),
+}
+
+
+@pytest.fixture
+def initcalls(monkeypatch: pytest.MonkeyPatch, main_here: Command, give: Give) -> str:
+    """An imported run whose logs tell of initcalls and of functions."""
+    tracks = tuple(
+        Track(name, kind, name, tuple(Span(a, b, n) for n, a, b in spans))
+        for name, (kind, spans) in SPANS.items()
+    )
+    found = Trace("t", "clock", 9, tracks, stacks=(Stack(("a", "b"), 4),))
+    give("a.log")
+    run_id: str = document(main_here("import", "a.log", "--json"))["run_id"]
+    monkeypatch.setattr(Understood, "trace", lambda *_, **__: found)
+    return run_id
+
+
+def test_a_view_names_the_boot_as_everything_else_does(main_here: Command, initcalls: str) -> None:
+    found = document(main_here("show", "--view", "initcalls", "--json"))
+    assert found["boot"] == f"{initcalls}/001"
+    assert found["boot"] == document(main_here("export", "-o", "x.csv", "--json"))["boot"]
+
+
+def test_json_of_a_view_is_cut_where_that_is_asked_for(main_here: Command, initcalls: str) -> None:
+    def rows(*more: str) -> list[str]:
+        (found,) = document(main_here("show", "--view", "initcalls", "--json", *more))["tables"]
+        assert found["rows_total"] == 3
+        return [row["what"] for row in found["rows"]]
+
+    assert rows() == ["a_init", "b_init", "late_init"]
+    assert rows("--top", "2") == ["a_init", "b_init"]
+
+
+def test_a_phase_is_looked_up_before_anything_is_said_of_it(main_here: Command, initcalls: str) -> None:
+    done = main_here("show", "--view", "initcalls", "--phase", "init")
+    assert "late_init" in done.stdout
+    assert "a_init" not in done.stdout
+    refused(main_here("show", "--view", "initcalls", "--phase", "nonsense"), "unknown phase", "init, kernel")
+    refused(main_here("show", "--view", "functions", "--phase", "init"), "in which phase a function ran")

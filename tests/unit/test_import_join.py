@@ -244,6 +244,12 @@ def test_a_link_tells_what_it_rests_on() -> None:
     )
 
 
+def test_what_has_no_clock_says_so_and_no_more() -> None:
+    files = [file("graph.txt", "x", boot(replace(HOST, name="none", zero="durations only"), [(0, "a")]))]
+    words = clock_words(files, join(files, {}).groups[0], False)
+    assert words == "no clock: durations only, of graph.txt"
+
+
 def test_hostile_names_are_harmless() -> None:
     files = [replace(f, name="\x1b[31m" + f.name) for f in files_of_one_boot(True)]
     found, _ = only_link(files)

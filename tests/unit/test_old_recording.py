@@ -14,6 +14,7 @@ from bootscope.analysis.rows import Rows
 from bootscope.analysis.whatif import predict
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
+from bootscope.export import sums
 from bootscope.export.base import Exporter, Subject
 from bootscope.export.registry import EXPORTERS
 from bootscope.report.html import render
@@ -90,6 +91,28 @@ def test_a_report_can_be_made(old: View) -> None:
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda e: e.name)
 def test_every_export_can_be_made(old: View, exporter: Exporter) -> None:
     assert exporter.make(Subject(old.trace))
+
+
+def test_exports_say_what_show_says(old: View) -> None:
+    phases = old.timeline.phases
+    spent = sums.spent(old.trace)
+    assert spent == {
+        kind: sum(getattr(p, f"{kind}_ns") for p in phases)
+        for kind in ("cpu", "storage", "console", "idle", "fixed")
+    }
+    assert sum(spent.values()) == TOTAL_NS
+    assert "path" not in sums.busy(old.trace)
+    # The critical path is the whole boot: nothing of it is waiting for that alone.
+    assert sums.longest(old.trace, "wait", 10) == [("asleep", spent["idle"])]
+
+
+def test_a_report_has_no_empty_tables_and_moments_in_seconds(old: View) -> None:
+    assert all(table.rows for table in old.trace.tables)
+    assert "Initcalls" not in " ".join(table.title for table in old.trace.tables)
+    text = render([old])
+    assert ">start s<" in text
+    assert ">start ms<" not in text
+    assert "<td>4.590763</td><td>2,757.447</td>" in text
 
 
 @pytest.mark.parametrize("change", ["card=4x", "console=921600", "no-console", "quiet"])

@@ -9,7 +9,7 @@ import json
 import pytest
 from rich.console import Console
 
-from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.rows import Cell, Column, Rows, most
 from bootscope.report.rows import cell, document, show
 
 HOSTILE = "\x1b[31m[red]\x07\u202e<b>\nnext\x9b0m\udce9"
@@ -18,8 +18,9 @@ HOSTILE = "\x1b[31m[red]\x07\u202e<b>\nnext\x9b0m\udce9"
 @pytest.mark.parametrize(
     ("kind", "value", "text"),
     [
-        ("ns", 1_234_567, "1.234"),
-        ("ns", 999, "0.000"),
+        ("ns", 1_234_567, "1.235"),
+        ("ns", 499, "0.000"),
+        ("ns", 999, "0.001"),
         ("ns", -1_500_000, "-1.500"),
         ("ns", -500_000, "-0.500"),
         ("ns", 0, "-"),
@@ -57,6 +58,29 @@ def test_columns_without_anything_in_them_are_left_out() -> None:
     assert "gone" not in text
 
 
+NARROW = (
+    *(Column(key, key, "ns") for key in ("start_ns", "length_ns", "cpu_ns", "storage_ns", "console_ns")),
+    *(Column("phase", "phase", "text"), Column("who", "who", "text"), Column("what", "what", "text")),
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_where_there_is_no_room_columns_go_before_texts_do(width: int) -> None:
+    row: dict[str, Cell] = {c.key: 123_456_789 for c in NARROW if c.kind == "ns"}
+    row |= {"phase": "application", "who": "kworker/u4:0[12]: probe 1c18000.sata", "what": "a " * 20}
+    out = io.StringIO()
+    rows = Rows("critical-path", "Path", NARROW, (row,), "in order")
+    show(Console(file=out, width=width, color_system=None), rows, 5)
+    head = out.getvalue().splitlines()[1]
+    order = ["console_ns", "storage_ns", "cpu_ns", "phase"]
+    gone = [key for key in order if key not in head.split()]
+    said = f"no room for: {', '.join(gone)}; a wider terminal or --json has them"
+    assert not any("…" in line for line in out.getvalue().splitlines()[1:])
+    assert gone == order[: len(gone)]
+    assert (said in " ".join(out.getvalue().split())) == bool(gone) == (width < 120)
+    assert {"start_ns", "length_ns", "who", "what"} <= set(head.split())
+
+
 def test_what_is_not_shown_is_counted() -> None:
     text = shown(table(*({"what": f"thing {n}", "size": n} for n in range(12))), top=5)
     assert "thing 4" in text
@@ -79,3 +103,31 @@ def test_json_holds_every_row_unless_fewer_are_asked_for() -> None:
     assert (whole["rows_total"], whole["sums"], whole["notes"]) == (2, {"all": 3}, ("n",))
     (less,) = document((rows,), 1)
     assert (less["rows_total"], less["rows"]) == (2, ({"what": HOSTILE},))
+
+
+STEPS = Rows(
+    "path",
+    "Path",
+    (Column("at_ns", "at", "at"), Column("length_ns", "length", "ns")),
+    tuple({"at_ns": n * 1000, "length_ns": n % 5 * 1_000_000} for n in range(1, 10)),
+    "in order of time",
+    weight="length_ns",
+)
+
+
+def test_of_a_list_in_order_of_time_the_longest_are_shown_in_that_order() -> None:
+    assert [row["at_ns"] for row in most(STEPS, 4)] == [3000, 4000, 8000, 9000]
+    assert most(STEPS, 99) == STEPS.rows
+    (found,) = document((STEPS,), 4)
+    assert [row["at_ns"] for row in found["rows"]] == [3000, 4000, 8000, 9000]  # type: ignore[attr-defined]
+    text = shown(STEPS, top=4)
+    assert "these are the longest; 5 shorter ones take 6.0 ms in all: --top 9" in text
+    assert "shorter" not in shown(STEPS, top=9)
+
+
+def test_text_that_is_too_long_is_cut_without_more_ado_and_a_long_word_goes_on_below() -> None:
+    long = "/etc/init.d/S30seed:8"
+    assert cell(Column("what", "what", "text"), "x" * 59) == "x" * 57 + "…"
+    out = io.StringIO()
+    show(Console(file=out, width=16, color_system=None), table({"what": long, "size": 123_456}), 5)
+    assert long in "".join(line[:7].strip() for line in out.getvalue().splitlines())

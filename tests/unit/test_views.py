@@ -328,4 +328,4 @@ def test_a_kept_program_that_is_damaged_is_named() -> None:
     story = Story().hook("kernel.start").sample(0xC0100000).stack(0xC0100000)
     evidence = evidence_of(story.records, kept={objects.KERNEL: b"\x7fELF and nothing else"})
     with pytest.raises(UserError, match=r"the kernel-program kept with run \S+ is no ELF file of a 32-bit"):
-        Stacks(evidence)
+        Stacks(evidence).all()

@@ -14,9 +14,10 @@ from bootscope.analysis.whatif import Prediction, predict
 from bootscope.boards.profile import Board, Uart
 from bootscope.boards.symbols import Symbols
 from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Record
+from bootscope.capture.stream import Io, Record
 from bootscope.errors import UserError
 
+from .builders import UART
 from .scenes import Story, boots, evidence_of, run_of
 
 MS = 1_000_000
@@ -142,15 +143,34 @@ def test_a_slower_card_costs_time() -> None:
     assert predicted(boot(), "card=0.5x").saving_ns < 0
 
 
-@pytest.mark.parametrize("baud", [9600, 921_600])
-def test_another_line_rate_is_counted_as_the_boot_would_have_counted_it(baud: int) -> None:
+def at_baud(baud: int) -> RunInfo:
+    """The made-up run whose port begins at another rate."""
     run = run_of()
     uart = run.board.devices["uart0"]
     assert isinstance(uart, Uart)
     rate = msgspec.structs.replace(uart.default_baud, value=baud)
     devices = {**run.board.devices, "uart0": msgspec.structs.replace(uart, default_baud=rate)}
-    other = with_board(msgspec.structs.replace(run.board, devices=devices))
-    assert predicted(boot(), f"console={baud}").predicted_ns == total_ns(boot(), other)
+    return with_board(msgspec.structs.replace(run.board, devices=devices))
+
+
+# 24 MHz divided by 16 and by 1, 2, 10 and 156.
+@pytest.mark.parametrize("baud", [9600, 150_000, 750_000, 1_500_000])
+def test_another_line_rate_is_counted_as_the_boot_would_have_counted_it(baud: int) -> None:
+    found = predicted(boot(), f"console={baud}")
+    # 9600 is not met exactly: 156 makes 9615.
+    assert abs(found.predicted_ns - total_ns(boot(), at_baud(baud))) <= found.predicted_ns // 500
+
+
+def test_a_rate_is_what_the_divisor_of_the_port_makes_of_it() -> None:
+    """The rate that the drivers have set already saves nothing; one out of reach is taken as it would be."""
+    set_up = [Io(0, UART, 0xC, 4, 0x83), Io(0, UART, 0, 4, 13), Io(0, UART, 4, 4, 0), Io(0, UART, 0xC, 4, 3)]
+    story = boot()
+    story.records[:0] = set_up
+    assert predicted(story, "console=115200").saving_ns == 0
+    fast = predicted(boot(), "console=921600")
+    assert fast.predicted_ns == predicted(boot(), "console=750000").predicted_ns
+    assert "the port's clock makes 750000 baud of that, and whoever listens can take it" in fast.assumptions
+    assert not any("makes" in said for said in predicted(boot(), "console=115200").assumptions)
 
 
 @pytest.mark.parametrize("reads", [False, True])
@@ -199,6 +219,24 @@ def test_a_faster_card_saves_nothing_on_reads_that_are_gone() -> None:
 
 
 # ---- what cannot be predicted ----
+
+
+@pytest.mark.parametrize("name", ["app", "/bin/app", "starter"])
+def test_what_the_boot_ends_in_cannot_run_later(name: str) -> None:
+    story = Story().hook("kernel.start").work(MS).switch(1).fork(2).sleep(2).exec(b"/bin/starter").work(MS)
+    story.fork(3).sleep(3).exec(b"/bin/app").work(3 * MS).sample()
+    with pytest.raises(UserError, match="the boot ends in"):
+        predicted(story, f"later:{name}")
+
+
+@pytest.mark.parametrize("changes", [("card=2x", "card=ideal"), ("console=9600", "quiet", "console=115200")])
+def test_two_changes_that_cannot_both_be_are_refused(changes: tuple[str, ...]) -> None:
+    with pytest.raises(UserError, match="cannot both be"):
+        predicted(boot(), *changes)
+
+
+def test_the_same_change_twice_is_one_change() -> None:
+    assert predicted(boot(), "card=2x", "card=2x") == predicted(boot(), "card=2x")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ def changes(name: str, a: Side, b: Side) -> Rows:
             rows.append(row | {"a_ns": a_ns, "b_ns": b_ns, "change_ns": b_ns - a_ns})
     rows.sort(key=lambda r: (-abs(int(r["change_ns"] or 0)), str(r["what"])))
     title = f"What changed in {name}"
-    return Rows(f"changes-{name}", title, COLUMNS, tuple(rows), "largest change first")
+    left_out = f"Changes of less than {_SMALL_NS // 1000} µs are left out."
+    return Rows(f"changes-{name}", title, COLUMNS, tuple(rows), "largest change first", (left_out,))
 
 
 def _sums(name: str, table: str, cells: Iterable[str], time: str, side: Side) -> dict[tuple[str, str], int]:

@@ -156,6 +156,12 @@ class _Walk:
         return waits[at] if at >= 0 and waits[at].start_ns >= part.end_ns - 1 else None
 
 
+def goal(evidence: Evidence) -> str:
+    """Where the path of a whole recording leads: to its milestone, if the boot got there."""
+    until = evidence.run.until
+    return until if until in evidence.timeline.milestones else "the end of the recording"
+
+
 def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Rows:
     """The path to a milestone (default: the end of the recording), in order of time."""
     at_ns = evidence.timeline.milestones.get(milestone or "", evidence.timeline.total_ns)
@@ -166,12 +172,13 @@ def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Ro
         sums[key] = sums.get(key, 0) + int(row["length_ns"] or 0)
     return Rows(
         "critical-path",
-        f"What {milestone or evidence.run.until} waited for",
+        f"What {milestone or goal(evidence)} waited for",
         COLUMNS,
         tuple(rows),
         "in order of time",
         ("Neighbouring steps of less than 1 ms are shown as one, under the name that most of them have.",),
         sums | {"total_ns": at_ns},
+        weight="length_ns",
     )
 
 

@@ -95,25 +95,29 @@ def _shares(total_ns: int, counts: dict[str, int]) -> Iterator[tuple[str, int]]:
 
 
 class Stacks:
-    """Call paths of one boot."""
+    """Call paths of one boot. Asking for one raises UserError when a program's kept code is damaged."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._self_times: dict[tuple[str, str], int] = {}
-        offset = evidence.timeline.uboot_offset
         self._unwinders: dict[str, list[Unwinder]] = {}
-        for name, offsets in ((objects.SPL, [0]), (objects.UBOOT, [0, offset]), (objects.KERNEL, [0])):
-            code = evidence.program(name)
+
+    def _of_program(self, name: str) -> list[Unwinder]:
+        """The unwinders of a program, read when its first stack is asked for: many views need none."""
+        if name not in self._unwinders:
+            offsets = [0, self._evidence.timeline.uboot_offset] if name == objects.UBOOT else [0]
+            code = self._evidence.program(name)
             self._unwinders[name] = (
                 [Unwinder(code, o, _ROOTS) for o in dict.fromkeys(offsets)] if code else []
             )
+        return self._unwinders[name]
 
     def functions(self, sample: StackSample, phase: str) -> tuple[list[str], bool]:
         """Functions from the innermost outwards, and whether the path was cut short."""
         program = {"spl": objects.SPL, "bootloader": objects.UBOOT, "load": objects.UBOOT}.get(
             phase, objects.KERNEL
         )
-        for unwinder in self._unwinders[program]:
+        for unwinder in self._of_program(program):
             first = unwinder.function(sample.pc)
             if first:
                 path = unwinder.path(sample)

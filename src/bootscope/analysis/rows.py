@@ -38,6 +38,16 @@ class Rows:
     notes: tuple[str, ...] = ()
     sums: Mapping[str, int] = field(default_factory=dict)
     """Figures about the whole view, by name with unit."""
+    weight: str = ""
+    """The cell by whose size rows in order of time are chosen where not all can be shown."""
+
+
+def most(rows: Rows, top: int) -> tuple[Mapping[str, Cell], ...]:
+    """`top` rows of a view: the first ones of a ranking, the largest ones of a list in order of time."""
+    if not rows.weight:
+        return rows.rows[:top]
+    ranked = sorted(range(len(rows.rows)), key=lambda n: -int(rows.rows[n][rows.weight] or 0))
+    return tuple(rows.rows[n] for n in sorted(ranked[:top]))
 
 
 def in_phase(rows: Iterable[Mapping[str, Cell]], phase: str | None) -> tuple[Mapping[str, Cell], ...]:

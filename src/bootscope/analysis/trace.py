@@ -13,6 +13,7 @@ from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.initcalls import KINDS as CALLS
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.processes import script_lines
+from bootscope.analysis.rows import most
 from bootscope.analysis.scene import Call, Task, Wait
 from bootscope.analysis.waits import caller, reason
 from bootscope.timeline.model import Phase
@@ -28,7 +29,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
     lines = script_lines(evidence)
     tracks = [
         Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
-        Track("path", "wait", f"critical path to {evidence.run.until}", _path(evidence, stacks)),
+        Track("path", "path", f"critical path to {critical.goal(evidence)}", _path(evidence, stacks)),
         Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
         Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),
         *_probes(evidence),
@@ -59,15 +60,13 @@ _TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30,
 
 def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
     found = []
-    for name, most in _TABLES.items():
+    for name, longest in _TABLES.items():
         rows = rows_of(name, evidence, stacks)[0]
-        shown = rows.rows
-        if name == "critical-path":
-            # Long, and in order of time: only its longest steps.
-            longest = sorted(shown, key=lambda row: -int(row["length_ns"] or 0))[:most]
-            shown = tuple(sorted(longest, key=lambda row: int(row["start_ns"] or 0)))
+        shown = most(rows, longest)
+        if not shown:
+            continue
         columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
-        cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown[:most])
+        cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
         found.append(Table(rows.title, tuple(c.key for c in columns), cells))
     measured = instruments.table()
     return (*found, measured) if measured else tuple(found)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.errors import UserError
+from bootscope.errors import UserError, unknown
 from bootscope.timeline.trace import Span, Trace, Track
 
 _KINDS = {
@@ -33,13 +33,19 @@ FUNCTIONS = (
 
 
 def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Rows, ...]:
-    """The table of a view. Raises UserError when these logs tell nothing of it."""
-    rows = _functions(trace) if name == "functions" else _spans(name, trace, phase)
+    """The table of a view, of one phase if named.
+
+    Raises UserError when these logs tell nothing of it, and for a phase that they do not know.
+    """
+    if phase is not None:
+        _check_phase(name, trace, phase)
+    rows = _functions(trace) if name == "functions" else _spans(name, trace)
     if not rows:
         raise UserError(
             f"what was imported tells nothing of {name}",
             hint="bootscope show without --view says what there is",
         )
+    rows = [row for row in rows if phase is None or row["phase"] == phase]
     rows.sort(key=lambda row: (-int(row["self_ns"] or 0), str(row["what"])))
     columns = FUNCTIONS if name == "functions" else SPANS
     return (
@@ -47,12 +53,20 @@ def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Ro
     )
 
 
-def _spans(name: str, trace: Trace, phase: str | None) -> list[dict[str, Cell]]:
+def _check_phase(name: str, trace: Trace, phase: str) -> None:
+    known = [s.name for t in trace.tracks if t.kind == "phase" for s in t.spans]
+    if phase not in known:
+        raise unknown("phase", phase, list(dict.fromkeys(known)))
+    if name == "functions":
+        raise UserError("what was imported does not tell in which phase a function ran")
+
+
+def _spans(name: str, trace: Trace) -> list[dict[str, Cell]]:
     found: list[dict[str, Cell]] = []
     for track in trace.tracks:
         if track.kind in _KINDS.get(name, ()):
             found += [_row(span, own, track, trace) for span, own in self_times(track)]
-    return [row for row in found if phase is None or row["phase"] == phase]
+    return found
 
 
 def self_times(track: Track) -> Iterator[tuple[Span, int]]:

@@ -21,13 +21,12 @@ from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.scene import Call, Task
 from bootscope.analysis.waits import countdown
-from bootscope.boards.profile import Board, CardClass
+from bootscope.boards.profile import Board, CardClass, Uart
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Sourced
 from bootscope.timeline.costs import costs
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent
+from bootscope.timeline.devices import ConsoleByte, DeviceEvent, byte_ns
 
-_BITS = 10
 KNOWN = {
     "quiet": "the kernel keeps its messages off the console",
     "no-console": "nothing is written to the console at all",
@@ -68,7 +67,12 @@ class Prediction:
 
 
 def predict(evidence: Evidence, stacks: Stacks, changes: Iterable[str]) -> Prediction:
-    """The end of the recording with `changes` made. Raises UserError for a change that is not known."""
+    """The end of the recording with `changes` made.
+
+    Raises UserError for a change that is not known, and for two that cannot both be made.
+    """
+    changes = list(dict.fromkeys(changes))
+    _check_contradictions(changes)
     plan = Plan(evidence.run.board)
     steps = path(evidence, stacks, evidence.timeline.total_ns)
     for change in changes:
@@ -77,6 +81,14 @@ def predict(evidence: Evidence, stacks: Stacks, changes: Iterable[str]) -> Predi
     saved = _devices_saved(evidence, plan) + _virtual_saved(evidence, plan)
     assumptions = [*plan.assumptions, "whatever is not mentioned takes the time that it took"]
     return Prediction(evidence.run.until, now, now - saved, tuple(dict.fromkeys(assumptions)))
+
+
+def _check_contradictions(changes: list[str]) -> None:
+    for name in ("console=", "card="):
+        found = [change for change in changes if change.startswith(name)]
+        if len(found) > 1:
+            listed = " and ".join(f"'{printable(change)}'" for change in found)
+            raise UserError(f"{listed} cannot both be", hint=f"one {name}")
 
 
 def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
@@ -95,7 +107,7 @@ def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> No
     elif change.startswith("later:"):
         _later(plan, evidence, steps, change.removeprefix("later:"))
     else:
-        listed = "; ".join(f"{known}: {what}" for known, what in KNOWN.items())
+        listed = f"there are: {', '.join(KNOWN)}; bootscope what-if --help says what they do"
         raise UserError(f"'{printable(change)}' is no change that can be predicted", hint=listed)
 
 
@@ -125,11 +137,25 @@ def _drop(plan: Plan, evidence: Evidence, hidden: list[bill.Line]) -> None:
         plan.gone += [(evidence.clock.before(a), evidence.clock.after(b)) for a, b in line.runs]
 
 
+_READABLE = 40
+"""A receiver takes a rate that is off by a fortieth of it, hardly more."""
+
+
 def _console(plan: Plan, value: str) -> None:
     if not re.fullmatch(r"[0-9]{1,8}", value) or not 300 <= int(value) <= 10_000_000:
         raise UserError(f"'{printable(value)}' is no line rate", hint="for example console=921600")
-    plan.byte_ns = _BITS * 1_000_000_000 // int(value)
+    uart = plan.board.devices[plan.board.console]
+    assert isinstance(uart, Uart)
+    # As drivers do it: the divisor that comes closest.
+    clock_hz, sixteen = uart.clock_hz.value, 16 * int(value)
+    divisor = max(1, (clock_hz + sixteen // 2) // sixteen)
+    plan.byte_ns = byte_ns(uart, divisor)
     plan.assumptions.append(f"boot loader and kernel both run the console at {value} baud")
+    real = clock_hz // (16 * divisor)
+    if abs(real - int(value)) * _READABLE > int(value):
+        plan.assumptions.append(
+            f"the port's clock makes {real} baud of that, and whoever listens can take it"
+        )
 
 
 # ---- the card ----
@@ -218,6 +244,11 @@ def _later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None
     for task in evidence.scene.tasks:
         if task.parent in tasks:
             tasks.add(task)
+    if steps and steps[-1].task in tasks:
+        raise UserError(
+            f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
+            hint="name a program that runs before it",
+        )
     plan.gone += _on_path(steps, tasks, 0, evidence.timeline.total_ns)
     plan.assumptions.append(f"nothing before the milestone needs {name}")
 

@@ -21,12 +21,17 @@ from bootscope.views import View, comparison, view
 
 
 def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
-    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT."""
+    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT.
+
+    Raises UserError for a BOOT that is no number, or not `number`.
+    """
     if not name or "/" not in name:
         return name, number
     name, _, last = name.partition("/")
     if not re.fullmatch(r"[0-9]{1,6}", last):
         raise UserError(f"'{printable(last)}' is no number of a boot", hint="RUN/BOOT, such as last/2")
+    if number not in (None, int(last)):
+        raise UserError(f"boot {int(last)} or boot {number}?", hint="RUN/BOOT or --boot, not both")
     return name, int(last)
 
 
@@ -63,13 +68,15 @@ class Show(Verb):
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
             raise UserError("--to goes with --view critical-path, and without --phase")
-        all_rows, args.top = args.top is None, args.top or (25 if args.view else 12)
+        all_rows = args.top is None
+        if all_rows:
+            args.top = 25 if args.view else 12
         check_positive(args, "top")
         store = Store(store_dir())
         name, number = run_and_boot(args.run, args.boot)
         run_id = store.find_id(name)
         if store.kind(run_id) == IMPORTED:
-            return show_imported(store, run_id, number, args)
+            return show_imported(store, run_id, number, args, all_rows)
         v = view_of(store, run_id, number, args.board)
         if args.view:
             tables = (
@@ -120,5 +127,6 @@ class Compare(Verb):
             boots = {"a": a.boot.info.boot_id, "b": b.boot.info.boot_id}
             print_json("changes", {**boots, "view": args.view, "tables": rows.document((table,), None)})
         else:
+            text.sides(terminal(), a, b)
             rows.show(terminal(), table, args.top)
         return 0

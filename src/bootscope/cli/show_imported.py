@@ -21,14 +21,16 @@ def boot_of(run_id: str, found: Understood, number: int | None) -> int:
     return number or 1
 
 
-def show_imported(store: Store, run_id: str, number: int | None, args: argparse.Namespace) -> int:
-    """Shows a boot of an imported run."""
+def show_imported(
+    store: Store, run_id: str, number: int | None, args: argparse.Namespace, all_rows: bool
+) -> int:
+    """Shows a boot of an imported run; with `all_rows` JSON is not cut to --top."""
     if args.board:
         raise UserError("--board counts costs anew, which an imported boot does not have")
     _, found = of_run(store, run_id)
     boot = boot_of(run_id, found, number)
     if args.view:
-        return _view(run_id, found, boot, args)
+        return _view(run_id, found, boot, args, all_rows)
     if args.json:
         quiet = text.quiet(found, boot, found.trace(boot, lines=False), args.top)
         print_json("show-imported", imported_json.show(run_id, found, boot, quiet, args.top))
@@ -37,12 +39,11 @@ def show_imported(store: Store, run_id: str, number: int | None, args: argparse.
     return 0
 
 
-def _view(run_id: str, found: Understood, boot: int, args: argparse.Namespace) -> int:
+def _view(run_id: str, found: Understood, boot: int, args: argparse.Namespace, all_rows: bool) -> int:
     tables = rows_of_trace(args.view, found.trace(boot, lines=False), args.phase)
     if args.json:
-        print_json(
-            "view", {"boot": f"{run_id}/{boot}", "view": args.view, "tables": rows.document(tables, None)}
-        )
+        shown = rows.document(tables, None if all_rows else args.top)
+        print_json("view", {"boot": f"{run_id}/{boot:03}", "view": args.view, "tables": shown})
     else:
         for table in tables:
             rows.show(terminal(), table, args.top)

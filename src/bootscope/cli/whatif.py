@@ -52,7 +52,8 @@ class WhatIf(Verb):
         predicted = Text(f"{seconds(p.predicted_ns)} s", "bold green")
         today = f"{p.milestone} after {seconds(p.now_ns)} s today, after "
         less = "less" if p.saving_ns >= 0 else "more"
-        out.print(Text.assemble(today, predicted, f" as predicted: {span(abs(p.saving_ns))} {less}"))
+        saved = f"{span(abs(p.saving_ns))} {less}" if p.saving_ns else "the same"
+        out.print(Text.assemble(today, predicted, f" as predicted: {saved}"))
         for assumption in p.assumptions:
             out.print(Text(f"  assuming: {assumption}", "dim"))
         return 0

@@ -57,8 +57,14 @@ def make(subject: Subject) -> bytes:
             "seconds",
         ),
         *_family(
+            "bootscope_spent_seconds",
+            "What the time went into; adds up to the boot.",
+            timed("kind", sums.spent(trace)),
+            "seconds",
+        ),
+        *_family(
             "bootscope_busy_seconds",
-            "Time in which something of a kind went on.",
+            "Time in which something of a kind went on, whether the boot waited for it or not.",
             timed("kind", sums.busy(trace)),
             "seconds",
         ),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from bootscope.analysis.compare import SPLIT
 from bootscope.timeline.trace import Span, Trace
 
 
@@ -21,11 +22,31 @@ def _by_name(spans: Iterable[Span]) -> dict[str, int]:
     return dict(sums)
 
 
+_WHOLE = ("phase", "path")
+
+
+def spent(trace: Trace) -> dict[str, int]:
+    """What the boot's time went into (cpu, storage, console, idle, fixed) -> ns, which add up to the whole.
+
+    Empty where the phases do not say.
+    """
+    sums: dict[str, int] = defaultdict(int)
+    for span in (s for track in trace.tracks if track.kind == "phase" for s in track.spans):
+        for kind in SPLIT:
+            value = span.detail.get(kind)
+            if isinstance(value, int):
+                sums[kind.removesuffix("_ns")] += value
+    return dict(sums)
+
+
 def busy(trace: Trace) -> dict[str, int]:
-    """Kind of track -> ns in which at least one span of that kind was open. Phases are not among them."""
+    """Kind of track -> ns in which at least one span of that kind was open.
+
+    Phases and the critical path are not among them: they are the whole boot.
+    """
     by_kind: dict[str, list[Span]] = defaultdict(list)
     for track in trace.tracks:
-        if track.kind != "phase":
+        if track.kind not in _WHOLE:
             by_kind[track.kind].extend(track.spans)
     return {kind: covered(spans) for kind, spans in by_kind.items()}
 

@@ -24,7 +24,7 @@ WIDTH, LEFT, RIGHT = 1200, 150, 20
 TOP, STRIP, ROW, GAP = 92, 22, 14, 4
 MAX_PROCESSES = 200
 MAX_LANES = 16
-_BEFORE = ("storage", "console", "cpu", "wait", "irq", "pin")
+_BEFORE = ("storage", "console", "cpu", "path", "wait", "irq", "pin")
 _AFTER = ("initcall", "probe", "service", "function", "other")
 # States of processes, as against programs that are called `sleep`.
 _WAITING = re.compile(r"(waiting|sleeping|asleep|blocked|idle|stopped|ready)\b", re.IGNORECASE)
@@ -33,14 +33,14 @@ STYLE = """
   .paper { fill: #fbfbf9; } .big { font-size: 17px; font-weight: 600; } .quiet { fill: #68717f; }
   .grid { stroke: #d9dce1; } .mark { stroke: #1f7a4d; stroke-width: 1.5; } .mark-name { fill: #1f7a4d; }
   .phase { fill: #dfe6f0; stroke: #fbfbf9; } .phase.odd { fill: #cbd5e4; }
-  .cpu, .process, .function { fill: #3b6fb6; } .storage, .waiting-disk { fill: #a33f8f; }
+  .cpu, .path, .process, .function { fill: #3b6fb6; } .storage, .waiting-disk { fill: #a33f8f; }
   .console { fill: #d99a1c; } .wait, .waiting { fill: #aab2bd; } .irq, .pin { fill: #1f7a4d; }
   .initcall, .service { fill: #2f8f9d; } .probe { fill: #7a5fb0; } .other { fill: #6b7280; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6e9ee; } .paper { fill: #14181f; } .quiet { fill: #98a2b0; }
     .grid { stroke: #313843; } .mark { stroke: #5cc08f; } .mark-name { fill: #5cc08f; }
     .phase { fill: #2a3444; stroke: #14181f; } .phase.odd { fill: #364359; }
-    .cpu, .process, .function { fill: #6d9ee0; } .storage, .waiting-disk { fill: #cf7cbf; }
+    .cpu, .path, .process, .function { fill: #6d9ee0; } .storage, .waiting-disk { fill: #cf7cbf; }
     .console { fill: #e6b450; } .wait, .waiting { fill: #5b6675; } .irq, .pin { fill: #5cc08f; }
     .initcall, .service { fill: #5ab8c5; } .probe { fill: #a68fd6; } .other { fill: #8b95a3; }
   }
@@ -116,7 +116,9 @@ def bars(canvas: _Canvas, track: Track) -> list[Bar]:
 
 
 def _kind(track: Track, s: Span) -> str:
-    """The class of a span's colour; a process that waits is drawn as waiting."""
+    """The class of a span's colour; a process or a path that waits is drawn as waiting."""
+    if track.kind == "path":
+        return "path" if s.detail.get("how") == "runs" else "waiting"
     if track.kind != "process":
         return track.kind if track.kind in (*_BEFORE, *_AFTER) else "other"
     state = str(s.detail.get("state", s.name))

@@ -61,6 +61,8 @@ def clock_words(files: Sequence[File], group: Group, rebased: bool) -> str:
     """The clock of a joined boot: whose it is and where its zero lies."""
     first = group.members[0]
     clock = files[first.file].reading.boots[first.boot].clock
+    if clock.name == "none":
+        return f"no clock: durations only, of {boot_name(files, (first.file, first.boot))}"
     zero = "the first thing seen" if rebased else clock.zero
     return f"{clock.name} clock of {boot_name(files, (first.file, first.boot))}, 0 is {printable(zero)}"
 

@@ -180,7 +180,7 @@ def _lines(trace: Trace) -> list[dict[str, object]]:
 
 
 def _table(table: Table) -> dict[str, object]:
-    """Figures as text; of a very long table the beginning. Times are shown in ms."""
+    """Figures as text; of a very long table the beginning. Lengths are shown in ms, moments in s."""
     rows = [
         [(_cell(cell, name), isinstance(cell, str)) for cell, name in zip(row, table.columns, strict=True)]
         for row in table.rows[:MAX_ROWS]
@@ -190,8 +190,13 @@ def _table(table: Table) -> dict[str, object]:
     return {"title": plain(table.title), "columns": names, "rows": rows, "more": len(table.rows) - len(rows)}
 
 
+_MOMENTS = ("start_ns", "end_ns")
+
+
 def _heading(name: str) -> str:
     words = name.removesuffix("_ns").replace("_", " ")
+    if name in _MOMENTS:
+        return f"{words} s"
     return f"{words} ms" if name.endswith("_ns") else words
 
 
@@ -200,6 +205,8 @@ def _cell(cell: str | int | None, column: str) -> str:
         return ""
     if isinstance(cell, str):
         return plain(cell)
+    if column in _MOMENTS:
+        return seconds(cell, 6)
     if column.endswith("_ns"):
         return f"{cell / 1e6:,.3f}" if cell else "-"
     return f"{cell:,}"

@@ -9,6 +9,7 @@ from itertools import count, islice
 from operator import sub
 
 from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from bootscope.analysis.silences import Silence
@@ -16,11 +17,10 @@ from bootscope.imports import FileRead, LeftOut, Understood
 from bootscope.readers.base import Log, Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
-from bootscope.report.terminal import make_table
+from bootscope.report.terminal import bar_cells, make_table
 from bootscope.report.text import seconds, size, span, visible
 from bootscope.timeline.trace import Table, Trace, Track
 
-BAR_CELLS = 30
 _MISSES = 3
 _INDENT = "  "
 
@@ -170,20 +170,24 @@ def _phases(out: Console, trace: Trace) -> None:
     for track in trace.tracks:
         if track.kind != "phase" or not track.spans:
             continue
-        table = make_table()
-        table.add_column(Text(shown(track.title)))
-        for column in ("start s", "length s", "share"):
-            table.add_column(column, justify="right", no_wrap=True)
-        table.add_column("")
-        longest_ns = max(s.duration_ns for s in track.spans)
-        for s in track.spans:
-            share = f"{100 * s.duration_ns / trace.total_ns:.1f} %" if trace.total_ns else "-"
-            bar = "█" * round(BAR_CELLS * s.duration_ns / longest_ns) if longest_ns else ""
-            table.add_row(
-                Text(shown(s.name)), seconds(s.start_ns), seconds(s.duration_ns), share, Text(bar, "blue")
-            )
-        out.print(table)
+        out.print(_phase_table(track, trace, bar_cells(out, _phase_table(track, trace, 0))))
         out.print()
+
+
+def _phase_table(track: Track, trace: Trace, width: int) -> RichTable:
+    """The phases with bars of up to `width` cells; without bars for 0."""
+    table = make_table()
+    table.add_column(Text(shown(track.title)))
+    for column in ("start s", "length s", "share"):
+        table.add_column(column, justify="right", no_wrap=True)
+    if width:
+        table.add_column("")
+    longest_ns = max(s.duration_ns for s in track.spans)
+    for s in track.spans:
+        share = f"{100 * s.duration_ns / trace.total_ns:.1f} %" if trace.total_ns else "-"
+        bar = [Text("█" * round(width * s.duration_ns / (longest_ns or 1)), "blue")] if width else []
+        table.add_row(Text(shown(s.name)), seconds(s.start_ns), seconds(s.duration_ns), share, *bar)
+    return table
 
 
 def _milestones(out: Console, trace: Trace) -> None:

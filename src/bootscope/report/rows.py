@@ -3,36 +3,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.rows import Cell, Column, Rows, most
 from bootscope.report.terminal import make_table
-from bootscope.report.text import seconds, visible
+from bootscope.report.text import cut, seconds, span, visible
 
-_TEXT_WIDTH = {"what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
+_TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
+# Table -> columns that go first, in this order, where a terminal has no room for all.
+_SPARE = {
+    "initcalls": ("level", "storage_ns", "console_ns", "waiting_ns", "task"),
+    "processes": ("pid", "runnable_ns", "waiting_ns", "start_ns", "life_ns", "storage_ns", "console_ns"),
+    "storage": ("start_ns", "commands"),
+    "accesses": ("sector",),
+    "console": ("cpu_ns", "wait_ns", "level"),
+    "waits": ("longest_ns", "start_ns", "phase"),
+    "critical-path": ("steps", "console_ns", "storage_ns", "cpu_ns", "phase"),
+}
+_LEAST_TEXT = 16
+_GAP = 2
+# Texts of few letters that are of no use when a narrow terminal cuts them.
+_WHOLE = ("phase", "how", "kind", "level", "direction")
 
 
 def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
     out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
-    table = make_table(*(f">{c.title}" if c.kind in _RIGHT else c.title for c in columns))
-    for row in rows.rows[:top]:
+    spare = _spare(rows, columns, top, out.width)
+    columns = [c for c in columns if c not in spare]
+    table = make_table(*(_heading(c) for c in columns))
+    shown = most(rows, top)
+    for row in shown:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
     if rows.rows:
         out.print(table)
     else:
         out.print("nothing", style="dim")
-    left = len(rows.rows) - top
-    if left > 0:
-        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    _print_left(out, rows, len(shown))
+    if spare:
+        titles = ", ".join(c.title for c in spare)
+        out.print(f"no room for: {titles}; a wider terminal or --json has them", style="dim", markup=False)
+    for answer in _answers(rows):
+        out.print(Text(answer, "bold"))
     for note in rows.notes:
         out.print(Text(f"note: {_safe(note)}", "dim"))
     out.print()
+
+
+def _spare(rows: Rows, columns: list[Column], top: int, width: int) -> list[Column]:
+    """The columns to leave out so that the others fit into `width`, texts shortened."""
+    needed = {c.key: _width(c, rows, top) + _GAP for c in columns}
+    found: list[Column] = []
+    for key in _SPARE.get(rows.name, ()):
+        if sum(needed.values()) - _GAP <= width:
+            break
+        found += [c for c in columns if c.key == key]
+        needed.pop(key, None)
+    return found
+
+
+def _width(column: Column, rows: Rows, top: int) -> int:
+    whole = max([len(column.title), *(len(cell(column, row.get(column.key))) for row in most(rows, top))])
+    fixed = column.kind in _RIGHT or column.key in _WHOLE
+    return whole if fixed else min(whole, max(_LEAST_TEXT, len(column.title)))
+
+
+def _print_left(out: Console, rows: Rows, shown: int) -> None:
+    """How many rows there are beside those that were shown."""
+    left = len(rows.rows) - shown
+    if left > 0 and rows.weight:
+        whole = sum(int(row[rows.weight] or 0) for row in rows.rows)
+        rest = whole - sum(int(row[rows.weight] or 0) for row in most(rows, shown))
+        words = f"these are the longest; {left} shorter ones take {span(rest)} in all: --top {len(rows.rows)}"
+        out.print(words, style="dim", markup=False)
+    elif left > 0:
+        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+
+
+def _answers(rows: Rows) -> Iterator[str]:
+    """What a view was asked for, where no single row says it."""
+    sums = rows.sums
+    if sums.get("floor_ns"):
+        times = f"{sums['today_ns'] / sums['floor_ns']:.1f} times as long"
+        yield f"the whole boot: at least {span(sums['floor_ns'])}, today {span(sums['today_ns'])}, {times}"
+    if rows.name == "console" and sums.get("lines"):
+        lines = f"{sums['quiet_lines']} of {sums['lines']} lines, {span(sums['quiet_ns'])}"
+        yield f"with quiet the kernel would keep back {lines} of {span(sums['cost_ns'])}"
+
+
+def _heading(column: Column) -> str:
+    if column.kind in _RIGHT:
+        return f">{column.title}"
+    return f"={column.title}" if column.key in _WHOLE else column.title
 
 
 def _safe(text: str, limit: int = 400) -> str:
@@ -49,11 +116,10 @@ def cell(column: Column, value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, str):
-        return _safe(value, _TEXT_WIDTH.get(column.key, 60))
+        return cut(_safe(value), _TEXT_WIDTH.get(column.key, 60))
     match column.kind:
         case "ns":
-            sign, size = "-" if value < 0 else "", abs(value)
-            return f"{sign}{size // 1_000_000}.{size // 1000 % 1000:03}" if value else "-"
+            return seconds(1000 * value) if value else "-"  # ms, rounded as everywhere else
         case "change":
             return f"{value // 1_000_000:+d}" if abs(value) >= 10**12 else f"{value / 1e6:+.3f}"
         case "at":
@@ -76,7 +142,7 @@ def document(rows: tuple[Rows, ...], top: int | None) -> list[Mapping[str, objec
             "notes": r.notes,
             "sums": r.sums,
             "rows_total": len(r.rows),
-            "rows": r.rows[:top] if top else r.rows,
+            "rows": most(r, top) if top else r.rows,
         }
         for r in rows
     ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.capture.store import Summary
-from bootscope.report.text import seconds, span, visible
+from bootscope.report.text import cut, seconds, span, visible
 from bootscope.timeline.model import Phase, Timeline
 from bootscope.views import View
 
@@ -21,27 +22,39 @@ COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "br
 # Without colours the kinds must still differ.
 GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
 BAR_CELLS = 30
+_SHORTEST_BAR = 8
+_GAP = 2
 
 
-def _bar(phase: Phase, longest_ns: int) -> Text:
-    """The phase as a bar, split by kind; the longest phase fills it."""
+def _bar(phase: Phase, longest_ns: int, width: int) -> Text:
+    """The phase as a bar, split by kind; the longest phase fills its `width` cells."""
     text = Text()
     done_ns = cells = 0
     for kind in KINDS:
         done_ns += getattr(phase, f"{kind}_ns")
-        upto = round(BAR_CELLS * done_ns / longest_ns) if longest_ns else 0
+        upto = round(width * done_ns / longest_ns) if longest_ns else 0
         text.append(GLYPHS[kind] * (upto - cells), COLOURS[kind])
         cells = max(cells, upto)
     return text
 
 
 def make_table(*columns: str) -> Table:
-    """A table without lines; columns that begin with '>' are right-aligned."""
+    """A table without lines; columns that begin with '>' are right-aligned, and as those that begin with
+    '=' not cut where the terminal is narrow."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
-        right = column.startswith(">")
-        table.add_column(column.lstrip(">"), justify="right" if right else "left", no_wrap=right)
+        right, whole = column.startswith(">"), column.startswith((">", "="))
+        justify: Literal["left", "right"] = "right" if right else "left"
+        # A word that is too long goes on in the next line: half of a name is no name.
+        table.add_column(column.lstrip(">="), justify=justify, no_wrap=whole, overflow="fold")
     return table
+
+
+def bar_cells(out: Console, table: Table) -> int:
+    """The cells that a terminal has for bars beside a table; 0 where they would not be readable."""
+    taken = out.measure(table, options=out.options.update(max_width=1000)).maximum
+    width = min(BAR_CELLS, out.width - taken - _GAP)
+    return width if width >= _SHORTEST_BAR else 0
 
 
 def _cell(ns: int) -> str:
@@ -78,28 +91,41 @@ def _print_end(out: Console, v: View) -> None:
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
-    table = make_table("phase", ">start s", ">length s", ">share", "", *(f">{kind}" for kind in KINDS))
+    width = bar_cells(out, _phases(tl, 0))
+    out.print(_phases(tl, width))
+    if width:
+        out.print(_legend())
+    out.print()
+
+
+def _phases(tl: Timeline, width: int) -> Table:
+    """The phases with bars of up to `width` cells; without bars for 0."""
+    kinds = [f">{kind}" for kind in KINDS]
+    table = make_table("=phase", ">start s", ">length s", ">share", *(["="] if width else []), *kinds)
     longest_ns = max(phase.duration_ns for phase in tl.phases)
     for phase in tl.phases:
         share = f"{100 * phase.duration_ns / tl.total_ns:.1f} %" if tl.total_ns else "-"
         split = [_cell(getattr(phase, f"{kind}_ns")) for kind in KINDS]
         start, length = seconds(phase.start_ns), seconds(phase.duration_ns)
-        table.add_row(phase.name, start, length, share, _bar(phase, longest_ns), *split)
+        bar = [_bar(phase, longest_ns, width)] if width else []
+        table.add_row(phase.name, start, length, share, *bar, *split)
     sums = [_cell(sum(getattr(phase, f"{kind}_ns") for phase in tl.phases)) for kind in KINDS]
-    table.add_row("total", "", seconds(tl.total_ns), "100.0 %", _legend(), *sums, style="bold")
-    out.print(table)
-    out.print()
+    bar = [Text()] if width else []
+    table.add_row("total", "", seconds(tl.total_ns), "100.0 %", *bar, *sums, style="bold")
+    return table
 
 
 def _legend() -> Text:
     text = Text()
     for kind in KINDS:
         text.append(GLYPHS[kind], COLOURS[kind])
-        text.append(f"{kind} ", "dim")
+        text.append(f" {kind}  ", "dim")
     return text
 
 
 def _print_milestones(out: Console, tl: Timeline) -> None:
+    if not tl.milestones:
+        return
     table = make_table("milestone", ">s")
     for name, ns in tl.milestones.items():
         table.add_row(name, seconds(ns, 6))
@@ -108,7 +134,7 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
 
 
 def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
-    table = make_table("biggest consumers", "phase", "kind", ">time", ">share")
+    table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share")
     for consumer in list(found)[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
@@ -118,14 +144,14 @@ def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top
 
 
 def _print_silences(out: Console, v: View, top: int) -> None:
-    table = make_table("longest silences", ">from s", "phase", "after the line", "before the line")
+    table = make_table("=longest silences", ">from s", "=phase", "after the line", "before the line")
     for silence in v.silences[: min(top, 5)]:
         table.add_row(
             span(silence.duration_ns),
             seconds(silence.start_ns),
             phase_at(v.timeline.phases, silence.start_ns).name,
-            Text(visible(silence.before, 44)),
-            Text(visible(silence.after, 44)),
+            Text(cut(visible(silence.before), 44)),
+            Text(cut(visible(silence.after), 44)),
         )
     out.print(table)
 
@@ -152,12 +178,17 @@ def _print_doubts(out: Console, tl: Timeline) -> None:
         out.print(Text(message, "yellow"))
 
 
-def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
-    """Boot B against boot A."""
+def sides(out: Console, a: View, b: View) -> None:
+    """Which boots are compared."""
     out.print(Text(f"A  {a.boot.info.boot_id}"))
     out.print(Text(f"B  {b.boot.info.boot_id}"))
     out.print()
-    table = make_table("phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+
+
+def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
+    """Boot B against boot A."""
+    sides(out, a, b)
+    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
     for phase in c.phases:
         split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
@@ -166,6 +197,7 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     out.print(table)
     out.print()
     _print_verdict(out, c)
+    _print_ends(out, a, b)
     _print_differences(out, c, top)
 
 
@@ -185,6 +217,19 @@ def _print_verdict(out: Console, c: Comparison) -> None:
     out.print(Text(f"B is {span(abs(change_ns))} {word}{share}", "green" if change_ns < 0 else "red"))
 
 
+def _print_ends(out: Console, a: View, b: View) -> None:
+    """Why two totals may be of different stretches."""
+    for name, v in (("A", a), ("B", b)):
+        info = v.boot.info
+        if not info.complete:
+            why = f"{info.ended}: {visible(info.message.encode())}"
+            text = f"note: {name} did not get to {v.run.info.until} ({why}); its time is what there is of it"
+            out.print(Text(text, "yellow"))
+    if a.run.info.until != b.run.info.until:
+        text = f"note: A was recorded until {a.run.info.until}, B until {b.run.info.until}"
+        out.print(Text(text, "yellow"))
+
+
 def _print_differences(out: Console, c: Comparison, top: int) -> None:
     if not c.differences:
         same = "what booted is the same" if c.same_build else "the builds differ in nothing known here"
@@ -200,12 +245,12 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
 
 
 def _short(value: str | None) -> str:
-    return "-" if value is None else visible(value.encode(), 40)
+    return "-" if value is None else cut(visible(value.encode()), 40)
 
 
 def runs(out: Console, found: Iterable[Summary]) -> None:
     """The list of runs."""
-    table = make_table("run", "kind", "system", "board", "build", "until", ">boots", "ended")
+    table = make_table("=run", "=kind", "system", "board", "build", "until", ">boots", "ended")
     for s in found:
         table.add_row(
             Text(s.run_id),

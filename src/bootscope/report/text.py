@@ -18,6 +18,11 @@ def visible(data: bytes, limit: int = 400) -> str:
     return shown
 
 
+def cut(text: str, limit: int) -> str:
+    """Text in at most `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def _escape(c: str) -> str:
     return c.encode("unicode_escape").decode("ascii")
 

@@ -59,27 +59,31 @@ class Decoder(Protocol):
         """The event this store causes, if any."""
 
 
+_BITS_PER_BYTE = 10  # start, eight data, stop
+
+
+def byte_ns(uart: Uart, divisor: int) -> int:
+    """How long a byte is on the line of a port whose clock is divided by 16 times `divisor`."""
+    return _BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // uart.clock_hz.value
+
+
 class UartDecoder:
     """16550: bytes are stores to the data register, unless the divisor latch or loopback is on."""
 
     _DATA, _INTERRUPT, _LINE, _MODEM = 0, 1, 3, 4
     _DIVISOR_LATCH, _LOOPBACK = 0x80, 0x10
-    _BITS_PER_BYTE = 10  # start, eight data, stop
 
     def __init__(self, name: str, uart: Uart) -> None:
         self._name, self._uart = name, uart
         self._line = self._modem = 0
         self._divisor = [0, 0]
-        self._byte_ns = self._bits_ns(uart.default_baud.value)
-
-    def _bits_ns(self, baud: int) -> int:
-        return self._BITS_PER_BYTE * 1_000_000_000 // baud
+        self._byte_ns = _BITS_PER_BYTE * 1_000_000_000 // uart.default_baud.value
 
     def _set_divisor(self, half: int, value: int) -> None:
         self._divisor[half] = value & 0xFF
         divisor = self._divisor[0] | self._divisor[1] << 8
         if divisor:
-            self._byte_ns = self._BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // self._uart.clock_hz.value
+            self._byte_ns = byte_ns(self._uart, divisor)
 
     def store(self, index: int, io: Io) -> DeviceEvent | None:
         register = io.offset // self._uart.register_bytes

@@ -16,6 +16,7 @@ TRACK_KINDS = (
     "probe",
     "process",
     "cpu",
+    "path",
     "storage",
     "console",
     "wait",

@@ -111,6 +111,7 @@ class Track {
 
   // The name of the colour of a span.
   colour(i) {
+    if (this.kind === "path") return this.detail(i, "how") === "runs" ? "cpu" : "idle";
     if (this.kind !== "process" && this.kind !== "cpu") return KIND_COLOUR[this.kind] || "other";
     const key = (this.hasState && this.detail(i, "state")) || this.name(i);
     const cached = this.colourOf = this.colourOf || new Map();
@@ -130,9 +131,9 @@ class Track {
 
 const KIND_COLOUR = { phase: "fixed", storage: "storage", console: "console", wait: "idle", irq: "irq", pin: "pin",
   initcall: "initcall", probe: "probe", service: "service", function: "function", line: "console" };
-const KIND_NAME = { cpu: "CPU", wait: "waiting", initcall: "initcalls", probe: "probes", process: "processes",
+const KIND_NAME = { cpu: "CPU", path: "critical path", wait: "waiting", initcall: "initcalls", probe: "probes", process: "processes",
   service: "services", function: "functions", irq: "interrupts", pin: "pins", line: "lines", mark: "marks" };
-const KIND_ORDER = ["cpu", "wait", "storage", "console", "initcall", "probe", "service", "process", "function", "irq"];
+const KIND_ORDER = ["cpu", "path", "wait", "storage", "console", "initcall", "probe", "service", "process", "function", "irq"];
 
 // Several tracks of one kind; shut, it shows when any of them had something.
 class Group {
