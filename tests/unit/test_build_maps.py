@@ -21,6 +21,7 @@ from bootscope.analysis.names import UserPrograms
 from bootscope.analysis.scene import Mapping, Task
 from bootscope.build.step import Context
 from bootscope.build.steps import blockmap, kernel_layout, programs, rootfs
+from bootscope.capture.objects import Program
 from bootscope.errors import ToolError, UserError
 
 from .elf import TEXT, Fn, arm, elf, thumb
@@ -271,7 +272,7 @@ def test_programs_and_scripts_of_a_root_file_system_are_kept(tmp_path: Path) -> 
     }  # fmt: skip
     programs.write(tmp_path, files, {"/bin/p": tmp_path / "whole"})
     kept = msgspec.json.decode(
-        gzip.decompress((tmp_path / programs.PROGRAMS).read_bytes()), type=dict[str, programs.Program]
+        gzip.decompress((tmp_path / programs.PROGRAMS).read_bytes()), type=dict[str, Program]
     )
     assert kept == {"/bin/p": programs.program(tmp_path / "whole")}
     scripts = json.loads(gzip.decompress((tmp_path / programs.SCRIPTS).read_bytes()))
@@ -291,7 +292,7 @@ def running(path: str, address: int = TEXT, offset: int = 84) -> Task:
 
 
 def test_code_of_a_process_is_named_by_the_file_mapped_there() -> None:
-    known = programs.Program([(84, TEXT, 12)], [(TEXT, 8, "first"), (TEXT + 8, 2, "second")])
+    known = Program([(84, TEXT, 12)], [(TEXT, 8, "first"), (TEXT + 8, 2, "second")])
     users = UserPrograms({"/bin/p": known})
     task = running("/bin/p", 0xB6F00000)
     assert users.name(task, 0xB6F00004, 0) == "p first"
@@ -303,7 +304,7 @@ def test_code_of_a_process_is_named_by_the_file_mapped_there() -> None:
 
 
 def test_the_latest_mapping_at_an_address_counts() -> None:
-    known = programs.Program([(0, 0, 64)], [(0, 0, "only")])
+    known = Program([(0, 0, 64)], [(0, 0, "only")])
     users = UserPrograms({"/old": known, "/new": known})
     task = running("/old", TEXT, 0)
     task.maps.append(Mapping(5, "/new", TEXT, 0x1000, 0))

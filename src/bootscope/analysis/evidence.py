@@ -7,12 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bootscope.analysis.blocks import BlockMap
 from bootscope.analysis.ledger import Ledger
 from bootscope.analysis.names import Names
 from bootscope.analysis.scene import Call, Scene, Slice, Task
-from bootscope.boards.code import Code
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.errors import UserError
@@ -27,6 +27,10 @@ BEFORE_TASKS = {
     "load": "U-Boot",
     "decompress": "decompressor",
 }
+
+if TYPE_CHECKING:
+    # The disassembler takes a tenth of a second to load, and few views need it.
+    from bootscope.boards.code import Code
 
 
 @dataclass
@@ -53,6 +57,8 @@ class Evidence:
 
         Raises UserError when what was kept is damaged.
         """
+        from bootscope.boards.code import Code
+
         data = self.load(name)
         try:
             return Code(data) if data else None
@@ -66,6 +72,14 @@ class Evidence:
     def phase_at(self, time_ns: int) -> str:
         """The phase that a moment lies in."""
         return self.timeline.phases[max(0, bisect_right(self._phase_starts, time_ns) - 1)].name
+
+    def phase_ends(self) -> list[tuple[int, str]]:
+        """The index of the first record after each phase, and the phase; the last has no end."""
+        starts = [*(phase.start_ns for phase in self.timeline.phases[1:])]
+        indexes = range(len(self.records))
+        ends = [bisect_left(indexes, start, key=self.clock.before) for start in starts]
+        names = [phase.name for phase in self.timeline.phases]
+        return list(zip([*ends, len(indexes) + 1], names, strict=True))
 
     @cached_property
     def _slice_starts(self) -> list[int]:

@@ -6,16 +6,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.scene import Call
-from bootscope.analysis.unwind import Unwinder
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Stack
+
+if TYPE_CHECKING:
+    # It brings the disassembler, which takes a tenth of a second to load and which few views need.
+    from bootscope.analysis.unwind import Unwinder
 
 CUT = "…"
 # Where paths begin: tasks, system calls, exceptions, and the programs themselves.
@@ -60,17 +64,22 @@ class Seen:
 
 def seen(evidence: Evidence) -> Iterator[Seen]:
     """Every sample of the program counter with its name, in order of time."""
-    slices = iter(evidence.scene.slices)
+    slices, names, before = iter(evidence.scene.slices), evidence.names, evidence.clock.before
     part = next(slices, None)
+    ends = iter(evidence.phase_ends())
+    end, phase = next(ends)
     for index, record in enumerate(evidence.records):
-        if not isinstance(record, Sample):
+        if type(record) is not Sample:
             continue
         while part and index >= part.last:
             part = next(slices, None)
-        now = evidence.clock.before(index)
-        phase = evidence.phase_at(now)
-        task = part.task if part else None
-        yield Seen(index, phase, evidence.names.name(phase, record.pc, task, now))
+        while index >= end:
+            end, phase = next(ends)
+        # There are very many samples, and most are of code whose name depends on nothing but its address.
+        name = names.fixed(phase, record.pc)
+        if name is None:
+            name = names.user(phase, record.pc, part.task if part else None, before(index))
+        yield Seen(index, phase, name)
 
 
 def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
@@ -105,6 +114,8 @@ class Stacks:
     def _of_program(self, name: str) -> list[Unwinder]:
         """The unwinders of a program, read when its first stack is asked for: many views need none."""
         if name not in self._unwinders:
+            from bootscope.analysis.unwind import Unwinder
+
             offsets = [0, self._evidence.timeline.uboot_offset] if name == objects.UBOOT else [0]
             code = self._evidence.program(name)
             self._unwinders[name] = (

@@ -15,7 +15,7 @@ import msgspec
 
 from bootscope.analysis.scene import Task
 from bootscope.boards.symbols import Symbols
-from bootscope.build.steps.programs import Program
+from bootscope.capture.objects import Program
 
 KERNEL_BASE = 0xBF000000
 """Where the kernel's addresses begin on 32-bit ARM with the usual split (modules first)."""
@@ -23,6 +23,7 @@ VECTORS = 0xFFFF0000
 """Where ARM's exception vectors and the kernel's helpers for user programs lie."""
 NO_MMU = "kernel, before its MMU is on"
 _BOOTLOADER_PHASES = ("bootloader", "load")
+_BEFORE_KERNEL = ("spl", *_BOOTLOADER_PHASES, "decompress")
 
 
 class Named(Protocol):
@@ -85,12 +86,16 @@ class Names:
 
     def name(self, phase: str, pc: int, task: Task | None = None, time_ns: int = 0) -> str:
         """A function with its program, as `U-Boot udelay`, or a description of the code."""
-        space = "kernel" if phase not in ("spl", *_BOOTLOADER_PHASES, "decompress") else phase
-        if space == "kernel" and pc < KERNEL_BASE:
-            return self._user(phase, pc, task, time_ns)
-        found = self._known.get((space, pc))
+        return self.fixed(phase, pc) or self.user(phase, pc, task, time_ns)
+
+    def fixed(self, phase: str, pc: int) -> str | None:
+        """The same for code that is the same whoever runs it; None for that of user programs."""
+        found = self._known.get((phase, pc))
         if found is None:
-            found = self._known[space, pc] = self._program(space, pc)
+            space = "kernel" if phase not in _BEFORE_KERNEL else phase
+            if space == "kernel" and pc < KERNEL_BASE:
+                return None
+            found = self._known[phase, pc] = self._program(space, pc)
         return found
 
     def _program(self, space: str, pc: int) -> str:
@@ -108,7 +113,8 @@ class Names:
             return "kernel exception vectors"
         return self._look("kernel", "kernel", pc)
 
-    def _user(self, phase: str, pc: int, task: Task | None, time_ns: int) -> str:
+    def user(self, phase: str, pc: int, task: Task | None, time_ns: int) -> str:
+        """A function of the program that a task runs at a moment, or a description of it."""
         if phase == "kernel" and (task is None or task.kernel):
             return NO_MMU
         if task is None or task.number == 0:

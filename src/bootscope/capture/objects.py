@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 
+import msgspec
+
 KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS = "kernel", "decompressor"
 UBOOT_SYMBOLS, SPL_SYMBOLS = "u-boot", "u-boot-spl"
 SYMBOL_TABLES = (KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS, UBOOT_SYMBOLS, SPL_SYMBOLS)
@@ -20,6 +22,17 @@ CONFIGS = (KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
 
 _WORTH_PACKING_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A program or library: where its file's code goes in memory, and its functions.
+
+    `segments` are (offset in the file, address, bytes) of what is mapped executable; `functions` are
+    (address, bytes or 0 where unknown, name), by address.
+    """
+
+    segments: list[tuple[int, int, int]]
+    functions: list[tuple[int, int, str]]
 
 
 def packed(data: bytes) -> bytes:

@@ -6,11 +6,14 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from typing import TYPE_CHECKING
 
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Progress
-from bootscope.build.step import Runner
 from bootscope.errors import UserError
+
+if TYPE_CHECKING:
+    from bootscope.build.cache import Cache
+    from bootscope.build.progress import Progress
+    from bootscope.build.step import Runner
 
 LARGEST = 1_000_000
 """Of any number or time in seconds that an option takes."""
@@ -38,6 +41,9 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
 
 def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner:
     """A runner as the build options ask for it."""
+    # Verbs that build nothing need not wait for the builder to be loaded.
+    from bootscope.build.step import Runner
+
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
     return Runner(cache, progress, jobs=max(1, args.jobs), use_ccache=use_ccache)
 

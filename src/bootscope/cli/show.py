@@ -11,7 +11,6 @@ from bootscope.analysis.changes import VIEWS, changes
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import IMPORTED, Store
 from bootscope.cli.common import check_positive
-from bootscope.cli.show_imported import show_imported
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
@@ -76,6 +75,9 @@ class Show(Verb):
         name, number = run_and_boot(args.run, args.boot)
         run_id = store.find_id(name)
         if store.kind(run_id) == IMPORTED:
+            # The readers are not loaded for a recording.
+            from bootscope.cli.show_imported import show_imported
+
             return show_imported(store, run_id, number, args, all_rows)
         v = view_of(store, run_id, number, args.board)
         if args.view:

@@ -12,19 +12,10 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from bootscope.capture.objects import Program
+
 PROGRAMS, SCRIPTS = "programs.json.gz", "scripts.json.gz"
 _LARGEST_SCRIPT_BYTES = 256 * 1024
-
-
-class Program(msgspec.Struct, frozen=True):
-    """A program or library: where its file's code goes in memory, and its functions.
-
-    `segments` are (offset in the file, address, bytes) of what is mapped executable; `functions` are
-    (address, bytes or 0 where unknown, name), by address.
-    """
-
-    segments: list[tuple[int, int, int]]
-    functions: list[tuple[int, int, str]]
 
 
 def program(path: Path) -> Program | None:
