@@ -14,7 +14,7 @@ from bootscope.readers.base import Boot, Clock
 from bootscope.readers.call_process import Open, Process, Said, command
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
-from bootscope.readers.lines import Lines, decode
+from bootscope.readers.lines import Lines, Words, decode
 from bootscope.readers.stamps import seconds_ns
 from bootscope.readers.tally import Tally
 from bootscope.timeline.trace import Span, Table
@@ -61,14 +61,6 @@ class _Sum:
     timed: int = 0
 
 
-class _Names(dict[bytes, str]):
-    """Names of functions, each text once."""
-
-    def __missing__(self, raw: bytes) -> str:
-        found = self[raw] = raw.decode("ascii")
-        return found
-
-
 class _Lengths(dict[bytes, int | None]):
     """Lengths in ns by how they are printed, such as `` <0.000012>``, and None for what is none."""
 
@@ -94,7 +86,7 @@ class CallTrace:
         self._table: CountsTable | None = None
         self._tables: list[Table] = []
         self._sums: dict[str, _Sum] = {}
-        self._names = _Names()
+        self._names = Words()
         self._lengths = _Lengths()
         self._stamps = CallStamps(tally)
         self.boot = Boot(Clock("none", "", 0))
