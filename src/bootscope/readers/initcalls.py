@@ -106,15 +106,18 @@ class Calls:
             detail["module"] = module.decode("utf-8", "backslashreplace")
         if whole:
             detail["symbol"] = whole
-        start_ns = self._start(call.at_ns if call else None, at_ns, took_ns)
+        start_ns = at_ns - took_ns
+        if not call:
+            start_ns = self._unseen_start(start_ns, at_ns)
+        elif self.follows_lines or call.at_ns > start_ns:
+            # Not before the line that announces it.
+            start_ns = call.at_ns if call.at_ns < at_ns else at_ns
         self.spans[call.pid if call else 0].append(Span(start_ns, at_ns, name, detail))
         return True
 
-    def _start(self, called_ns: int | None, end_ns: int, took_ns: int) -> int:
-        """When a call began: not before the line that announces it."""
-        if called_ns is None:
-            return end_ns - took_ns if self.follows_lines else max(end_ns - took_ns, min(0, end_ns))
-        return min(called_ns if self.follows_lines else max(end_ns - took_ns, called_ns), end_ns)
+    def _unseen_start(self, start_ns: int, end_ns: int) -> int:
+        """When a call began that no line announces: not before the clock."""
+        return start_ns if self.follows_lines else max(start_ns, min(0, end_ns))
 
     def _probe(self, blob: bytes, offset: int, at_ns: int) -> bool:
         match = _PROBE.match(blob, offset)
@@ -129,7 +132,7 @@ class Calls:
         }
         if result == _DEFERRED:
             detail["outcome"] = "deferred"
-        start_ns = self._start(None, at_ns, int(match[3]) * 1000)
+        start_ns = self._unseen_start(at_ns - int(match[3]) * 1000, at_ns)
         self.probes.append(Span(start_ns, at_ns, device, detail))
         return True
 
