@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ ODD = (
     b'7 100000000.001200 write(1, ") = 1strace: Process 8 attached\n"a", 1) = 1 <0.000004>\n'
     b"7 100000000.001300 foo(<unfinished ...>\n7 100000000.001250 exit(1) = ?\n"
     b"[pid 8] 100000000.001400 clone() = 9 <0.000004>\n[pid 9] 5.001400 getpid() = 9 <0.000004>\n"
+    b"7<a 100000000.001500 +++ exited with 0 +++\n7<a> 100000000.001600 close(1) = 0\n"
     b" <== |\n   a-1     [000] .....     0.000001: sched:sched_switch: x\n"
     b"           a=b-1     [000] .....     0.000002: f: x\n"
     b"           a-1     [000] .....     0.000002: f <-g\n"
@@ -89,7 +91,8 @@ def heads(*folders: str) -> bytes:
 @pytest.mark.parametrize("read", [calls, ftrace])
 def test_odd_lines(read: Read) -> None:
     assert read(ODD, False) == read(ODD, True)
-    for line in ODD.splitlines(keepends=True):
+    lines = ODD.splitlines(keepends=True)
+    for line in lines + [a + b for a, b in pairwise(lines)]:
         assert read(line, False) == read(line, True)
 
 
