@@ -105,6 +105,40 @@ def quiet_log(lines: int) -> str:
     )
 
 
+def later(name: str, stamp: str, lines: int, head: int = 0) -> str:
+    """A trace of so many lines: a fixture over and over, each turn with later stamps. `stamp` matches what
+    stands before a stamp in seconds and microseconds; the first `head` lines are written once."""
+    real = (FIXTURES / name).read_text().splitlines(keepends=True)
+    pattern = re.compile(stamp + r"(\d+)\.(\d{6})")
+    body = [(pattern.search(line), line) for line in real[head:]]
+    times = [int(m[1] + m[2]) for m, _ in body if m]
+    turn_us = max(times) - min(times) + 100
+    made = real[:head]
+    for n in range(lines - head):
+        turn, place = divmod(n, len(body))
+        match, line = body[place]
+        if match:
+            us = int(match[1] + match[2]) + turn * turn_us
+            line = f"{line[: match.start(1)]}{us // 1_000_000}.{us % 1_000_000:06}{line[match.end(2) :]}"
+        made.append(line)
+    return "".join(made)
+
+
+def strace_log(lines: int) -> str:
+    """A trace as of `strace -f -ttt -T` of so many lines."""
+    return later("strace/f-ttt-T.txt", r"^\d+ ", lines)
+
+
+def events_log(lines: int) -> str:
+    """A trace of kernel events (initcalls, tasks, storage) of so many lines."""
+    return later("ftrace/boot-events.txt", r" (?=\d+\.\d{6}: )", lines, 12)
+
+
+def graph_log(lines: int) -> str:
+    """A trace of the function_graph tracer with stamps, of so many lines."""
+    return later("ftrace/boot-graph.txt", r"^ +", lines, 12)
+
+
 def ours(what: str, path: Path) -> tuple[Result, list[int]]:
     """Reads a file in a process of its own: its figures; lines in all, understood, and calls."""
     import json
@@ -214,6 +248,9 @@ def main() -> int:
         for what, made in (
             ("grabserial -t, one long log", quiet_log),
             ("grabserial -t, boots with initcall_debug", console_log),
+            ("strace -f -ttt -T", strace_log),
+            ("ftrace, events", events_log),
+            ("ftrace, function_graph with stamps", graph_log),
             ("dmesg with initcall_debug", dmesg_log),
         ):
             path = folder / "log.txt"
@@ -221,6 +258,7 @@ def main() -> int:
             result, counts = ours(what, path)
             print(f"{result.line()}   {counts[1] / counts[0]:.2%} of the lines understood")
             missed += result.wall_s > BOUND_S or result.memory_mb > BOUND_MB
+        # grabserial is fed the log that was read last.
         if args.grabserial:
             own = serial(args.grabserial, folder)
             print(own.line())

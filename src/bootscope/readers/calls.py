@@ -11,30 +11,43 @@ import re
 from dataclasses import dataclass
 
 from bootscope.readers.base import Boot, Clock
-from bootscope.readers.call_process import Open, Process, command
+from bootscope.readers.call_process import Open, Process, Said, command
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
+from bootscope.readers.lines import Lines, Words, decode
+from bootscope.readers.stamps import seconds_ns
 from bootscope.readers.tally import Tally
-from bootscope.readers.timespan import decimal_ns
 from bootscope.timeline.trace import Span, Table
 
 PREFIX = (
-    r"(?:\[pid +(\d{1,9})(?:<[^>]{0,64}>)?\] |(\d{1,9})(?:<[^>]{0,64}>)? +(?=\S))?"
-    r"(?: {0,8}(\d\d:\d\d:\d\d(?:\.\d{1,9})?|\d{1,12}\.\d{3,9})(?: \(\+ {0,12}(\d{1,9}\.\d{1,9})\))? )?"
+    r"(?:\[pid +(\d{1,9})(?:<[^>\n]{0,64}>)?\] |(\d{1,9})(?:<[^>\n]{0,64}>)? +(?=\S))?"
+    r"(?: {0,8}(\d\d:\d\d:\d\d(?:\.\d{1,9})?|\d{1,12}\.\d{3,9})(?: \(\+ {0,12}\d{1,9}\.\d{1,9}\))? )?"
     r"(?:\[ {0,6}[0-9a-f?]{1,16}\] )?"
 )
 _PREFIX = re.compile(PREFIX)
-_CALL = re.compile(r"([A-Za-z_.][\w.@:>~-]{0,120})\(")
-_RESUMED = re.compile(r"<\.\.\. ([\w.@:>~-]{1,120}) resumed> ?")
+_RESUMED_NAME = r"[\w.@:>~-]{1,120}"
+_NAME = r"[A-Za-z_.][\w.@:>~-]{0,120}"
+_CALL = re.compile(rf"({_NAME})\(")
+# Any line; `rest` matches in nearly all lines of a trace, and then holds all from the bracket of a call on,
+# or from where a resumed one goes on.
+_LINE = re.compile(
+    (
+        rf"(?>{PREFIX}) *+(?:({_NAME})(?=\()|<\.\.\. ({_RESUMED_NAME}) resumed> ?+)"
+        r"(?P<rest>[^\n]*)\n|[^\n]*\n"
+    ).encode()
+)
+_LENGTH_AFTER = re.compile(rb" <(\d{1,9}\.\d{6,9})>")
+_RESUMED = re.compile(rf"<\.\.\. ({_RESUMED_NAME}) resumed> ?")
 _LENGTH = re.compile(r" <(\d{1,9}\.\d{1,9})>$")
 _ATTACHED = re.compile(r"(?:strace: )?Process (\d{1,9}) (?:attached|detached|resumed|suspended)")
 _ATTACHED_INSIDE = re.compile(r"strace: Process (\d{1,9}) attached$")
 _ENDED = re.compile(r"\+\+\+ (exited|killed|superseded|core dumped)")
-_CHILD = ("clone", "clone3", "fork", "vfork", "SYS_clone", "SYS_clone3", "SYS_fork", "SYS_vfork")
-_EXEC = ("execve", "execveat", "SYS_execve")
+_CHILD = frozenset(("clone", "clone3", "fork", "vfork", "SYS_clone", "SYS_clone3", "SYS_fork", "SYS_vfork"))
+_EXEC = frozenset(("execve", "execveat", "SYS_execve"))
 _MAX_ANCESTORS = 100
 _MAX_LINE = 1 << 20
 _UNFINISHED = "<unfinished ...>"
+_UNFINISHED_AFTER = b" <unfinished ...>"
 _NO_RETURN = "<no return ...>"
 
 
@@ -46,6 +59,17 @@ class _Sum:
     errors: int = 0
     ns: int = 0
     timed: int = 0
+
+
+class _Lengths(dict[bytes, int | None]):
+    """Lengths in ns by how they are printed, such as `` <0.000012>``, and None for what is none."""
+
+    def __missing__(self, raw: bytes) -> int | None:
+        if len(self) > 100_000:
+            self.clear()
+        told = _LENGTH_AFTER.fullmatch(raw)
+        found = self[raw] = seconds_ns(told[1].decode("ascii")) if told else None
+        return found
 
 
 class CallTrace:
@@ -62,8 +86,55 @@ class CallTrace:
         self._table: CountsTable | None = None
         self._tables: list[Table] = []
         self._sums: dict[str, _Sum] = {}
+        self._names = Words()
+        self._lengths = _Lengths()
         self._stamps = CallStamps(tally)
         self.boot = Boot(Clock("none", "", 0))
+
+    def read(self, lines: Lines) -> None:
+        """Reads all lines of a file."""
+        for number, match in enumerate(_LINE.finditer(lines.blob), 1):
+            if not self._take_usual(number, match):
+                self.take(number, decode(match[0][:-1]))
+
+    def _take_usual(self, number: int, match: re.Match[bytes]) -> bool:
+        """Reads a call that has a stamp, whole or cut in two by another process, in plain ASCII. It says
+        no to all that may need a closer look, before anything is changed."""
+        shown_pid, pid, stamp, name, resumed, rest = match.groups()
+        if stamp is None or self._cut or not rest.isascii() or (self._table and not self._table.done):
+            return False
+        end, unfinished = len(rest), False
+        length_ns: int | None = None
+        if rest.endswith(b">"):
+            end = rest.rfind(b" <")
+            length_ns = self._lengths[rest[end:]]
+            unfinished = rest.endswith(_UNFINISHED_AFTER)
+            if unfinished == (length_ns is not None) or (unfinished and resumed):
+                return False
+        elif rest.endswith(b"attached") or b"<unfinished" in rest[-24:]:
+            return False
+        equals = rest.rfind(b" = ", 0, end)
+        if not unfinished and not (equals > 0 and rest[:equals].rstrip(b" ").endswith(b")")):
+            return False
+        at_ns = self._stamps.at(stamp.decode("ascii"), number)
+        pid = pid or shown_pid
+        process = self._by_pid.get(int(pid)) if pid else None
+        if process is None:
+            process = self._process(int(pid) if pid else None, at_ns)
+        if at_ns > process.last_ns:
+            process.last_ns = at_ns
+        self._tally.understood += 1
+        text = rest[:end].decode("ascii")
+        if resumed:
+            call, length_ns = process.joined(Open(self._names[resumed], at_ns, text), length_ns)
+        else:
+            called = self._names[name]
+            call = Open(called, at_ns, called + text)
+        if unfinished:
+            process.open_calls.append(call)
+        else:
+            self._completed(process, call, at_ns, text[equals + 3 :], length_ns)
+        return True
 
     def take(self, number: int, line: str) -> None:
         """Reads line `number` (from 1)."""
@@ -121,7 +192,8 @@ class CallTrace:
         if not self._is_call(body):
             return False
         at_ns = self._stamps.at(prefix[3], number)
-        process = self._process(prefix[1] or prefix[2], at_ns)
+        pid = prefix[1] or prefix[2]
+        process = self._process(int(pid) if pid else None, at_ns)
         process.last_ns = max(process.last_ns, at_ns)
         return self._event(process, at_ns, body)
 
@@ -182,7 +254,7 @@ class CallTrace:
     @staticmethod
     def _length(body: str) -> int:
         timed = _LENGTH.search(body, max(0, len(body) - 32))
-        return (decimal_ns(timed[1]) or 0) if timed else 0
+        return seconds_ns(timed[1]) if timed else 0
 
     def _complete(
         self, process: Process, call: Open, at_ns: int, body: str, *, resumed: bool = False
@@ -192,27 +264,39 @@ class CallTrace:
         cut = text.rfind(" = ")
         if cut < 0 or not text[:cut].rstrip().endswith(")"):
             return False
-        result = text[cut + 3 :]
-        length = (decimal_ns(timed[1]) or 0) if timed else at_ns - call.start_ns
-        self._count(call.name, result, length if timed or resumed else None)
-        if call.name in _EXEC and result.startswith("0"):
-            process.images.append((call.start_ns, command(text)))
-        elif call.name in _CHILD:
-            self._born(process, call, result)
-        if (timed or resumed) and self._stamps.kind:
-            end_ns = call.start_ns + max(0, length)
-            process.calls.append(Span(call.start_ns, end_ns, call.name, {"call": text}))
-            process.last_ns = max(process.last_ns, end_ns)
-        else:
-            self._log(at_ns, process, body)
+        length_ns = seconds_ns(timed[1]) if timed else at_ns - call.start_ns if resumed else None
+        whole = Open(call.name, call.start_ns, text)
+        self._completed(process, whole, at_ns, text[cut + 3 :], length_ns)
         return True
 
-    def _count(self, name: str, result: str, length: int | None) -> None:
-        one = self._sums.setdefault(name, _Sum())
+    def _completed(
+        self, process: Process, call: Open, at_ns: int, result: str, length_ns: int | None
+    ) -> None:
+        """Takes a call of which all is known; `at_ns` is the stamp of its last line. Without a length
+        it is a moment."""
+        name, start_ns, text = call.name, call.start_ns, call.text
+        self._count(name, result, length_ns)
+        if name in _EXEC and result.startswith("0"):
+            process.images.append((start_ns, command(text)))
+        elif name in _CHILD:
+            self._born(process, call, result)
+        if length_ns is None or not self._stamps.kind:
+            self._log(at_ns, process, text)
+            return
+        end_ns = start_ns + length_ns if length_ns > 0 else start_ns
+        process.calls.append(Span(start_ns, end_ns, name, Said(text)))
+        if end_ns > process.last_ns:
+            process.last_ns = end_ns
+
+    def _count(self, name: str, result: str, length_ns: int | None) -> None:
+        one = self._sums.get(name)
+        if one is None:
+            one = self._sums[name] = _Sum()
         one.calls += 1
-        one.errors += result.startswith("-1 E")
-        if length is not None:
-            one.ns += length
+        if result.startswith("-1 E"):
+            one.errors += 1
+        if length_ns is not None:
+            one.ns += length_ns
             one.timed += 1
 
     def _log(self, at_ns: int, process: Process, text: str) -> None:
@@ -232,13 +316,12 @@ class CallTrace:
             child.parent = parent
         child.started_ns = min(child.started_ns, max(call.start_ns, parent.started_ns))
 
-    def _process(self, pid: str | None, at_ns: int) -> Process:
-        if pid is None:
+    def _process(self, number: int | None, at_ns: int) -> Process:
+        if number is None:
             alive = list(self._by_pid.values()) if len(self._by_pid) < 2 else []
             if alive:
                 return alive[0]
             return self._by_pid.get(0) or (self._all[0] if self._all else self._new(0, at_ns))
-        number = int(pid)
         found = self._by_pid.get(number)
         if found:
             return found

@@ -13,13 +13,15 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+import msgspec
+
+from bootscope.readers.layout import ordered
 from bootscope.timeline.trace import Point, Span, Track
 
-_CALLING = re.compile(rb"calling  (\S{1,512})((?: \[[^\]\s]{1,128}\])?)(?: @ (\d{1,10}))?\s*\n")
+_CALLING = re.compile(rb"calling  (\S{1,512}(?: \[[^\]\s]{1,128}\])?)(?: @ (\d{1,10}))?\s*\n")
 _RETURNED = re.compile(
-    rb"initcall (\S{1,512})((?: \[[^\]\s]{1,128}\])?) returned (-?\d{1,12})[^\n]{0,80}?"
+    rb"initcall ((\S{1,512})(?: \[([^\]\s]{1,128})\])?) returned (-?\d{1,12})[^\n]{0,80}?"
     rb" after (\d{1,12}) ([um])secs"
 )
 _PROBE = re.compile(
@@ -32,7 +34,7 @@ _C, _I, _P, _E = b"cipe"
 _ROWS = 64
 
 
-class _Open(NamedTuple):
+class _Open(msgspec.Struct, frozen=True, gc=False):
     at_ns: int
     pid: int
     level: str
@@ -81,17 +83,17 @@ class Calls:
     def _calling(self, blob: bytes, offset: int, at_ns: int) -> bool:
         match = _CALLING.match(blob, offset)
         if match:
-            symbol, module, pid = match.groups()
-            self._open[symbol + module].append(_Open(at_ns, int(pid) if pid else 1, self._level))
+            called, pid = match.groups()
+            self._open[called].append(_Open(at_ns, int(pid) if pid else 1, self._level))
         return bool(match)
 
     def _returned(self, blob: bytes, offset: int, at_ns: int) -> bool:
         match = _RETURNED.match(blob, offset)
         if not match:
             return False
-        symbol, module, result, count, unit = match.groups()
+        called, symbol, module, result, count, unit = match.groups()
         took_ns = int(count) * (1000 if unit == b"u" else 1_000_000)
-        call = self._pair(symbol + module, at_ns - took_ns)
+        call = self._pair(called, at_ns - took_ns)
         name, whole = self._names[symbol]
         detail: dict[str, str | int] = {"returned": int(result), "took_us": took_ns // 1000}
         if call:
@@ -101,18 +103,21 @@ class Calls:
         else:
             detail["start"] = "not in the log"
         if module:
-            detail["module"] = module[2:-1].decode("utf-8", "backslashreplace")
+            detail["module"] = module.decode("utf-8", "backslashreplace")
         if whole:
             detail["symbol"] = whole
-        start_ns = self._start(call.at_ns if call else None, at_ns, took_ns)
+        start_ns = at_ns - took_ns
+        if not call:
+            start_ns = self._unseen_start(start_ns, at_ns)
+        elif self.follows_lines or call.at_ns > start_ns:
+            # Not before the line that announces it.
+            start_ns = call.at_ns if call.at_ns < at_ns else at_ns
         self.spans[call.pid if call else 0].append(Span(start_ns, at_ns, name, detail))
         return True
 
-    def _start(self, called_ns: int | None, end_ns: int, took_ns: int) -> int:
-        """When a call began: not before the line that announces it."""
-        if called_ns is None:
-            return end_ns - took_ns if self.follows_lines else max(end_ns - took_ns, min(0, end_ns))
-        return min(called_ns if self.follows_lines else max(end_ns - took_ns, called_ns), end_ns)
+    def _unseen_start(self, start_ns: int, end_ns: int) -> int:
+        """When a call began that no line announces: not before the clock."""
+        return start_ns if self.follows_lines else max(start_ns, min(0, end_ns))
 
     def _probe(self, blob: bytes, offset: int, at_ns: int) -> bool:
         match = _PROBE.match(blob, offset)
@@ -127,7 +132,7 @@ class Calls:
         }
         if result == _DEFERRED:
             detail["outcome"] = "deferred"
-        start_ns = self._start(None, at_ns, int(match[3]) * 1000)
+        start_ns = self._unseen_start(at_ns - int(match[3]) * 1000, at_ns)
         self.probes.append(Span(start_ns, at_ns, device, detail))
         return True
 
@@ -135,10 +140,11 @@ class Calls:
         """Takes the call that this return belongs to: of several open ones of a name (static functions
         that are called alike, run at once), the one that began nearest to the time the kernel tells."""
         calls = self._open.get(symbol)
-        if not calls:
+        if calls is None:
             return None
         if len(calls) == 1:
-            return self._open.pop(symbol)[0]
+            del self._open[symbol]
+            return calls[0]
         at = bisect_left(calls, start_ns, key=lambda c: c.at_ns)
         near = min(
             (i for i in (at - 1, at) if 0 <= i < len(calls)), key=lambda i: abs(calls[i].at_ns - start_ns)
@@ -175,8 +181,8 @@ class Calls:
 
 
 def _track(ident: str, kind: str, title: str, spans: Iterable[Span], parent: str) -> Track:
-    ordered = tuple(sorted(spans, key=lambda s: (s.start_ns, -s.end_ns)))
-    return Track(ident, kind, title, ordered, overlaps=_overlap(ordered), parent=parent)
+    placed = tuple(ordered(spans))
+    return Track(ident, kind, title, placed, overlaps=_overlap(placed), parent=parent)
 
 
 def _overlap(spans: Iterable[Span]) -> bool:

@@ -36,7 +36,8 @@ class KernelEvents:
         if not self._begun:
             self._begun = True
             self._scheduling.first_ns = self._processes.first_ns = event.at_ns
-        self._last_ns = max(self._last_ns, event.at_ns)
+        if event.at_ns > self._last_ns:
+            self._last_ns = event.at_ns
         if event.name in _MARK_EVENTS:
             self._marks.append(Point(event.at_ns, event.text.strip()[:400]))
             return True

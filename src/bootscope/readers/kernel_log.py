@@ -109,13 +109,14 @@ def kernel_way(boot: Boot) -> Way:
     pairs = list(islice(stamped, _FIT_LINES))
     sign = -1 if boot.clock.stamp == PREVIOUS_NEWLINE else 1
     resolution_ns = boot.clock.resolution_ns + 1000
-    rest = sorted(sign * d for _, d in pairs)
+    rest = sorted([sign * d for _, d in pairs])
     if len(rest) < _FIT_ENOUGH:
         return Way(None, boot.clock.resolution_ns)
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
     close_ns = _CLOSE_NS + 2 * resolution_ns
-    used = sorted(abs(sign * d - least_ns) for k, d in pairs if sign * d - least_ns <= close_ns + k // _DRIFT)
+    off = [(k, sign * d - least_ns) for k, d in pairs]
+    used = sorted([abs(d) for k, d in off if d <= close_ns + k // _DRIFT])
     if len(used) * 3 < len(pairs):
         return Way(None, boot.clock.resolution_ns)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import attrgetter
+
 from bootscope.timeline.trace import Span, Track
+
+_START, _END = attrgetter("start_ns"), attrgetter("end_ns")
 
 
 def track(
@@ -14,33 +19,41 @@ def track(
     Stamps are often cut to microseconds while lengths are not: a span that ends inside the next one by
     no more than `slack_ns` is cut to end where that begins.
     """
-    ordered = sorted(spans, key=lambda s: (s.start_ns, -s.end_ns))
-    placed, overlaps = _fitted(ordered, slack_ns)
+    placed, overlaps = _fitted(ordered(spans), slack_ns)
     return Track(ident, kind, title, tuple(placed), overlaps, parent)
 
 
-def _fitted(ordered: list[Span], slack_ns: int) -> tuple[list[Span], bool]:
+def ordered(spans: Iterable[Span]) -> list[Span]:
+    """Spans by their start, the longest of those that start together first."""
+    # Sorted twice by a plain number, which spans nearly are already, not once by a pair made for each.
+    found = sorted(spans, key=_END, reverse=True)
+    found.sort(key=_START)
+    return found
+
+
+def _fitted(spans: list[Span], slack_ns: int) -> tuple[list[Span], bool]:
     placed: list[Span] = []
     open_at: list[int] = []  # indexes into `placed` of the spans that the next one may lie in
     overlaps = False
-    for span in ordered:
-        end_ns = span.end_ns
+    for index, span in enumerate(spans):
+        start_ns, end_ns = span.start_ns, span.end_ns
         while open_at:
             above = placed[open_at[-1]]
-            if above.end_ns <= span.start_ns:
+            above_ns = above.end_ns
+            if above_ns <= start_ns:
                 open_at.pop()
-            elif above.end_ns >= end_ns:
+            elif above_ns >= end_ns:
                 break
-            elif above.end_ns - span.start_ns <= slack_ns:
-                placed[open_at.pop()] = _until(above, span.start_ns)
-            elif end_ns - above.end_ns <= slack_ns:
-                end_ns = above.end_ns
+            elif above_ns - start_ns <= slack_ns:
+                placed[open_at.pop()] = _until(above, start_ns)
+            elif end_ns - above_ns <= slack_ns:
+                span = _until(span, above_ns)
                 break
             else:
                 overlaps = True
                 open_at.pop()
-        placed.append(span if end_ns == span.end_ns else _until(span, end_ns))
-        open_at.append(len(placed) - 1)
+        placed.append(span)
+        open_at.append(index)
     return placed, overlaps
 
 

@@ -65,6 +65,16 @@ class Lines:
         return self.blob.count(b"\n", 0, offset) + 1
 
 
+class Words(dict[bytes, str]):
+    """Texts of bytes that come again and again (names of functions, of tasks), each decoded once."""
+
+    def __missing__(self, raw: bytes) -> str:
+        if len(self) > 100_000:
+            self.clear()
+        found = self[raw] = decode(raw)
+        return found
+
+
 def decode(raw: bytes) -> str:
     """Text of bytes that ought to be UTF-8; bytes that are not show as ``\\xNN``."""
     return raw.decode("utf-8", "backslashreplace")

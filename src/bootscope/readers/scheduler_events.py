@@ -36,6 +36,7 @@ class Scheduling:
         self._running: dict[int, _Running] = {}
         self._cpu_spans: dict[int, list[Span]] = {}
         self._cpu_ns: dict[tuple[int, str], list[int]] = {}
+        self._details: dict[tuple[int, str], dict[str, str | int]] = {}
         self.takers = {
             "sched_switch": self._switch,
             "sched_wakeup": self._wake,
@@ -61,7 +62,9 @@ class Scheduling:
         if was.pid == 0:
             return
         start_ns = min(was.since_ns, end_ns)
-        detail: dict[str, str | int] = {"pid": was.pid, "then": state}
+        detail = self._details.get((was.pid, state))
+        if detail is None:
+            detail = self._details[was.pid, state] = {"pid": was.pid, "then": state}
         self._cpu_spans.setdefault(cpu, []).append(Span(start_ns, end_ns, task, detail))
         total = self._cpu_ns.setdefault((was.pid, task), [0, 0])
         total[0] += end_ns - start_ns

@@ -3,12 +3,17 @@
 
 A recording on an emulated board and a folder of imported logs both become a :class:`Trace`. Exports,
 the report and the analyses that need no emulator work on it and on nothing else.
+
+What a trace holds by the million is a msgspec struct: it is made ten times as fast as a frozen dataclass,
+and the garbage collector need not look at it, since nothing in it can refer back to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 TRACK_KINDS = (
     "phase",
@@ -28,8 +33,7 @@ TRACK_KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, gc=False):
     """A stretch of time on a track, in nanoseconds of the trace's clock; ``end_ns >= start_ns``.
 
     `detail` is what a reader wants to know on a click: a label -> text or a number whose unit is in
@@ -40,7 +44,7 @@ class Span:
     start_ns: int
     end_ns: int
     name: str
-    detail: Mapping[str, str | int] = field(default_factory=dict)
+    detail: Mapping[str, str | int] = {}
 
     @property
     def duration_ns(self) -> int:
@@ -63,8 +67,7 @@ class Track:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True, gc=False):
     """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`,
     `pin`, `wake` or `mark`; `error_ns` how far off it may be."""
 
@@ -74,8 +77,7 @@ class Point:
     error_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(msgspec.Struct, frozen=True, gc=False):
     """Time seen in one call path, outermost first: (`kernel`, `initcall xyz`, `do_mount`...)."""
 
     frames: tuple[str, ...]

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.call_graph import GRAPH, SWITCH, CallGraph, length_of
+from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, CallGraph, length_of
 from bootscope.readers.kernel_events import KernelEvents
-from bootscope.readers.lines import Lines, split
+from bootscope.readers.lines import Lines, Words, decode, split
 from bootscope.readers.stamps import seconds_ns, ticks_ns
 from bootscope.readers.tally import Tally, sample, share
 from bootscope.readers.trace_event import Event
@@ -19,6 +19,12 @@ _HEAD_CHARS = 200  # of a line, all that the expressions for its beginning see
 _EVENT = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(?P<cpu>\d{1,4})\] +"
     r"(?:(?P<flags>[\w.#+]{4,9}) +)?(?P<at>\d{1,15}(?:\.\d{3,9})?): +"
+)
+# An event, or a call with its caller, in plain ASCII, that cannot be a part of a header or anything else.
+_PLAIN = re.compile(
+    rb" {1,30}([!-,.-<>-~][ -<>-~]{0,31}?)-(\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(\d{1,4})\] +"
+    rb"(?:[\w.#+]{4,9} +)?(\d{1,15}(?:\.\d{3,9})?): +"
+    rb"(?:(?!funcgraph_)([\w:.-]{1,80}): ([^\n]*)|([\w.]{1,200}) <-[!-~][^\n]*)\n"
 )
 _LATENCY = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?P<cpu>\d{1,4})(?P<flags>[a-zA-Z.#][\w.#]{2,8}) +"
@@ -50,6 +56,7 @@ class FtraceText:
         self._tally = tally
         self._clock = options.values.get("trace_clock", "")
         self._hz = options.values.get("trace_clock_hz", "")
+        self._words = Words()
         self.boots: list[Boot] = []
         self._begin()
 
@@ -65,6 +72,56 @@ class FtraceText:
         self._unplaced = 0
         self._header = False
         self._drawing = False
+
+    def read(self, lines: Lines) -> None:
+        """Reads all lines of a file."""
+        blob, begin, number = lines.blob, 0, 0
+        while begin < len(blob):
+            number += 1
+            match = (PLAIN_GRAPH if self._drawing else _PLAIN).match(blob, begin)
+            if match and (self._plain_drawn if self._drawing else self._plain)(number, match):
+                self._tally.understood += 1
+                begin = match.end()
+            else:
+                end = blob.index(b"\n", begin)
+                self.take(number, decode(blob[begin:end]))
+                begin = end + 1
+
+    def _plain(self, number: int, match: re.Match[bytes]) -> bool:
+        """An event that `_PLAIN` took apart; no when it may be something else."""
+        task, pid, cpu, stamp, name, text, called = match.groups()
+        if not 35 <= match.end(4) - match.start() <= _HEAD_CHARS - 30:
+            return False
+        at_ns = self._stamp(stamp.decode("ascii"))
+        self._now(at_ns, number)
+        if called:
+            function = self._words[called]
+            self._calls[function] = self._calls.get(function, 0) + 1
+        else:
+            event = self._words[name].rpartition(":")[2]
+            self._pass_on(Event(at_ns, int(cpu), self._words[task], int(pid), event, decode(text)))
+        return True
+
+    def _plain_drawn(self, number: int, match: re.Match[bytes]) -> bool:
+        """A drawn call that `PLAIN_GRAPH` took apart; no when it cannot be taken like that."""
+        stamp, cpu_text, task, pid, us, name, leaf, closed = match.groups()
+        length_ns = length_of(us.decode("ascii")) if us else None
+        if leaf and length_ns is None:
+            return False
+        at_ns = seconds_ns(stamp.decode("ascii")) if stamp else None
+        if at_ns is not None:
+            self._now(at_ns, number)
+        self._used = True
+        cpu = int(cpu_text or 0)
+        words, graph = self._words, self._graph
+        row = graph.row_of(cpu, words[task], words[pid]) if task else graph.row_of(cpu, None, None)
+        graph.arrives(row, at_ns)
+        if leaf and length_ns is not None:
+            return graph.leaf(row, at_ns, length_ns, words[name])
+        if name:
+            return graph.open(row, at_ns, words[name])
+        graph.close(row, at_ns, length_ns, words[closed] if closed else None)
+        return True
 
     def take(self, number: int, line: str) -> None:
         """Reads line `number` (from 1)."""
@@ -260,8 +317,7 @@ def _read(source: Source, options: Options) -> Reading:
     lines: Lines = split(source.data)
     tally = Tally()
     trace = FtraceText(tally, options)
-    for number, line in enumerate(lines, 1):
-        trace.take(number, line)
+    trace.read(lines)
     tally.require(source, NAME, lines, "text of ftrace")
     trace.finish()
     return tally.reading(trace.boots, lines.repairs)

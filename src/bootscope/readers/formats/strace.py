@@ -44,8 +44,7 @@ def _read(source: Source, name: str, what: str) -> Reading:
     lines = split(source.data)
     tally = Tally()
     trace = CallTrace(tally, what)
-    for number, line in enumerate(lines, 1):
-        trace.take(number, line)
+    trace.read(lines)
     tally.require(source, name, lines, f"{name} output")
     boot = trace.finish()
     boot.facts["tool"] = name
