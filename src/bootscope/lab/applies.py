@@ -16,16 +16,24 @@ from bootscope.lab.signs import SIGNS
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
 def filled(change: Change, facts: Facts) -> Change:
-    """The change with values that only a boot can tell put in.
+    """The change with the values of this system and this boot put in for its placeholders.
 
     Raises UserError when the boot does not tell one.
     """
-    words = tuple(_PLACEHOLDER.sub(lambda m: facts.value(m[1]), word) for word in change.command_line)
-    return msgspec.structs.replace(change, command_line=words)
+
+    def put_in(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda m: facts.value(m[1]), text)
+
+    return msgspec.structs.replace(
+        change,
+        command_line=tuple(put_in(word) for word in change.command_line),
+        write={put_in(path): put_in(text) for path, text in change.write.items()},
+        link={put_in(path): put_in(target) for path, target in change.link.items()},
+    )
 
 
 def why_not(way: Way, facts: Facts) -> str:

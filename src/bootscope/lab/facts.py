@@ -56,10 +56,12 @@ class Facts:
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def value(self, name: str) -> str:
-        """A value that only a boot can tell, for the placeholder {name} of a change.
+        """A value of this system or this boot, for the placeholder `@name@` in a change.
 
         Raises UserError when the boot does not tell it.
         """
+        if name in SETTINGS:
+            return self.settings[SETTINGS[name]]
         found = VALUES[name].search(self.console) if name in VALUES else None
         if not found:
             raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
@@ -68,6 +70,9 @@ class Facts:
 
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders in changes, and where in the console log their values stand."""
+
+SETTINGS = {"application": "application.path", "process": "application.process"}
+"""Placeholders in changes, and the settings whose values they have."""
 
 
 def facts(store: Store, view: View) -> Facts:

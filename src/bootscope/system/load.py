@@ -13,6 +13,9 @@ from bootscope.settings import find, load, names_in
 from bootscope.system.model import SCHEMA, Source, System
 
 SECTOR_BYTES = 512
+FILE_SYSTEMS = ("ext2", "ext3", "ext4")
+"""Root file systems that can be made."""
+
 BUILT_IN_MILESTONES = ("spl", "bootloader", "kernel-entry", "init", "application", "first-frame")
 
 
@@ -83,7 +86,7 @@ def _check(system: System, path: Path) -> None:
     require(1 <= card.loader_sector < card.boot_sector, "card.loader_sector", "1 or more, before boot_sector")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
-    require(system.rootfs.filesystem == "ext4", "rootfs.filesystem", "'ext4'")
+    require(system.rootfs.filesystem in FILE_SYSTEMS, "rootfs.filesystem", f"one of {list(FILE_SYSTEMS)}")
     for key, name in (("uboot", system.uboot.source), ("kernel", system.kernel.source)):
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
     require(system.busybox.source in system.sources, "busybox.source", "a name under [sources]")

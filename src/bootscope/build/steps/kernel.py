@@ -15,6 +15,7 @@ from bootscope.system.model import FrameBuffer, Kernel
 IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CROSS = "arm-linux-gnueabihf-"
+_COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
 _TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
@@ -50,7 +51,8 @@ def step(kernel: Kernel) -> Step:
         "device_tree": kernel.device_tree,
         "image": IMAGE,
     }
-    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), _TOOLS)
+    tools = (*_TOOLS, *(tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) is True))
+    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), tools)
 
 
 def device_tree_step(framebuffer: FrameBuffer | None) -> Step:

@@ -52,7 +52,7 @@ class Entry:
 
 
 def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> Step:
-    """The step `rootfs`: an ext4 image of `sectors` sectors and the list of what is in it."""
+    """The step `rootfs`: an image of `sectors` sectors and the list of what is in it."""
 
     def work(context: Context) -> None:
         entries = _collect(context, rootfs, overlay, application_path)
@@ -71,7 +71,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         "sectors": sectors,
         "libraries": {path.name: file_sha256(path) for path in _c_library()},
     }
-    tools = ("mkfs.ext4", "debugfs", "dumpe2fs", "arm-linux-gnueabihf-strip")
+    tools = (f"mkfs.{rootfs.filesystem}", "debugfs", "dumpe2fs", "arm-linux-gnueabihf-strip")
     return Step("rootfs", "root file system", 4, work, inputs, ("busybox", "application"), tools)
 
 
@@ -216,7 +216,7 @@ def _make_empty(context: Context, image: Path, rootfs: RootFs, sectors: int) -> 
     fixed = f"hash_seed={rootfs.uuid},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
     context.run(
         [
-            "mkfs.ext4",
+            f"mkfs.{rootfs.filesystem}",
             "-q",
             "-F",
             "-U",
