@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/techniques.md from the catalogue.
+
+    python tools/techniques_page.py
+
+A unit test compares the page with the catalogue, so that it cannot grow old.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.cli.techniques import figure_text  # noqa: E402
+from bootscope.techniques.model import DOCUMENTS, PHASES, Status, Technique, figures, techniques  # noqa: E402
+
+PAGE = ROOT / "docs" / "techniques.md"
+_STATUS = {Status.RUNS: "yes", Status.HARDWARE: "needs hardware", Status.OBSOLETE: "obsolete"}
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    all_of_them = techniques()
+    counts = {status: sum(t.status == status for t in all_of_them.values()) for status in Status}
+    ours = sum(bool(t.ways) for t in all_of_them.values())
+    yield "# Techniques"
+    yield ""
+    yield "<!-- made by tools/techniques_page.py from src/bootscope/techniques; change it there -->"
+    yield ""
+    yield (
+        f"The {len(all_of_them)} known ways to make a boot shorter. `bootscope techniques` lists them, "
+        "`bootscope techniques ID` explains one,"
+    )
+    yield "`bootscope audit` finds those that apply to a recorded boot, and `bootscope try ID` boots with and"
+    yield "without one. In the column *here*:"
+    yield ""
+    yield f"- **tried by `try`** ({ours}): bootscope carries it out by itself."
+    yield f"- **yes** ({counts[Status.RUNS] - ours}): can be done on the emulated board, so far by your hand."
+    yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
+    yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
+    yield ""
+    yield "Published figures are those of the documents at the end, on their boards and in their years. They say"
+    yield "what has been worth a look; what something is worth in your boot only your boot can tell."
+    for phase in PHASES:
+        chosen = [t for t in all_of_them.values() if t.phase == phase]
+        if chosen:
+            yield from _phase(phase, chosen)
+    yield from ("", "## Documents", "")
+    yield from (f"- {key}: {title}" for key, title in DOCUMENTS.items())
+
+
+def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
+    yield from (
+        "",
+        f"## {phase[:1].upper()}{phase[1:]}",
+        "",
+        "| technique | here | takes away |",
+        "|---|---|---|",
+    )
+    for t in chosen:
+        here = "tried by `try`" if t.ways else _STATUS[t.status]
+        yield f"| [{t.title}](#{t.id}) | {here} | {', '.join(t.loses)} |"
+    for t in chosen:
+        yield from _technique(t)
+
+
+def _technique(t: Technique) -> Iterator[str]:
+    yield from ("", f"### {t.id}", "", f"**{t.title}.** {_text(t.what)}", "")
+    named = {
+        "How to see that it applies": t.detect,
+        "How to do it": t.apply,
+        "Risk": t.risk,
+        "Licence": t.licence,
+        "Why not here" if t.status == Status.HARDWARE else "Why no more": t.status_why,
+        "See instead": _links(t.replaced_by),
+        "Not together with": _links(t.conflicts),
+        "Do first": _links(t.after),
+        "Ways": ", ".join(f"`{t.id}={way}`" for way in t.ways) if len(t.ways) > 1 else "",
+    }
+    yield from (f"- {name}: {_text(text)}" for name, text in named.items() if text)
+    if t.figures:
+        yield "- Published: " + "; ".join(_figure(name) for name in t.figures)
+
+
+def _figure(name: str) -> str:
+    figure = figures()[name]
+    board = f", {figure.board}" if figure.board else ""
+    return _text(f"{figure_text(figure)}{board} [{figure.seed}]")
+
+
+def _links(ids: tuple[str, ...]) -> str:
+    return ", ".join(f"[{name}](#{name})" for name in ids)
+
+
+def _text(text: str) -> str:
+    """Text of a TOML file on one line; what Markdown would take for HTML is kept as text."""
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"{PAGE.relative_to(ROOT)}: {len(techniques())} techniques")
