@@ -47,8 +47,8 @@ def _lines() -> Iterator[str]:
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
     yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
     yield ""
-    yield "Published figures are those of the documents at the end, on their boards and in their years. They say"
-    yield "what has been worth a look; what something is worth in your boot only your boot can tell."
+    yield "Published figures are those of the documents at the end, on their boards and in their years. They"
+    yield "say what has been worth a look; what something is worth in your boot only your boot can tell."
     for phase in PHASES:
         chosen = [t for t in all_of_them.values() if t.phase == phase]
         if chosen:

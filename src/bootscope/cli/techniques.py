@@ -61,7 +61,8 @@ def saving(found: Technique) -> str:
 def figure_text(figure: Figure) -> str:
     """A figure in words: the value, what it was before, and for what."""
     unit = {"percent": "%"}.get(figure.unit, figure.unit)
-    before = f" (before: {figure.baseline_value})" if figure.baseline_value else ""
+    known = figure.baseline_value not in ("", figure.value)
+    before = f" (before: {figure.baseline_value})" if known else ""
     name = figure.variant or figure.metric.replace("_", " ")
     return f"{name}: {figure.value} {unit}{before}"
 
