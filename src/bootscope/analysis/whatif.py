@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bootscope.analysis import bill, gaps
+from bootscope.analysis import bill, gaps, shortcuts
 from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
@@ -36,6 +36,8 @@ KNOWN = {
     "card=Nx": "a card N times as fast, in bandwidth and latency",
     "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
     "later:PROGRAM": "this program and what it starts run after the milestone",
+    "first:PROGRAM": "this program, or its script, is started before all that is started beside it",
+    "init=PROGRAM": "this program runs instead of init",
 }
 
 
@@ -48,6 +50,8 @@ class Plan:
     dropped: set[int] = field(default_factory=set)
     gone: list[tuple[int, int]] = field(default_factory=list)
     """Stretches of board time that do not happen."""
+    kept: set[int] = field(default_factory=set)
+    """Storage commands in them that do happen."""
     assumptions: list[str] = field(default_factory=list)
 
 
@@ -106,6 +110,10 @@ def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> No
         _without(plan, evidence, steps, change.removeprefix("without:"))
     elif change.startswith("later:"):
         _later(plan, evidence, steps, change.removeprefix("later:"))
+    elif change.startswith("first:"):
+        _shortcut(plan, shortcuts.before_others(evidence, change.removeprefix("first:")))
+    elif name == "init":
+        _shortcut(plan, shortcuts.instead_of_init(evidence, value))
     else:
         listed = f"there are: {', '.join(KNOWN)}; bootscope what-if --help says what they do"
         raise UserError(f"'{printable(change)}' is no change that can be predicted", hint=listed)
@@ -235,7 +243,7 @@ def _called(call: Call, name: str, evidence: Evidence) -> bool:
 
 def _later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     gaps.need(evidence, "processes", "switch", "fork")
-    tasks = {t for t in evidence.scene.tasks if _runs(t, name)}
+    tasks = {t for t in evidence.scene.tasks if shortcuts.runs(t, name)}
     if not tasks:
         raise UserError(
             f"no program called '{printable(name)}' ran in this boot",
@@ -253,9 +261,10 @@ def _later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None
     plan.assumptions.append(f"nothing before the milestone needs {name}")
 
 
-def _runs(task: Task, name: str) -> bool:
-    words = {part.rpartition("/")[2] for e in task.execs for part in (e.file, e.arguments[0])}
-    return name in words or any(name in (e.file, e.arguments[0]) for e in task.execs)
+def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
+    plan.gone += found.gone
+    plan.kept |= found.kept
+    plan.assumptions += found.assumptions
 
 
 def _on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[tuple[int, int]]:
@@ -283,6 +292,8 @@ def _devices_saved(evidence: Evidence, plan: Plan) -> int:
 def _left_out(event: DeviceEvent, evidence: Evidence, plan: Plan, gone: list[tuple[int, int]]) -> bool:
     if event.index in plan.dropped:
         return True
+    if event.index in plan.kept:
+        return False
     now = evidence.clock.before(event.index)
     return any(start <= now < end for start, end in gone)
 

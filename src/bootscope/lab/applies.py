@@ -19,6 +19,14 @@ from bootscope.techniques.model import Applies, Way
 _PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
+def with_values(text: str, facts: Facts) -> str:
+    """A text with the values of this system and this boot in the place of `@name@`.
+
+    Raises UserError when the boot does not tell one.
+    """
+    return _PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+
+
 def filled(change: Change, facts: Facts) -> Change:
     """The change with the values of this system and this boot put in for its placeholders.
 
@@ -26,7 +34,7 @@ def filled(change: Change, facts: Facts) -> Change:
     """
 
     def put_in(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda m: facts.value(m[1]), text)
+        return with_values(text, facts)
 
     return msgspec.structs.replace(
         change,

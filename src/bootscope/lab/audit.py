@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bootscope.analysis.whatif import predict
-from bootscope.lab.applies import why_not
+from bootscope.lab.applies import why_not, with_values
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.lab.signs import SIGNS
@@ -60,5 +60,6 @@ def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding
     if not way.predict:
         return Finding(technique, name, None, evidence)
     view = facts.view
-    prediction = predict(view.evidence, view.stacks, way.predict)
+    changes = [with_values(change, facts) for change in way.predict]
+    prediction = predict(view.evidence, view.stacks, changes)
     return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions)
