@@ -34,6 +34,7 @@ VERBS = {
     "list": "bootscope.cli.store:List",
     "rm": "bootscope.cli.store:Remove",
     "audit": "bootscope.cli.audit:AuditVerb",
+    "optimize": "bootscope.cli.optimize:Optimize",
     "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
     "build": "bootscope.cli.build:Build",
