@@ -25,7 +25,7 @@ from bootscope.boards.profile import Board
 from bootscope.boards.watch import PANIC_TEXT, Limits, Programs, Watch, watch
 from bootscope.build.plan import Built
 from bootscope.build.steps import blockmap, kernel, kernel_layout, programs, rootfs
-from bootscope.capture import objects, record, stream
+from bootscope.capture import decoded, objects, record, stream
 from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
@@ -288,6 +288,7 @@ def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:
         records = stream.read(folder / record.STREAM)
     except (FileNotFoundError, UserError):
         return
+    decoded.keep(folder / record.STREAM, records, folder / record.RECORDS)
     tl = timeline(info.boot_id, records, run)
     (folder / record.CONSOLE).write_bytes(console_bytes(records, run))
     with (folder / record.LINES).open("wb") as f:

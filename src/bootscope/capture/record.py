@@ -26,6 +26,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "console.txt", "boot.json"
 # Names in a recording: the milestone that needs no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
+RECORDS = "records.bin"
 WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"
 
 

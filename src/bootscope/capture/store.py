@@ -28,7 +28,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bootscope.capture import record, stream
+from bootscope.capture import decoded, record, stream
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.record import RUN, BootInfo, RunInfo
 from bootscope.errors import ToolError, UserError, printable, unknown
@@ -71,7 +71,7 @@ class StoredBoot:
     def records(self) -> list[stream.Record]:
         """The records of its stream. Raises UserError when the file is no stream."""
         try:
-            return stream.read(self.path / record.STREAM)
+            return decoded.read(self.path / record.STREAM, self.path / record.RECORDS)
         except FileNotFoundError:
             return []
         except UserError as error:

@@ -49,7 +49,7 @@ class End(IntEnum):
     QUIET = 5
 
 
-class Record(msgspec.Struct, frozen=True, gc=False):
+class Record(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0):
     """One record; `time_ns` is virtual time, never smaller than that of the record before.
 
     There are hundreds of thousands of them, and no cycles: the garbage collector need not look at them.
@@ -58,7 +58,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     time_ns: int
 
 
-class Io(Record, frozen=True, gc=False):
+class Io(Record, frozen=True, gc=False, tag=1):
     """A store of `size` bytes of `value` to device `device` at byte offset `offset`."""
 
     device: int
@@ -67,7 +67,7 @@ class Io(Record, frozen=True, gc=False):
     value: int
 
 
-class Hook(Record, frozen=True, gc=False):
+class Hook(Record, frozen=True, gc=False, tag=2):
     """The program reached hook `hook`; `text` is what a captured register pointed to."""
 
     hook: int
@@ -75,19 +75,19 @@ class Hook(Record, frozen=True, gc=False):
     text: bytes
 
 
-class Sample(Record, frozen=True, gc=False):
+class Sample(Record, frozen=True, gc=False, tag=3):
     """The program counter at this time."""
 
     pc: int
 
 
-class Idle(Record, frozen=True, gc=False):
+class Idle(Record, frozen=True, gc=False, tag=4):
     """The CPU slept for `duration_ns` and woke up at `time_ns`."""
 
     duration_ns: int
 
 
-class Frame(Record, frozen=True, gc=False):
+class Frame(Record, frozen=True, gc=False, tag=5):
     """First store to (`whole` false) or completion of (`whole` true) frame number `number`."""
 
     frame: int
@@ -97,27 +97,27 @@ class Frame(Record, frozen=True, gc=False):
     pc: int
 
 
-class Text(Record, frozen=True, gc=False):
+class Text(Record, frozen=True, gc=False, tag=6):
     """Watched text `text` has just gone through its device register."""
 
     text: int
 
 
-class Clock(Record, frozen=True, gc=False):
+class Clock(Record, frozen=True, gc=False, tag=7):
     """Resynchronisations of the counted clock, and the largest error among them."""
 
     syncs: int
     worst_ns: int
 
 
-class Ended(Record, frozen=True, gc=False):
+class Ended(Record, frozen=True, gc=False, tag=8):
     """The plugin stopped here."""
 
     reason: End
     ident: int
 
 
-class StackSample(Record, frozen=True, gc=False):
+class StackSample(Record, frozen=True, gc=False, tag=9):
     """The stack: program counter, link register, flags, and what may be return addresses.
 
     Comes right after the hook or sample that it belongs to. `raw` holds the words as they were stored:
@@ -143,7 +143,7 @@ class StackSample(Record, frozen=True, gc=False):
         return found
 
 
-class Unknown(Record, frozen=True, gc=False):
+class Unknown(Record, frozen=True, gc=False, tag=10):
     """A record of a type this reader does not know (made by a newer plugin)."""
 
     kind: int
