@@ -92,14 +92,17 @@ def view(store: Store, run: StoredRun, number: int | None = None, board: Board |
 def comparison(store: Store, a: View, b: View) -> Comparison:
     """View B against view A, with the differences of what booted."""
 
+    def text(sha256: str) -> str:
+        return objects.unpacked(store.object(sha256)).decode("utf-8", "replace")
+
     def symbols(run: StoredRun, name: str) -> dict[str, str]:
         sha256 = run.info.system.symbols.get(name)
-        return parse(store.object(sha256).decode("utf-8", "replace")) if sha256 else {}
+        return parse(text(sha256)) if sha256 else {}
 
     def contents(run: StoredRun) -> dict[str, str]:
         """Files of the root file system -> their hash or target."""
         sha256 = run.info.system.symbols.get(objects.ROOT_CONTENTS)
-        lines = store.object(sha256).decode("utf-8", "replace").splitlines() if sha256 else []
+        lines = text(sha256).splitlines() if sha256 else []
         return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
     configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in objects.CONFIGS}

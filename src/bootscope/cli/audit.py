@@ -70,8 +70,10 @@ def _json(boot: str, found: Audit) -> dict[str, object]:
 
 def _print(out: Console, findings: tuple[Finding, ...]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("predicted", justify="right")
-    for name in ("technique", "what the boot shows", "takes away"):
+    # What is typed again must be whole, also on a narrow terminal.
+    table.add_column("predicted", justify="right", no_wrap=True)
+    table.add_column("technique", no_wrap=True)
+    for name in ("what the boot shows", "takes away"):
         table.add_column(name)
     for f in findings:
         saving = Text("try it", "dim") if f.saving_ns is None else Text(span(f.saving_ns), "green")

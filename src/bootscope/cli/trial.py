@@ -18,7 +18,7 @@ from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
 from bootscope.lab.bench import Bench
-from bootscope.lab.experiment import variant
+from bootscope.lab.experiment import check, variant
 from bootscope.lab.facts import facts
 from bootscope.lab.verdict import Verdict, verdict
 from bootscope.paths import cache_dir, store_dir
@@ -46,6 +46,7 @@ class Try(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         loaded = load_system(args.system)
+        check(args.technique)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
         base = view(store, bench.measured(loaded))

@@ -63,7 +63,8 @@ def _differences(change: Change, facts: Facts) -> Iterator[str]:
                 yield f"{tree} {symbol}"
     words = {word_name(word): word for word in facts.words}
     yield from (word for word in change.command_line if words.get(word_name(word)) != word)
-    yield from (name for name in change.command_line_drop if name in words)
+    dropped_words = {word_name(word) for word in change.command_line_drop}
+    yield from dropped_words & (words.keys() - {word_name(word) for word in change.command_line})
     yield from (path for path, text in change.write.items() if not facts.has_file(path, text))
     yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
     kept = {*change.write, *change.link}
@@ -71,7 +72,10 @@ def _differences(change: Change, facts: Facts) -> Iterator[str]:
         yield from (path for path in facts.files if path not in kept and fnmatch.fnmatchcase(path, pattern))
     options = facts.compiler_options
     yield from (option for option in change.compiler_options if option not in options)
-    yield from (option for option in change.compiler_options_drop if option in options)
+    dropped = {word_name(o) for o in change.compiler_options_drop} - {
+        word_name(o) for o in change.compiler_options
+    }
+    yield from (option for option in options if word_name(option) in dropped)
     yield from (key for key, value in change.settings.items() if facts.settings.get(key) != str(value))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bootscope.analysis.whatif import predict
+from bootscope.errors import UserError
 from bootscope.lab.applies import why_not, with_values
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
@@ -51,7 +52,7 @@ def audit(facts: Facts) -> Audit:
                 others[title(technique, name)] = reason
             else:
                 findings.append(_finding(technique, name, way, facts))
-    findings.sort(key=lambda f: -1 if f.saving_ns is None else f.saving_ns, reverse=True)
+    findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
     return Audit(tuple(findings), others)
 
 
@@ -60,6 +61,10 @@ def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding
     if not way.predict:
         return Finding(technique, name, None, evidence)
     view = facts.view
-    changes = [with_values(change, facts) for change in way.predict]
-    prediction = predict(view.evidence, view.stacks, changes)
+    try:
+        changes = [with_values(change, facts) for change in way.predict]
+        prediction = predict(view.evidence, view.stacks, changes)
+    except UserError as error:
+        # Not for this boot, that is; the others can be told all the same.
+        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",))
     return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions)

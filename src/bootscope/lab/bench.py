@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 
 from bootscope.boards import emulated
@@ -12,8 +13,9 @@ from bootscope.build.plan import build
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
 from bootscope.build.steps import plugin
-from bootscope.capture.record import RunInfo
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.record import WATCH, RunInfo
+from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.errors import UserError
 from bootscope.recording import Observer, Order, record_run
 from bootscope.system.load import LoadedSystem
 
@@ -34,9 +36,6 @@ class Bench:
 
         Raises UserError and ToolError as build and recording do; a boot that fails is a stored result.
         """
-        # What can fail at once is tried before what takes minutes.
-        emulated.check(board)
-        check_store_path(self.store.root)
         return self._boot(self._order(loaded, board, until, boots))
 
     def measured(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> StoredRun:
@@ -50,6 +49,9 @@ class Bench:
         return self._known(order) or self._boot(order)
 
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
+        # What can fail at once is tried before what takes minutes.
+        emulated.check(board)
+        check_store_path(self.store.root)
         step = plugin.step()
         shared_object = self.runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
         built = build(loaded, self.runner, self.progress)
@@ -66,17 +68,26 @@ class Bench:
         for summary in reversed(self.store.summaries()):
             if (summary.build_id, summary.until) != (order.built.build_id, order.until):
                 continue
-            run = self.store.load(summary.run_id)
-            if _same_bench(run.info, order) and any(b.info.ended in CERTAIN for b in run.boots):
-                return run
+            # One that is damaged is as good as none.
+            with contextlib.suppress(UserError):
+                run = self.store.load(summary.run_id)
+                if _same_bench(run.info, order) and any(_certain(b, order.limits) for b in run.boots):
+                    return run
         return None
 
 
 _SWITCH = "switch"
 """A hook that only recordings with explanations have."""
 
-CERTAIN = ("milestone", "panic", "hang", "limit")
-"""Ends of a boot that come again the next time, since the virtual clock decides on them."""
+
+def _certain(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
+    if boot.info.ended not in ("hang", "limit"):
+        return boot.info.ended in ("milestone", "panic")
+    # With other limits it might have got there.
+    path = boot.path / WATCH
+    said = path.read_text().splitlines() if path.exists() else []
+    return {f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"} <= set(said)
 
 
 def _same_bench(run: RunInfo, order: Order) -> bool:

@@ -48,9 +48,7 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
     apply to the system that `facts` tells of.
     """
     changes: dict[str, Change] = {}
-    picked = [chosen(spec) for spec in specs]
-    _check_conflicts([found for found, _, _ in picked])
-    for found, name, way in picked:
+    for found, name, way in check(specs):
         reason = why_not(way, facts)
         if reason and not force:
             raise UserError(
@@ -63,8 +61,18 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
     return LoadedSystem(named, loaded.path)
 
 
-def _check_conflicts(picked: list[Technique]) -> None:
-    for found in picked:
-        for other in picked:
+def check(specs: list[str]) -> list[tuple[Technique, str, Way]]:
+    """The techniques and ways that `specs` name (see :func:`chosen`).
+
+    Raises UserError as that does, and for techniques that exclude each other; for this neither a build
+    nor a boot is needed.
+    """
+    picked = [chosen(spec) for spec in specs]
+    for found, way, _ in picked:
+        for other, another, _ in picked:
             if other.id in found.conflicts:
                 raise UserError(f"{found.id} and {other.id} exclude each other")
+            if other.id == found.id and another != way:
+                names = f"{title(found, way)} and {title(other, another)}"
+                raise UserError(f"{names} are two ways to do the same: choose one")
+    return picked

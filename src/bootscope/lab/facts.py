@@ -60,7 +60,7 @@ class Facts:
 
         Raises UserError when the boot does not tell it.
         """
-        if name in SETTINGS:
+        if SETTINGS.get(name) in self.settings:
             return self.settings[SETTINGS[name]]
         found = VALUES[name].search(self.console) if name in VALUES else None
         if not found:
@@ -81,7 +81,7 @@ def facts(store: Store, view: View) -> Facts:
     kept = system.symbols
 
     def text(name: str) -> str:
-        return store.object(kept[name]).decode("utf-8", "replace") if name in kept else ""
+        return objects.unpacked(store.object(kept[name])).decode("utf-8", "replace") if name in kept else ""
 
     files = dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line)
     return Facts(view, system.settings, {tree: parse(text(name)) for tree, name in _CONFIGS.items()}, files)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -53,13 +54,14 @@ class Change(Setting, frozen=True):
         for tree in TREES:
             symbols: Symbols = getattr(self, tree)
             found.update({f"{tree}.config.{name}": value for name, value in symbols.items()})
+        found.update({f"command line {word_name(w)}": None for w in self.command_line_drop})
         found.update({f"command line {word_name(w)}": w for w in self.command_line})
-        found.update({f"command line {name}": None for name in self.command_line_drop})
+        # What is removed and written is there in the end, and so are the words that replace others.
+        found.update({f"file {pattern}": None for pattern in self.remove})
         found.update({f"file {path}": text for path, text in self.write.items()})
         found.update({f"file {path}": f"-> {target}" for path, target in self.link.items()})
-        found.update({f"file {pattern}": None for pattern in self.remove})
-        found.update({f"compiler option {word_name(o)}": o for o in self.compiler_options})
         found.update({f"compiler option {word_name(o)}": None for o in self.compiler_options_drop})
+        found.update({f"compiler option {word_name(o)}": o for o in self.compiler_options})
         found.update(self.settings)
         return found
 
@@ -76,7 +78,8 @@ def conflicts(changes: Mapping[str, Change]) -> list[tuple[str, str, str]]:
     for name, change in changes.items():
         for key, value in change.claims().items():
             first, wanted = claimed.setdefault(key, (name, value))
-            if wanted != value:
+            # True equals 1, but y is not 1.
+            if (type(wanted), wanted) != (type(value), value):
                 found.append((first, name, key))
     return found + _removed_but_written(changes)
 
@@ -89,8 +92,18 @@ def _removed_but_written(changes: Mapping[str, Change]) -> list[tuple[str, str, 
         for other, removing in changes.items()
         for path in (*writing.write, *writing.link)
         for pattern in removing.remove
-        if one != other and pattern != path and fnmatch.fnmatchcase(path, pattern)
+        if one != other
+        and pattern != path
+        and matches(path, [pattern])
+        # What the other writes itself is compared with the other claims.
+        and path not in (*removing.write, *removing.link)
     ]
+
+
+def matches(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a pattern matches the path or a folder that it lies in."""
+    names = [path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def apply(system: System, changes: Mapping[str, Change]) -> System:
@@ -127,25 +140,49 @@ def _applied(system: System, change: Change) -> System:
         application=replace(s.application, compiler_options=tuple(options.split())),
         rootfs=replace(
             s.rootfs,
-            files={**s.rootfs.files, **change.write},
-            links={**s.rootfs.links, **change.link},
+            files={**_left(s.rootfs.files, change.remove, change.link), **change.write},
+            links={**_left(s.rootfs.links, change.remove, change.write), **change.link},
             remove=tuple(dict.fromkeys((*s.rootfs.remove, *change.remove))),
         ),
     )
     return _with_settings(s, change.settings) if change.settings else s
 
 
+def _left(there: Mapping[str, str], gone: tuple[str, ...], replaced: Iterable[str]) -> dict[str, str]:
+    """Files or links of a system but for those that patterns take out, and for paths that are replaced."""
+    return {p: text for p, text in there.items() if not matches(p, gone) and p not in replaced}
+
+
 def _words(words: Iterable[str], added: Iterable[str], dropped: Iterable[str]) -> str:
-    """Words with others added: a word takes the place of one with its name, else it goes to the end."""
-    gone = set(dropped)
+    """Words with others added: a word takes the place of all with its name, else it goes to the end."""
     new = {word_name(word): word for word in added}
-    kept = [new.pop(word_name(w), w) for w in words if word_name(w) not in gone]
-    return " ".join([*kept, *new.values()])
+    gone = {word_name(word) for word in dropped} - new.keys()
+    kept: list[str] = []
+    for word in words:
+        name = word_name(word)
+        # A second one with a name that is replaced would win over the new one.
+        if name not in gone and not (name in new and new[name] in kept):
+            kept.append(new.get(name, word))
+    return " ".join([*kept, *(word for word in new.values() if word not in kept)])
+
+
+_OWN_KEYS = {
+    **{f"{tree}.config": f"write it as {tree} = {{ SYMBOL = ... }}" for tree in TREES},
+    "kernel.command_line": "write it as command_line and command_line_drop",
+    "rootfs.files": "write it as write and remove",
+    "rootfs.links": "write it as link and remove",
+    "rootfs.remove": "write it as remove",
+    "application.compiler_options": "write it as compiler_options and compiler_options_drop",
+}
+"""Settings that other parts of a change are about, and which: so that conflicts between them are found."""
 
 
 def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
     table = msgspec.to_builtins(system)
     for key, value in settings.items():
+        own = next((name for name in _OWN_KEYS if key == name or key.startswith(f"{name}.")), None)
+        if own:
+            raise UserError(f"a change of {printable(key)} is not written as a setting", hint=_OWN_KEYS[own])
         *folders, last = key.split(".")
         inner = table
         for folder in folders:

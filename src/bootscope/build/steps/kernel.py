@@ -51,7 +51,8 @@ def step(kernel: Kernel) -> Step:
         "device_tree": kernel.device_tree,
         "image": IMAGE,
     }
-    tools = (*_TOOLS, *(tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) is True))
+    compressors = [tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) in (True, "y")]
+    tools = (*_TOOLS, *compressors)
     return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), tools)
 
 

@@ -167,7 +167,7 @@ def _written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
     """Files whose text stands in the system itself, and links."""
     for number, (path, text) in enumerate(sorted(rootfs.files.items())):
         source = context.scratch / f"file-{number}"
-        source.write_text(text)
+        source.write_bytes(text.encode())
         yield Entry(_name(path), source=source, program=text.startswith("#!"))
     for path, target in sorted(rootfs.links.items()):
         yield Entry(_name(path), target=_printable(target))

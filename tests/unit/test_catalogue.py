@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of techniques: whole, without contradictions, and every way makes a system."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from bootscope.analysis import whatif
+from bootscope.build.kconfig import written
+from bootscope.capture.store import Store
+from bootscope.errors import UserError
+from bootscope.lab.applies import filled
+from bootscope.lab.facts import SETTINGS, VALUES, Facts
+from bootscope.lab.signs import SIGNS
+from bootscope.system import load
+from bootscope.system.changes import TREES, Change, apply, conflicts
+from bootscope.techniques import model
+from bootscope.techniques.model import (
+    ABILITIES,
+    DOCUMENTS,
+    PHASES,
+    Status,
+    Technique,
+    Way,
+    figures,
+    technique,
+    technique_ids,
+    techniques,
+)
+
+from .builders import ROOT
+from .lab_scenes import known, stock
+
+ALL = techniques()
+WAYS = [(t, name, way) for t in ALL.values() for name, way in t.ways.items()]
+NAMES = [f"{t.id}={name}" for t, name, _ in WAYS]
+every = pytest.mark.parametrize("t", ALL.values(), ids=list(ALL))
+every_way = pytest.mark.parametrize("way", [way for _, _, way in WAYS], ids=NAMES)
+
+
+@pytest.fixture(scope="module")
+def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+    """A boot of the stock system."""
+    return known(Store(tmp_path_factory.mktemp("catalogue") / "store"))
+
+
+# ---- the whole ----
+
+
+def test_there_are_as_many_as_we_say() -> None:
+    counts = {status: sum(t.status == status for t in ALL.values()) for status in Status}
+    assert sum(counts.values()) == len(ALL) == len(technique_ids()) >= 140
+    assert counts[Status.RUNS] >= 75
+    assert sum(bool(t.ways) for t in ALL.values()) >= 20
+
+
+def test_they_are_listed_in_the_order_of_the_phases_then_by_id() -> None:
+    listed = [(PHASES.index(t.phase), t.id) for t in ALL.values()]
+    assert listed == sorted(listed)
+    assert list(ALL) != technique_ids()
+
+
+def test_conflicts_are_told_on_both_sides() -> None:
+    one_sided = [(t.id, c) for t in ALL.values() for c in t.conflicts if t.id not in ALL[c].conflicts]
+    assert one_sided == []
+
+
+def test_what_comes_after_what_is_no_circle() -> None:
+    order = list(TopologicalSorter({t.id: t.after for t in ALL.values()}).static_order())
+    assert order.index("kernel-remove-unused") < order.index("kernel-quiet")
+
+
+def test_the_page_of_techniques_is_what_the_catalogue_makes() -> None:
+    path = ROOT / "tools" / "techniques_page.py"
+    spec = importlib.util.spec_from_file_location("techniques_page", path)
+    assert spec
+    assert spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    told = (ROOT / "docs" / "techniques.md").read_text()
+    assert told == tool.page(), "python tools/techniques_page.py makes it anew"
+
+
+# ---- each technique ----
+
+
+@every
+def test_its_file_says_what_every_technique_says(t: Technique) -> None:
+    assert technique(t.id) == t
+    assert t.schema == model.SCHEMA
+    assert t.phase in PHASES
+    assert 0 < len(t.title) <= 60
+    for text in (t.title, t.what, t.detect, t.apply):
+        assert text.strip() == text != ""
+        assert text.isascii() or text.replace("\n", "").isprintable()
+    assert bool(t.status_why) == (t.status is not Status.RUNS)
+    assert set(t.loses) <= set(ABILITIES)
+    assert not t.ways or t.status is Status.RUNS
+    assert not t.replaced_by or t.status is Status.OBSOLETE
+
+
+@every
+def test_whatever_it_names_is_there(t: Technique) -> None:
+    for names in (t.conflicts, t.after, t.replaced_by):
+        assert set(names) <= ALL.keys()
+        assert t.id not in names
+        assert len(set(names)) == len(names)
+    assert not set(t.conflicts) & set(t.after)
+    for name in t.replaced_by:
+        assert ALL[name].status is not Status.OBSOLETE
+    assert set(t.figures) <= figures().keys()
+    assert len(set(t.figures)) == len(t.figures)
+    for ref in t.refs:
+        document, _, title = ref.partition(":")
+        assert document in DOCUMENTS
+        assert title.strip()
+
+
+@pytest.mark.parametrize("path", sorted((model.HERE / "catalogue").glob("*.toml")), ids=lambda p: p.stem)
+def test_its_file_is_read_to_its_last_key(path: Path) -> None:
+    table = tomllib.loads(path.read_text())
+    assert table["id"] == path.stem
+    assert table.keys() <= set(Technique.__struct_fields__)
+    assert path.read_text().startswith("# SPDX-License-Identifier: Apache-2.0\n")
+
+
+# ---- figures ----
+
+
+def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
+    assert len(figures()) > 800
+    for name, figure in figures().items():
+        assert figure.id == name
+        assert name.startswith(f"{figure.seed}:")
+        assert figure.seed in DOCUMENTS
+        assert figure.metric
+        assert figure.value
+
+
+# ---- ways ----
+
+
+@every_way
+def test_a_way_makes_a_system_of_the_stock_one(way: Way, stock_facts: Facts) -> None:
+    base = stock().system
+    change = filled(way.change, stock_facts)
+    made = apply(base, {"it": change})
+    load._check(made, stock().path)
+    assert made != base
+    assert apply(made, {"it": change}) == made
+    assert conflicts({"a": change, "b": change}) == []
+    assert "@" not in " ".join([*change.command_line, *change.write.values(), *change.link.values()])
+    for tree in TREES:
+        for symbol, value in getattr(change, tree).items():
+            assert re.fullmatch(r"[A-Z0-9_]+", symbol)
+            assert not symbol.startswith("CONFIG_")
+            assert written(value)
+    for path in (*change.write, *change.link, *change.remove):
+        assert path.startswith("/")
+    for path, text in change.write.items():
+        assert text.startswith("#!") or not path.startswith("/etc/init.d/")
+        assert text.endswith("\n")
+
+
+@every_way
+def test_a_way_asks_for_signs_and_predictions_that_there_are(way: Way) -> None:
+    assert not way.applies.shows or way.applies.shows in SIGNS
+    assert set(way.applies.filesystem) <= set(load.FILE_SYSTEMS)
+    known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
+    assert {re.split("[=:]", change)[0] for change in way.predict} <= known_names
+    for text in (*way.change.command_line, *way.change.write.values(), *way.predict):
+        assert set(re.findall(r"@(\w+)@", text)) <= VALUES.keys() | SETTINGS.keys()
+
+
+@every_way
+def test_a_way_changes_something(way: Way) -> None:
+    assert way.change != Change()
+    assert way.change.claims()
+
+
+def test_ways_that_say_nothing_of_a_conflict_can_be_put_together(stock_facts: Facts) -> None:
+    """Of two techniques that want different things of one setting, each must name the other."""
+    unsaid = [
+        (a.id, b.id, clash)
+        for number, (a, _, one) in enumerate(WAYS)
+        for b, _, other in WAYS[number + 1 :]
+        if a.id != b.id and b.id not in a.conflicts
+        for clash in conflicts({"a": filled(one.change, stock_facts), "b": filled(other.change, stock_facts)})
+    ]
+    assert unsaid == []
+
+
+# ---- damaged files ----
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalogue of one technique."""
+    monkeypatch.setattr(model, "HERE", tmp_path)
+    (tmp_path / "catalogue").mkdir()
+    source = ROOT / "src/bootscope/techniques/catalogue/kernel-quiet.toml"
+    path = tmp_path / "catalogue" / "kernel-quiet.toml"
+    path.write_text(source.read_text())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('id = "kernel-quiet"', 'id = "other"', "expected id 'kernel-quiet'"),
+        ('phase = "kernel"', 'phase = "colonel"', "a phase of hardware, rom"),
+        ('status = "runs-here"', 'status = "perhaps"', "status"),
+        ('title = "', 'tittle = "', "unknown key `tittle`"),
+        ('change = { command_line = ["quiet"] }', "change = { quiet = true }", "unknown key `quiet`"),
+        ('phase = "kernel"\n', "", "missing value for `phase`"),
+    ],
+)
+def test_a_damaged_file_is_named_with_what_is_wrong(catalogue: Path, old: str, new: str, said: str) -> None:
+    text = catalogue.read_text()
+    assert old in text
+    catalogue.write_text(text.replace(old, new, 1))
+    with pytest.raises(UserError) as caught:
+        technique("kernel-quiet")
+    assert str(catalogue) in caught.value.message
+    assert said in caught.value.message
+
+
+def test_an_unknown_technique_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="unknown technique 'nonsense'") as caught:
+        technique("nonsense")
+    assert "kernel-quiet" in str(caught.value.hint)
+    with pytest.raises(UserError):
+        technique("../catalogue/kernel-quiet")

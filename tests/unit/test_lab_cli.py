@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`techniques`, `audit` and `try` as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from bootscope.capture.store import Store, StoredRun
+from bootscope.cli import audit as audit_verb
+from bootscope.cli import techniques as techniques_verb
+from bootscope.cli import trial
+from bootscope.lab.audit import audit
+from bootscope.lab.verdict import verdict
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import Status, figures, technique, techniques
+
+from .builders import ROOT
+from .conftest import Command, Done
+from .lab_scenes import MS, boot, keep, kept_view, known
+from .test_cli_verbs import json_of
+
+WIDTH = 80
+
+
+def printed(write: Callable[[Console], None], width: int = WIDTH) -> str:
+    """What a terminal of that width shows; no line may be longer."""
+    out = io.StringIO()
+    write(Console(file=out, width=width, highlight=False, color_system=None))
+    assert all(len(line) <= width for line in out.getvalue().splitlines())
+    return out.getvalue()
+
+
+def refused(done: Done, message: str, hint: str = "") -> None:
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"bootscope: {message}")
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# ---- techniques ----
+
+
+def test_all_techniques_are_listed(main_here: Command) -> None:
+    done = main_here("techniques")
+    assert done.returncode == 0
+    for t in techniques().values():
+        assert t.id in done.stdout
+        assert t.title in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(f"{len(techniques())} techniques: ")
+
+
+def test_the_list_as_json(main_here: Command) -> None:
+    listed = json_of(main_here("techniques", "--json"), "techniques")["techniques"]
+    assert [t["id"] for t in listed] == list(techniques())
+    for t in listed:
+        assert list(t) == ["id", "phase", "status", "title", "saving"]
+    assert any(t["saving"] for t in listed)
+
+
+@pytest.mark.parametrize("status", [str(s) for s in Status])
+def test_the_list_can_be_of_one_phase_and_one_status(main_here: Command, status: str) -> None:
+    arguments = ("techniques", "--json", "--phase", "kernel", "--status", status)
+    listed = json_of(main_here(*arguments), "techniques")["techniques"]
+    expected = [t.id for t in techniques().values() if (t.phase, t.status) == ("kernel", status)]
+    assert [t["id"] for t in listed] == expected
+
+
+def test_one_technique_as_json(main_here: Command) -> None:
+    found = json_of(main_here("techniques", "kernel-quiet", "--json"), "technique")
+    quiet = technique("kernel-quiet")
+    assert found["id"] == "kernel-quiet"
+    assert found["loses"] == list(quiet.loses)
+    assert [figure["id"] for figure in found["figures"]] == list(quiet.figures)
+    assert found["ways"]["quiet"]["change"]["command_line"] == ["quiet"]
+    assert found["ways"]["quiet"]["predict"] == ["quiet"]
+
+
+@pytest.mark.parametrize("name", list(techniques()))
+def test_every_technique_is_explained_on_a_narrow_terminal(name: str) -> None:
+    t = technique(name)
+    text = " ".join(printed(lambda out: techniques_verb._explain(out, t)).split())
+    for said in (t.what, t.detect, t.apply, t.risk, t.licence, t.status_why):
+        assert " ".join(said.split()) in text
+    for named in (*t.loses, *t.replaced_by, *t.conflicts, *t.after):
+        assert named in text
+    assert ("Why not here" in text) == (t.status is Status.HARDWARE)
+    assert ("Why no more" in text) == (t.status is Status.OBSOLETE)
+    for figure in t.figures:
+        assert figures()[figure].value in text
+
+
+def test_the_list_keeps_its_names_whole_on_a_narrow_terminal() -> None:
+    listed = list(techniques().values())
+    text = printed(lambda out: techniques_verb._table(out, listed))
+    for t in listed:
+        assert f" {t.id} " in text
+        assert str(t.status) in text
+
+
+def test_an_explanation_reaches_the_user(main_here: Command) -> None:
+    done = main_here("techniques", "app-static-link")
+    assert done.returncode == 0
+    assert "Licence" in done.stdout
+    assert "(app-static-link; " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["nonsense"], "unknown technique 'nonsense'", "kernel-quiet"),
+        (["\x1b[31m"], r"unknown technique '\x1b[31m'", ""),
+        (["--phase", "colonel"], "unknown phase 'colonel'", "bootloader"),
+        (["--status", "maybe"], "argument --status: invalid choice", "--help"),
+        (["nonsense", "--json"], "unknown technique", ""),
+    ],
+)
+def test_what_is_no_technique_is_refused(
+    main_here: Command, arguments: list[str], message: str, hint: str
+) -> None:
+    refused(main_here("techniques", *arguments), message, hint)
+
+
+# ---- audit ----
+
+
+def test_an_audit_lists_what_applies(main_here: Command, store: Store) -> None:
+    run_id = keep(store)
+    done = main_here("audit", "stock")
+    assert done.returncode == 0
+    first, head, best, *rest = done.stdout.splitlines()
+    assert first == f"{run_id}/001: application after 0.388 s"
+    assert head.split()[:2] == ["predicted", "technique"]
+    assert best.split()[:3] == ["30.0", "ms", "uboot-bootdelay"]
+    assert "U-Boot waits 30.0 ms for a key" in best
+    assert any(line.split()[:3] == ["try", "it", "kernel-lpj"] for line in rest)
+    assert rest[-1].endswith("others do not apply (--all says why)")
+
+
+def test_all_says_why_the_others_do_not_apply(main_here: Command, store: Store) -> None:
+    keep(store, boot(countdown=False).records)
+    text = main_here("audit", "--all").stdout
+    assert "uboot-bootdelay: the boot does not show a countdown in U-Boot" in text
+    assert "kernel-no-net: it is so already" in text
+    assert "do not apply" not in text
+
+
+def test_an_audit_as_json(main_here: Command, store: Store) -> None:
+    run_id = keep(store)
+    found = json_of(main_here("audit", "last", "--json"), "audit")
+    assert found["boot"] == f"{run_id}/001"
+    best = found["findings"][0]
+    assert list(best) == [
+        "technique", "phase", "title", "saving_ns", "evidence", "assumptions", "risk", "loses",
+    ]  # fmt: skip
+    assert (best["technique"], best["saving_ns"]) == ("uboot-bootdelay", 30 * MS)
+    told = [f["saving_ns"] for f in found["findings"]]
+    assert None in told
+    assert told == sorted(told, key=lambda ns: -1 if ns is None else ns, reverse=True)
+    assert found["not_applicable"]["kernel-compression=gzip"] == "it is so already"
+    assert "\n" not in "".join(f["risk"] for f in found["findings"])
+
+
+def test_an_audit_keeps_its_names_whole_on_a_narrow_terminal(store: Store) -> None:
+    findings = audit(known(store)).findings
+    text = printed(lambda out: audit_verb._print(out, findings))
+    for f in findings:
+        assert f" {f.spec} " in text
+    assert "30.0 ms" in text
+    assert text.count("try it") == sum(f.saving_ns is None for f in findings)
+
+
+def test_a_boot_that_did_not_get_there_cannot_be_audited(main_here: Command, store: Store) -> None:
+    run_id = keep(store, boot().records[:30], ended="panic")
+    refused(main_here("audit"), f"boot {run_id}/001 did not reach its milestone: ended by panic")
+
+
+def test_what_is_no_recording_cannot_be_audited(main_here: Command) -> None:
+    refused(main_here("audit"), "no boot has been recorded yet", "bootscope record stock")
+    refused(main_here("audit", "nonsense", "--json"), "no boot has been recorded yet")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["techniques"], ["techniques", "kernel-quiet"], ["audit"]], ids=" ".join
+)
+def test_every_field_of_the_json_is_documented(
+    main_here: Command, store: Store, arguments: list[str]
+) -> None:
+    keep(store)
+    told = (ROOT / "docs" / "json.md").read_text()
+    document = json.loads(main_here(*arguments, "--json").stdout)
+    inner = [item for value in document.values() if isinstance(value, list) for item in value]
+    names = {name for part in (document, *inner) if isinstance(part, dict) for name in part}
+    assert {name for name in names if f"`{name}" not in told} == set()
+
+
+# ---- try ----
+
+
+@pytest.fixture
+def bench(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[LoadedSystem]:
+    """Stands for builder and board: the stock system boots as it does, a variant a bit faster.
+
+    What was measured is listed.
+    """
+    measured: list[LoadedSystem] = []
+
+    def measure(_self: object, loaded: LoadedSystem) -> StoredRun:
+        measured.append(loaded)
+        line = loaded.system.kernel.command_line
+        story = boot(init_ms=20 if "quiet" in line else 80 if "lpj" in line else 50)
+        fields: dict[str, Any] = {"system": loaded.system}
+        if "rootfstype" in line:
+            return store.load(keep(store, story.records[:30], ended="panic", **fields))
+        frame = b"other" if loaded.system.uboot.config else b"picture"
+        return store.load(keep(store, story.records, frame=frame, **fields))
+
+    monkeypatch.setattr(trial.Bench, "measured", measure)
+    return measured
+
+
+def test_a_try_says_what_it_saves(main_here: Command, store: Store, bench: list[LoadedSystem]) -> None:
+    done = main_here("try", "kernel-quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [loaded.system.name for loaded in bench] == ["stock", "stock.try"]
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["phase", "without", "with", "change"]
+    assert ["init", "0.050", "0.020", "-30.0", "ms"] in [line.split() for line in lines]
+    assert ["=", "application", "0.388", "0.358", "-30.0", "ms"] in [line.split() for line in lines]
+    assert "kernel-quiet saves 30.0 ms of 0.388 s" in done.stdout
+    assert lines[-1] == f"recordings: {', '.join(store.run_ids())}"
+
+
+def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench: list[LoadedSystem]) -> None:
+    done = main_here("try", "kernel-lpj")
+    assert done.returncode == 0
+    assert "kernel-lpj costs 30.0 ms" in done.stdout
+    assert bench
+
+
+@pytest.mark.parametrize(
+    ("specs", "words"),
+    [
+        (["uboot-bootdelay"], "does not work: the picture on the screen is another one"),
+        (["fs-rootfstype", "kernel-quiet"], "does not work: ended by panic"),
+    ],
+)
+@pytest.mark.usefixtures("bench")
+def test_a_try_that_breaks_the_boot_ends_with_3(main_here: Command, specs: list[str], words: str) -> None:
+    done = main_here("try", *specs)
+    assert done.returncode == trial.REFUSED == 3
+    assert words in done.stdout
+    assert ("but does not work" in done.stdout) == ("picture" in words)
+    found = json_of(main_here("try", *specs, "--json"), "try")
+    assert found["works"] is False
+    assert [f"does not work: {fault}" for fault in found["faults"]] == [words]
+
+
+def test_a_try_as_json(main_here: Command, store: Store, bench: list[LoadedSystem]) -> None:
+    found = json_of(main_here("try", "kernel-quiet", "fs-ext-choice=ext2", "--json"), "try")
+    assert found["techniques"] == ["kernel-quiet", "fs-ext-choice=ext2"]
+    assert [found["base"], found["variant"]] == store.run_ids()
+    assert (found["works"], found["faults"]) == (True, [])
+    assert found["saving_ns"] == found["base_ns"] - found["variant_ns"] == 30 * MS
+    assert sum(p["a_ns"] - p["b_ns"] for p in found["phases"]) == 30 * MS
+    assert found["sizes"] == {}
+    assert bench[1].system.rootfs.filesystem == "ext2"
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_try_that_never_got_there_has_no_times(main_here: Command) -> None:
+    found = json_of(main_here("try", "fs-rootfstype", "--json"), "try")
+    assert [found[key] for key in ("base_ns", "variant_ns", "saving_ns")] == [None, None, None]
+    assert found["phases"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["nonsense"], "unknown technique 'nonsense'", "kernel-quiet"),
+        (["kernel-quiet", "nonsense", "--json"], "unknown technique 'nonsense'", ""),
+        (["kernel-compression"], "kernel-compression has several ways", "kernel-compression=lz4"),
+        (["kernel-quiet=loud"], "unknown way of kernel-quiet 'loud'", "there are: quiet"),
+        (["falcon-raw-nand"], "falcon-raw-nand cannot be tried: it needs hardware: ", "bootscope techniques"),
+        (["kernel-no-printk", "kernel-quiet", "--system", "none"], "unknown system 'none'", "stock"),
+        ([], "the following arguments are required", "--help"),
+        (["init-replace-by-app", "init-source-scripts"], "init-replace-by-app and init-source-scripts", ""),
+    ],
+)
+def test_what_cannot_be_tried_is_said_before_anything_is_built(
+    main_here: Command, bench: list[LoadedSystem], arguments: list[str], message: str, hint: str
+) -> None:
+    refused(main_here("try", *arguments), message, hint)
+    assert bench == []
+
+
+def test_what_does_not_apply_is_refused_unless_forced(main_here: Command, bench: list[LoadedSystem]) -> None:
+    refused(main_here("try", "kernel-no-net"), "kernel-no-net does not apply to stock: it is so", "--force")
+    assert len(bench) == 1
+    assert main_here("try", "kernel-no-net", "--force").returncode == 0
+
+
+def test_a_system_that_does_not_boot_itself_is_told(
+    main_here: Command, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(_self: object, _loaded: LoadedSystem) -> StoredRun:
+        return store.load(keep(store, boot().records[:20], ended="hang"))
+
+    monkeypatch.setattr(trial.Bench, "measured", measure)
+    refused(main_here("try", "kernel-quiet"), "stock itself does not boot: ended by hang")
+
+
+def test_a_try_fits_a_narrow_terminal(store: Store) -> None:
+    a, b = kept_view(store, frame=b"1"), kept_view(store, boot(init_ms=20).records, frame=b"2", parts=())
+    found = verdict(store, a, b)
+    names = [f"{name}={name}" for name in ("a-rather-long-name", "another-long-name", "third")]
+    text = printed(lambda out: trial._print(out, names, a, found))
+    assert "  kernel/zImage: 4.0 MB -> 0 B\n" in text
+    assert "saves 30.0 ms" in " ".join(text.split())
+    assert "but does not work" in " ".join(text.split())
