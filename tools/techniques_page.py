@@ -15,8 +15,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.cli.techniques import figure_text  # noqa: E402
-from bootscope.techniques.model import DOCUMENTS, PHASES, Status, Technique, figures, techniques  # noqa: E402
+from bootscope.cli.techniques import figure_text, measured_text  # noqa: E402
+from bootscope.techniques.model import (  # noqa: E402
+    DOCUMENTS,
+    PHASES,
+    Status,
+    Technique,
+    figures,
+    measured_of,
+    techniques,
+)
 
 PAGE = ROOT / "docs" / "techniques.md"
 _STATUS = {Status.RUNS: "yes", Status.HARDWARE: "needs hardware", Status.OBSOLETE: "obsolete"}
@@ -86,6 +94,7 @@ def _technique(t: Technique) -> Iterator[str]:
         "Ways": ", ".join(f"`{t.id}={way}`" for way in t.ways) if len(t.ways) > 1 else "",
     }
     yield from (f"- {name}: {_text(text)}" for name, text in named.items() if text)
+    yield from (f"- Measured: {_text(measured_text(row))} ({row.date})" for row in measured_of(t))
     if t.figures:
         yield "- Published: " + "; ".join(_figure(name) for name in t.figures)
 

@@ -12,7 +12,18 @@ from rich.text import Text
 
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
-from bootscope.techniques.model import DOCUMENTS, PHASES, Figure, Status, Technique, figures, technique
+from bootscope.report.text import seconds, span
+from bootscope.techniques.model import (
+    DOCUMENTS,
+    PHASES,
+    Figure,
+    Measured,
+    Status,
+    Technique,
+    figures,
+    measured_of,
+    technique,
+)
 from bootscope.techniques.model import techniques as all_techniques
 
 _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "dim"}
@@ -67,6 +78,16 @@ def figure_text(figure: Figure) -> str:
     return f"{name}: {figure.value} {unit}{before}"
 
 
+def measured_text(row: Measured) -> str:
+    """What a try came to, in words."""
+    if row.error or row.saving_ns is None or row.base_ns is None:
+        return f"{row.technique}: {row.error or '; '.join(row.faults)}"
+    verb = "saves" if row.saving_ns >= 0 else "costs"
+    predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
+    works = "" if row.works else f", but {'; '.join(row.faults)}"
+    return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
+
+
 def _short(found: Technique) -> dict[str, object]:
     return {
         "id": found.id,
@@ -83,6 +104,7 @@ def _whole(found: Technique) -> dict[str, object]:
     return {
         **table,
         "saving": saving(found),
+        "measured": [msgspec.to_builtins(row) for row in measured_of(found)],
         "figures": [msgspec.to_builtins(figures()[name]) for name in found.figures],
     }
 
@@ -117,6 +139,11 @@ def _explain(out: Console, t: Technique) -> None:
             if head:
                 out.print(Text(head, "bold"))
             out.print(Text(" ".join(text.split())))
+    if measured_of(t):
+        out.print()
+        out.print(Text("Measured alone on the reference system", "bold"))
+    for row in measured_of(t):
+        out.print(Text(f"  {measured_text(row)}"))
     _published(out, t)
 
 

@@ -16,6 +16,8 @@ from bootscope.system.changes import Change
 
 SCHEMA = 1
 HERE = Path(__file__).parent
+MEASURED = HERE / "measured.json"
+"""What techniques were worth on the reference system; written by tools/measure_techniques.py."""
 
 PHASES = (
     "hardware", "rom", "spl", "bootloader", "load", "decompress", "kernel", "filesystem", "init",
@@ -105,6 +107,29 @@ class Figure(msgspec.Struct, frozen=True):
     note: str
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """What a way of a technique was worth, alone, on the reference system: the milestone without and with
+    it in ns of board time, and the two recordings. `error` says why there is none."""
+
+    technique: str
+    date: str
+    predicted_ns: int | None = None
+    works: bool = False
+    faults: tuple[str, ...] = ()
+    base: str = ""
+    variant: str = ""
+    base_ns: int | None = None
+    variant_ns: int | None = None
+    saving_ns: int | None = None
+    error: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True):
+    command: str = ""
+    system: str = ""
+    rows: tuple[Measured, ...] = ()
+
+
 DOCUMENTS = {
     "000": "Bootlin, Embedded Linux boot time optimization training, May 2024",
     "001": "M. Opdenacker, A. Belloni, Update on boot time reduction techniques, ELC 2014",
@@ -120,6 +145,19 @@ def figures() -> dict[str, Figure]:
     """All published figures by id (document:line)."""
     with (HERE / "figures.csv").open(newline="") as f:
         return {row["id"]: Figure(**row) for row in csv.DictReader(f)}
+
+
+@functools.cache
+def measured() -> dict[str, Measured]:
+    """What was measured by ourselves, by technique or `technique=way`."""
+    table = msgspec.json.decode(MEASURED.read_bytes(), type=_Table) if MEASURED.exists() else _Table()
+    return {row.technique: row for row in table.rows}
+
+
+def measured_of(found: Technique) -> list[Measured]:
+    """What was measured of a technique's ways, in their order."""
+    names = [found.id, *(f"{found.id}={way}" for way in found.ways)]
+    return [measured()[name] for name in names if name in measured()]
 
 
 def technique_ids() -> list[str]:
