@@ -13,7 +13,7 @@ from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
-from bootscope.build.steps import card, kernel, rootfs, uboot, unpack, userland
+from bootscope.build.steps import card, falcon, kernel, rootfs, uboot, unpack, userland
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
 
@@ -73,13 +73,14 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     s = loaded.system
     return [
         *(unpack.step(name, source) for name, source in found.items()),
-        uboot.step(s.uboot),
+        uboot.step(s),
         kernel.step(s.kernel),
         kernel.device_tree_step(s.framebuffer),
         userland.busybox_step(s.busybox),
         userland.application_step(s.application, loaded.beside(s.application.sources)),
         rootfs.step(s.rootfs, loaded.beside(s.rootfs.overlay), s.application.path, s.card.root_sectors),
-        card.step(s.card, boot_script(loaded)),
+        *([falcon.step(s)] if s.uboot.falcon else []),
+        card.step(s.card, boot_script(loaded), s.uboot.falcon),
     ]
 
 

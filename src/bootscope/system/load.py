@@ -86,6 +86,10 @@ def _check(system: System, path: Path) -> None:
     require(1 <= card.loader_sector < card.boot_sector, "card.loader_sector", "1 or more, before boot_sector")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
+    end = max(ends[1], card.boot_sector)
+    if system.uboot.falcon or card.raw_sector:
+        free = f"{end} or more, after the partitions, and inside the card"
+        require(end <= card.raw_sector < size // SECTOR_BYTES, "card.raw_sector", free)
     require(system.rootfs.filesystem in FILE_SYSTEMS, "rootfs.filesystem", f"one of {list(FILE_SYSTEMS)}")
     for key, name in (("uboot", system.uboot.source), ("kernel", system.kernel.source)):
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")

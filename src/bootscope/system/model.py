@@ -33,16 +33,23 @@ class Source(Setting, frozen=True):
 
 
 class UBoot(Setting, frozen=True):
-    """The boot loader: configuration, and the script that it finds on the boot partition."""
+    """The boot loader: configuration, and the script that it finds on the boot partition.
+
+    `falcon`: the SPL loads Linux by itself, from `card.raw_sector`, and U-Boot is only the way back.
+    """
 
     source: str
     defconfig: str
     script: str
     config: Symbols = {}
+    falcon: bool = False
 
 
 class Kernel(Setting, frozen=True):
-    """The kernel: configuration, device tree, command line, and where U-Boot's script loads it."""
+    """The kernel: configuration, device tree, command line, and where it is loaded.
+
+    `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
+    """
 
     source: str
     defconfig: str
@@ -51,6 +58,8 @@ class Kernel(Setting, frozen=True):
     load_address: int
     device_tree_address: int
     config: Symbols = {}
+    memory_address: int = 0x40000000
+    memory_bytes: int = 1 << 30
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -98,8 +107,11 @@ class RootFs(Setting, frozen=True):
     remove: tuple[str, ...] = ()
 
 
-class Card(Setting, frozen=True):
-    """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes."""
+class Card(Setting, frozen=True, omit_defaults=True):
+    """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
+
+    `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
+    """
 
     size_bytes: int
     disk_id: int
@@ -109,6 +121,7 @@ class Card(Setting, frozen=True):
     root_sector: int
     root_sectors: int
     boot_volume_id: int
+    raw_sector: int = 0
 
 
 class Milestone(Setting, frozen=True):

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.build.step import EPOCH, Context, Step
-from bootscope.build.steps import kernel, rootfs, uboot
+from bootscope.build.steps import falcon, kernel, rootfs, uboot
 from bootscope.capture.record import Extent
 from bootscope.errors import ToolError
 from bootscope.system.load import SECTOR_BYTES
@@ -26,7 +26,7 @@ _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
 _FAT_NAMES = {"zImage": "kernel", "board.dtb": "device tree", "boot.scr": "boot script"}
 
 
-def step(card: Card, script: str) -> Step:
+def step(card: Card, script: str, with_falcon: bool = False) -> Step:
     """The step `card`: the image that the board boots from."""
 
     def work(context: Context) -> None:
@@ -48,12 +48,29 @@ def step(card: Card, script: str) -> Step:
         ):
             copy_sparse(path, image, sector * SECTOR_BYTES)
         layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
+        if with_falcon:
+            layout += _raw(context, image, card)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
     inputs = {"card": card, "script": script}
-    return Step(
-        "card", "SD card image", 1, work, inputs, ("uboot", "kernel", "device-tree", "rootfs"), _TOOLS
-    )
+    needs = ("uboot", "kernel", "device-tree", "rootfs", *(("falcon",) if with_falcon else ()))
+    return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
+
+
+def _raw(context: Context, image: Path, card: Card) -> list[Extent]:
+    """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
+    found: list[Extent] = []
+    for path, name, sector in (
+        (context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector),
+        (context.results["kernel"] / kernel.IMAGE, "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
+    ):
+        sectors = _sectors(path.stat().st_size)
+        room = falcon.ARGUMENT_SECTORS if name == "device tree" else card.size_bytes // SECTOR_BYTES - sector
+        if sectors > room:
+            raise ToolError(f"the {name} has {sectors} sectors, there is room for {room} at {sector}")
+        copy_sparse(path, image, sector * SECTOR_BYTES)
+        found.append(Extent(name=name, sector=sector, sectors=sectors))
+    return found
 
 
 def _boot_files(context: Context, script: str) -> list[Path]:

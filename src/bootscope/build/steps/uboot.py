@@ -7,23 +7,29 @@ import shutil
 
 from bootscope.build import kconfig
 from bootscope.build.step import Context, Step
+from bootscope.build.steps import falcon
 from bootscope.build.steps.unpack import tree_of
-from bootscope.system.model import UBoot
+from bootscope.system.model import System
 
 IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
 _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "swig")
 
 
-def step(uboot: UBoot) -> Step:
+def step(system: System) -> Step:
     """The step `uboot`: the image that goes to the card, programs with symbols, the configuration."""
+    uboot = system.uboot
+    ours = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
+    wanted = {**uboot.config, **ours}
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, uboot.source), context.scratch / "build"
+        if uboot.falcon:
+            tree = falcon.tree_with(context, tree)
         context.make(tree, build, uboot.defconfig)
         config = build / ".config"
-        kconfig.apply(config, uboot.config)
+        kconfig.apply(config, wanted)
         context.make(tree, build, "olddefconfig")
-        kconfig.check(config, uboot.config, "uboot.config")
+        kconfig.check(config, wanted, "uboot.config")
         context.make(tree, build)
         for path, name in (
             (build / IMAGE, IMAGE),
@@ -34,7 +40,7 @@ def step(uboot: UBoot) -> Step:
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
 
-    inputs = {"defconfig": uboot.defconfig, "config": uboot.config}
+    inputs = {"defconfig": uboot.defconfig, "config": wanted}
     return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
 
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Falcon mode: the SPL loads Linux itself, from sectors of the card; U-Boot stays as the way back.
+
+Allwinner's boards lack the function that decides between the two, so it is added to a view of U-Boot's
+tree. What U-Boot would have put into the device tree, the command line and the memory, is put in here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from bootscope.build.step import Context, Step
+from bootscope.build.steps.kernel import DEVICE_TREE
+from bootscope.system.model import Card, Kernel, Symbols, System
+
+ARGUMENTS = "falcon.dtb"
+ARGUMENT_SECTORS = 256
+"""Room for the device tree before the kernel: 128 KiB."""
+
+_DECIDES = """\
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Falcon mode: whether the SPL starts U-Boot (1) or Linux (0). A 'c' that waits on the serial line asks
+ * for U-Boot, and so does a card without a kernel in the place for it. */
+#include <serial.h>
+#include <spl.h>
+
+int spl_start_uboot(void)
+{
+	return serial_tstc() && serial_getc() == 'c';
+}
+"""
+_MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
+_BOARD = "board/sunxi"
+
+
+def symbols(card: Card, kernel: Kernel) -> Symbols:
+    """What U-Boot must be configured with."""
+    return {
+        "SPL_OS_BOOT": True,
+        "SPL_FALCON_BOOT_MMCSD": True,
+        "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
+        "SYS_MMCSD_RAW_MODE_ARGS_SECTOR": hex(card.raw_sector),
+        "SYS_MMCSD_RAW_MODE_ARGS_SECTORS": hex(ARGUMENT_SECTORS),
+        "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR": hex(card.raw_sector + ARGUMENT_SECTORS),
+        "SYS_LOAD_ADDR": hex(kernel.load_address),
+    }
+
+
+def tree_with(context: Context, tree: Path) -> Path:
+    """A view of U-Boot's tree, of links, in which the SPL can decide."""
+    view = context.scratch / "tree"
+    shutil.copytree(tree, view, symlinks=True, copy_function=_link)
+    (view / _BOARD / "falcon.c").write_text(_DECIDES)
+    makefile = view / _BOARD / "Makefile"
+    text = makefile.read_text()
+    makefile.unlink()
+    makefile.write_text(text + _MAKE)
+    return view
+
+
+def _link(source: str, target: str) -> None:
+    # A link to a link of the tree would be relative to the wrong folder.
+    os.symlink(os.path.realpath(source), target)  # noqa: PTH211
+
+
+def step(system: System) -> Step:
+    """The step `falcon`: the device tree as Linux wants it, without U-Boot's help."""
+    kernel = system.kernel
+
+    def work(context: Context) -> None:
+        blob = context.out / ARGUMENTS
+        shutil.copy(context.results["device-tree"] / DEVICE_TREE, blob)
+        memory = f"/memory@{kernel.memory_address:x}"
+        start, size = f"{kernel.memory_address:x}", f"{kernel.memory_bytes:x}"
+        context.run(["fdtput", "-t", "s", blob, "/chosen", "bootargs", kernel.command_line])
+        context.run(["fdtput", "-c", blob, memory])
+        context.run(["fdtput", "-t", "s", blob, memory, "device_type", "memory"])
+        context.run(["fdtput", "-t", "x", blob, memory, "reg", start, size])
+
+    inputs = {
+        "command_line": kernel.command_line,
+        "memory": [kernel.memory_address, kernel.memory_bytes],
+    }
+    return Step("falcon", "device tree for Falcon mode", 1, work, inputs, ("device-tree",), ("fdtput",))
