@@ -169,7 +169,11 @@ SYSTEM_CHECKS = [
     ("root_sector = 67584", "root_sector = 67583", "card.root_sector: expected 67584 or more"),
     ("root_sector = 67584", "root_sector = 2048", "card.root_sector: expected 67584 or more"),
     ("boot_sector = 2048", "boot_sector = -1", "card.boot_sector: expected"),
-    ('filesystem = "ext4"', 'filesystem = "btrfs"', "rootfs.filesystem: expected 'ext4'"),
+    (
+        'filesystem = "ext4"',
+        'filesystem = "btrfs"',
+        "rootfs.filesystem: expected one of ['ext2', 'ext3', 'ext4']",
+    ),
     ('[uboot]\nsource = "uboot"', '[uboot]\nsource = "x"', "uboot.source: expected a name under [sources]"),
     ('source = "linux"', 'source = "x"', "kernel.source: expected a name under [sources], got 'x'"),
     ('[busybox]\nsource = "busybox"', '[busybox]\nsource = "x"', "busybox.source: expected a name under"),
