@@ -33,12 +33,17 @@ def written(value: str | int | bool) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def fragment(symbols: Symbols) -> list[str]:
+    """Symbols as lines of a .config file."""
+    values = ((name, written(value)) for name, value in symbols.items())
+    return [f"# CONFIG_{n} is not set" if v == "n" else f"CONFIG_{n}={v}" for n, v in values]
+
+
 def apply(path: Path, symbols: Symbols) -> None:
     """Replaces or adds the symbols in a .config file; the tree's olddefconfig must follow."""
     wanted = {name: written(value) for name, value in symbols.items()}
     kept = [line for line in path.read_text().splitlines() if not _is_one_of(line, wanted)]
-    added = [f"# CONFIG_{n} is not set" if v == "n" else f"CONFIG_{n}={v}" for n, v in wanted.items()]
-    path.write_text("\n".join([*kept, *added]) + "\n")
+    path.write_text("\n".join([*kept, *fragment(symbols)]) + "\n")
 
 
 def _is_one_of(line: str, wanted: dict[str, str]) -> bool:

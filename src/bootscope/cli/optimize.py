@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,7 @@ from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
 from bootscope.lab.bench import Bench
+from bootscope.lab.handout import check_new, write
 from bootscope.lab.optimize import Experiment, Goal, Search
 from bootscope.lab.verdict import Verdict
 from bootscope.paths import cache_dir, store_dir
@@ -47,12 +49,17 @@ class Optimize(Verb):
         parser.add_argument(
             "--ablate", action="store_true", help="at the end, what each accepted technique is still worth"
         )
+        parser.add_argument(
+            "-o", type=Path, metavar="DIR", help="write what was accepted as files: fragments, scripts, ..."
+        )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         if args.goal is not None:
             check_positive(args, "goal")
         loaded, goal = load_system(args.system), _goal(args)
+        if args.o:
+            check_new(args.o)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
 
@@ -63,6 +70,9 @@ class Optimize(Verb):
         search = Search(bench, loaded, goal, tell)
         last = search.run()
         ablation = search.ablation() if args.ablate else []
+        if args.o:
+            write(args.o, search.system(search.accepted).system, dict(search.accepted.values()))
+            tell(f"written to {args.o}")
         if args.json:
             print_json("optimize", _json(search, last.info.run_id, ablation))
         else:

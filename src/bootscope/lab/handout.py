@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes written out as files that a person would have written by hand.
+
+kernel.config, uboot.config, busybox.config   fragments, for merge_config.sh or a build system
+command-line.txt                              the kernel's command line, whole
+rootfs/...                                    files to lay over the root file system
+rootfs-remove.txt                             patterns of what to take out of it
+settings.toml                                 what else is different, as keys of a system file
+README.md                                     which techniques, with what they take away
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from bootscope.build.kconfig import fragment
+from bootscope.errors import UserError
+from bootscope.system.changes import TREES, Change
+from bootscope.system.model import System
+from bootscope.techniques.model import technique
+
+
+def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
+    """The texts of all files but those of `rootfs/`: name -> text. `system` is the changed one."""
+    found: dict[str, str] = {"README.md": _readme(system, changes)}
+    for tree in TREES:
+        symbols = {name: value for c in changes.values() for name, value in getattr(c, tree).items()}
+        if symbols:
+            found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
+    if any(c.command_line or c.command_line_drop for c in changes.values()):
+        found["command-line.txt"] = system.kernel.command_line + "\n"
+    removed = [pattern for c in changes.values() for pattern in c.remove]
+    if removed:
+        found["rootfs-remove.txt"] = "\n".join(removed) + "\n"
+    settings: dict[str, object] = {key: v for c in changes.values() for key, v in c.settings.items()}
+    if any(c.compiler_options or c.compiler_options_drop for c in changes.values()):
+        settings["application.compiler_options"] = list(system.application.compiler_options)
+    if settings:
+        lines = (f"{key} = {_toml(value)}" for key, value in sorted(settings.items()))
+        found["settings.toml"] = "\n".join(lines) + "\n"
+    return found
+
+
+def _toml(value: object) -> str:
+    """A value in TOML, which for these kinds is what JSON writes."""
+    return msgspec.json.encode(value).decode()
+
+
+def _readme(system: System, changes: Mapping[str, Change]) -> str:
+    lines = [f"# {system.name}", "", system.title, ""]
+    for spec in changes:
+        found = technique(spec.partition("=")[0])
+        loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
+        lines.append(f"- {spec}: {found.title}{loses}")
+    return "\n".join(lines) + "\n"
+
+
+def check_new(folder: Path) -> None:
+    """Raises UserError when the folder is there already and has something in it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is there already", hint="give -o the name of a new folder")
+
+
+def write(folder: Path, system: System, changes: Mapping[str, Change]) -> list[str]:
+    """Writes everything to a new folder; returns the names of the files, in order.
+
+    Raises UserError as :func:`check_new` does.
+    """
+    check_new(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".handout-") as name:
+        made = Path(name, "made")
+        made.mkdir()
+        for path, text in files(system, changes).items():
+            (made / path).write_text(text)
+        for change in changes.values():
+            _rootfs(made / "rootfs", change)
+        names = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if not p.is_dir())
+        if folder.exists():
+            folder.rmdir()
+        made.rename(folder)
+    return names
+
+
+def _rootfs(folder: Path, change: Change) -> None:
+    for path, text in change.write.items():
+        target = _inside(folder, path)
+        target.write_text(text)
+        target.chmod(0o755 if text.startswith("#!") else 0o644)
+    for path, text in change.link.items():
+        os.symlink(text, _inside(folder, path))  # noqa: PTH211
+
+
+def _inside(folder: Path, path: str) -> Path:
+    name = PurePosixPath(path.lstrip("/"))
+    if ".." in name.parts:
+        raise UserError(f"'{path}' is no path in a root file system")
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
