@@ -67,7 +67,8 @@ def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
             continue
         columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
         cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
-        found.append(Table(rows.title, tuple(c.key for c in columns), cells))
+        keys, titles = tuple(c.key for c in columns), tuple(c.title for c in columns)
+        found.append(Table(rows.title, keys, cells, titles))
     measured = instruments.table()
     return (*found, measured) if measured else tuple(found)
 

@@ -186,18 +186,20 @@ def _table(table: Table) -> dict[str, object]:
         for row in table.rows[:MAX_ROWS]
     ]
     text = [any(isinstance(row[at], str) for row in table.rows) for at in range(len(table.columns))]
-    names = [(plain(_heading(name)), is_text) for name, is_text in zip(table.columns, text, strict=True)]
+    words = table.headings or [name.removesuffix("_ns").replace("_", " ") for name in table.columns]
+    headings = [_heading(*pair) for pair in zip(table.columns, words, strict=True)]
+    names = [(plain(heading), is_text) for heading, is_text in zip(headings, text, strict=True)]
     return {"title": plain(table.title), "columns": names, "rows": rows, "more": len(table.rows) - len(rows)}
 
 
 _MOMENTS = ("start_ns", "end_ns")
 
 
-def _heading(name: str) -> str:
-    words = name.removesuffix("_ns").replace("_", " ")
-    if name in _MOMENTS:
-        return f"{words} s"
-    return f"{words} ms" if name.endswith("_ns") else words
+def _heading(name: str, words: str) -> str:
+    """Words for a column, with the unit of its cells."""
+    if not name.endswith("_ns") or words.endswith((" s", " ms")):
+        return words
+    return f"{words} s" if name in _MOMENTS else f"{words} ms"
 
 
 def _cell(cell: str | int | None, column: str) -> str:

@@ -89,11 +89,13 @@ class Table:
     """Figures without a place in time (`systemd-analyze blame`, `strace -c`, callgrind's costs).
 
     `columns` names each column with its unit; a cell is text, a whole number, or None for empty.
+    `headings` are words for people, where the names are none.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | None, ...], ...]
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

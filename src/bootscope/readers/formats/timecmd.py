@@ -30,7 +30,7 @@ _VERBOSE = re.compile(r"\t([A-Z][^:\t]{3,60}): (.{0,400})")
 _EXIT = re.compile(r"Command (?:exited with non-zero status|terminated by signal) \d{1,4}")
 _RESIDENT = re.compile(r"(\d{1,18})maxresident")
 _ANY = re.compile(
-    rb"(?:real|user|sys)\s+[\d.,hms ]+\s*$|\d+\.\d\duser \d+\.\d\dsystem "
+    rb"(?:real|user|sys)\s[\d.,hms ]{1,80}\s?$|\d+\.\d\duser \d+\.\d\dsystem "
     rb"|[^%]{0,300}s user [^%]{0,60}% cpu [\d:.]{1,20} total$"
     rb"|\t(?:Command being timed|User time|System time|Elapsed \(wall clock\) time|Maximum resident set)"
     rb"|\d+inputs\+\d+outputs |\d+\.\d+u \d+\.\d+s [\d:.]+ "
