@@ -18,7 +18,7 @@ demo: setup
 test: setup-test
 	$(PYTEST) tests
 
-# make test-unit   only what needs no build and no boot (under a minute)
+# make test-unit   only what needs no build and no boot (minutes)
 test-unit: setup-test
 	$(PYTEST) tests/unit tests/readers
 

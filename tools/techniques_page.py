@@ -22,6 +22,7 @@ from bootscope.techniques.model import (  # noqa: E402
     Status,
     Technique,
     figures,
+    measured,
     measured_of,
     techniques,
 )
@@ -57,12 +58,29 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "Published figures are those of the documents at the end, on their boards and in their years. They"
     yield "say what has been worth a look; what something is worth in your boot only your boot can tell."
+    yield from _measured()
     for phase in PHASES:
         chosen = [t for t in all_of_them.values() if t.phase == phase]
         if chosen:
             yield from _phase(phase, chosen)
     yield from ("", "## Documents", "")
     yield from (f"- {key}: {title}" for key, title in DOCUMENTS.items())
+
+
+def _measured() -> Iterator[str]:
+    """The table of what was tried here."""
+    rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
+    yield from ("", "## Measured", "")
+    yield "Each alone on the reference system, by `python tools/measure_techniques.py`; the names of the"
+    yield "recordings are in `bootscope techniques ID --json`. Others that `try` carries out are still to come."
+    yield from ("", "| technique | predicted ms | saves ms | of ms |", "|---|---:|---:|---:|")
+    for row in rows:
+        figures_ms = (_ms(ns) for ns in (row.predicted_ns, row.saving_ns, row.base_ns))
+        yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(figures_ms)} |"
+
+
+def _ms(ns: int | None) -> str:
+    return "" if ns is None else f"{ns / 1e6:,.1f}"
 
 
 def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
