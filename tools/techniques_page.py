@@ -72,7 +72,7 @@ def _measured() -> Iterator[str]:
     rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
     yield from ("", "## Measured", "")
     yield "Each alone on the reference system, by `python tools/measure_techniques.py`; the names of the"
-    yield "recordings are in `bootscope techniques ID --json`. Others that `try` carries out are still to come."
+    yield "recordings are in `bootscope techniques ID --json`. Others are still to come."
     yield from ("", "| technique | predicted ms | saves ms | of ms |", "|---|---:|---:|---:|")
     for row in rows:
         figures_ms = (_ms(ns) for ns in (row.predicted_ns, row.saving_ns, row.base_ns))

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Protocol
 
 from bootscope.readers.base import Boot, FormatError, Miss, Reading, Repair, Source
-from bootscope.readers.lines import Lines
+from bootscope.readers.lines import Lines, split
 
 _SAMPLE_LINES = 200
 MAX_BOOTS = 1_000
@@ -72,3 +74,27 @@ def share(lines: list[bytes], pattern: re.Pattern[bytes]) -> int:
     if not lines:
         return 0
     return 100 * sum(1 for line in lines if pattern.match(line)) // len(lines)
+
+
+class OneBoot(Protocol):
+    """What a reader makes of the lines of a file that holds one boot or one run of a program."""
+
+    def take(self, number: int, line: str) -> None:
+        """The next line, with its number from 1; it is counted in the tally."""
+
+    def finish(self) -> Boot:
+        """What all lines come to."""
+
+
+def read_one(source: Source, reader: str, what: str, start: Callable[[Tally], OneBoot]) -> Reading:
+    """Reads a file line by line into what `start` makes for a tally.
+
+    Raises FormatError when no line was understood; `what` says what the file should have been.
+    """
+    lines = split(source.data)
+    tally = Tally()
+    file = start(tally)
+    for number, line in enumerate(lines, 1):
+        file.take(number, line)
+    tally.require(source, reader, lines, what)
+    return tally.reading([file.finish()], lines.repairs)

@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.lines import split
-from bootscope.readers.tally import Tally
+from bootscope.readers.tally import Tally, read_one
 from bootscope.timeline.trace import Point, Table
 
 NAME = "massif"
@@ -112,13 +111,7 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, _options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    file = _File(tally)
-    for number, line in enumerate(lines, 1):
-        file.take(number, line)
-    tally.require(source, NAME, lines, "a profile of massif")
-    return tally.reading([file.finish()], lines.repairs)
+    return read_one(source, NAME, "a profile of massif", _File)
 
 
 READERS = (Reader(NAME, "memory profile of massif", "valgrind --tool=massif COMMAND", _sure, _read),)

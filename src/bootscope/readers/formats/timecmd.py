@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.lines import split
-from bootscope.readers.tally import Tally, sample
+from bootscope.readers.tally import Tally, read_one, sample
 from bootscope.readers.timespan import decimal_ns
 from bootscope.timeline.trace import Table
 
@@ -173,13 +172,7 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, _options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    file = _File(tally)
-    for number, line in enumerate(lines, 1):
-        file.take(number, line)
-    tally.require(source, NAME, lines, "output of time")
-    return tally.reading([file.finish()], lines.repairs)
+    return read_one(source, NAME, "output of time", _File)
 
 
 READERS = (Reader(NAME, "how long a command took", "time COMMAND", _sure, _read),)
