@@ -15,7 +15,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.cli.techniques import figure_text, measured_text  # noqa: E402
 from bootscope.techniques.model import (  # noqa: E402
     DOCUMENTS,
     PHASES,
@@ -26,6 +25,7 @@ from bootscope.techniques.model import (  # noqa: E402
     measured_of,
     techniques,
 )
+from bootscope.techniques.words import figure_text, measured_text  # noqa: E402
 
 PAGE = ROOT / "docs" / "techniques.md"
 _STATUS = {Status.RUNS: "yes", Status.HARDWARE: "needs hardware", Status.OBSOLETE: "obsolete"}

@@ -12,12 +12,9 @@ from rich.text import Text
 
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
-from bootscope.report.text import seconds, span
 from bootscope.techniques.model import (
     DOCUMENTS,
     PHASES,
-    Figure,
-    Measured,
     Status,
     Technique,
     figures,
@@ -25,6 +22,7 @@ from bootscope.techniques.model import (
     technique,
 )
 from bootscope.techniques.model import techniques as all_techniques
+from bootscope.techniques.words import figure_text, measured_text, saving
 
 _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "dim"}
 
@@ -61,31 +59,6 @@ class Techniques(Verb):
         else:
             _table(terminal(), listed)
         return 0
-
-
-def saving(found: Technique) -> str:
-    """What was published, in a few words: as many figures as fit."""
-    told = [figure_text(figures()[name]) for name in found.figures]
-    return "; ".join(told[:2]) + (f"; {len(told) - 2} more" if len(told) > 2 else "")
-
-
-def figure_text(figure: Figure) -> str:
-    """A figure in words: the value, what it was before, and for what."""
-    unit = {"percent": "%"}.get(figure.unit, figure.unit)
-    known = figure.baseline_value not in ("", figure.value)
-    before = f" (before: {figure.baseline_value})" if known else ""
-    name = figure.variant or figure.metric.replace("_", " ")
-    return f"{name}: {figure.value} {unit}{before}"
-
-
-def measured_text(row: Measured) -> str:
-    """What a try came to, in words."""
-    if row.error or row.saving_ns is None or row.base_ns is None:
-        return f"{row.technique}: {row.error or '; '.join(row.faults)}"
-    verb = "saves" if row.saving_ns >= 0 else "costs"
-    predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
-    works = "" if row.works else f", but {'; '.join(row.faults)}"
-    return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
 
 
 def _short(found: Technique) -> dict[str, object]:

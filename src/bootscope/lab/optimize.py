@@ -100,7 +100,7 @@ class Search:
             if not finding:
                 self.ended = "nothing is left to try"
                 break
-            current, known = self._try(base, current, known, finding)
+            current, known = self._try(current, known, finding)
         return current.run
 
     def _next(self, known: Facts) -> Finding | None:
@@ -133,7 +133,7 @@ class Search:
             found.append((spec, verdict(self.bench.store, without, final)))
         return found
 
-    def _try(self, base: View, current: View, known: Facts, finding: Finding) -> tuple[View, Facts]:
+    def _try(self, current: View, known: Facts, finding: Finding) -> tuple[View, Facts]:
         self.tell(f"trying {finding.spec} ...")
         try:
             # Filled in now: what a later boot tells may be less, once its messages are gone.
@@ -143,7 +143,8 @@ class Search:
         except BootscopeError as error:
             return self._refuse(finding, None, error.message, current, known)
         found = verdict(self.bench.store, current, after)
-        if found.faults or _picture_differs(self.bench, base, after):
+        # What is accepted shows the picture of the base, so that one comparison is enough.
+        if found.faults:
             return self._refuse(finding, found, "; ".join(found.faults), current, known)
         if (found.saving_ns or 0) <= 0:
             return self._refuse(finding, found, "it saves nothing", current, known)
@@ -156,10 +157,6 @@ class Search:
     ) -> tuple[View, Facts]:
         self.experiments.append(Experiment(finding.spec, finding.saving_ns, found, why))
         return current, known
-
-
-def _picture_differs(bench: Bench, base: View, after: View) -> bool:
-    return bool(verdict(bench.store, base, after).faults)
 
 
 def _rank(finding: Finding) -> tuple[bool, int, int]:

@@ -58,26 +58,13 @@ def _phase(name: str) -> Callable[[Facts], str]:
     return evidence
 
 
-def _image(part: str, words: str) -> Callable[[Facts], str]:
-    """An image, with its size."""
-
-    def evidence(facts: Facts) -> str:
-        sizes = [p.size_bytes for p in facts.view.run.info.parts if p.name == part]
-        return f"{words} has {size(sizes[0])}" if sizes else ""
-
-    return evidence
-
-
 SIGNS = {
     "loader-console": Sign("boot loaders that write to the console", _console("spl", "bootloader", "load")),
     "kernel-console": Sign("a kernel that writes to the console", _console("decompress", "kernel", "init")),
     "countdown": Sign("a countdown in U-Boot", _countdown),
     "calibration": Sign("a calibration of the delay loop", _calibration),
     "decompress": Sign("a compressed kernel", _phase("decompress")),
-    "load": Sign("a loading of the kernel", _phase("load")),
     "init": Sign("an init", _phase("init")),
-    "kernel": Sign("a kernel", _phase("kernel")),
     "bootloader": Sign("a boot loader", _phase("bootloader")),
-    "kernel-size": Sign("a kernel image", _image("kernel/zImage", "the kernel image")),
 }
 """Signs by the name that a technique's `shows` uses."""

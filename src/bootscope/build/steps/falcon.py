@@ -48,6 +48,11 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
     }
 
 
+def added() -> dict[str, str]:
+    """What :func:`tree_with` adds, for the name of the build."""
+    return {"source": _DECIDES, "makefile": _MAKE}
+
+
 def tree_with(context: Context, tree: Path) -> Path:
     """A view of U-Boot's tree, of links, in which the SPL can decide."""
     view = context.scratch / "tree"

@@ -40,7 +40,9 @@ def step(system: System) -> Step:
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
 
-    inputs = {"defconfig": uboot.defconfig, "config": wanted}
+    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": wanted}
+    if uboot.falcon:
+        inputs["added"] = falcon.added()
     return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
 
 

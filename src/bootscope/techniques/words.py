@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of techniques in words: those published, and those measured here."""
+
+from __future__ import annotations
+
+from bootscope.report.text import seconds, span
+from bootscope.techniques.model import Figure, Measured, Technique, figures
+
+
+def saving(found: Technique) -> str:
+    """What was published, in a few words: as many figures as fit."""
+    told = [figure_text(figures()[name]) for name in found.figures]
+    return "; ".join(told[:2]) + (f"; {len(told) - 2} more" if len(told) > 2 else "")
+
+
+def figure_text(figure: Figure) -> str:
+    """A figure in words: the value, what it was before, and for what."""
+    unit = {"percent": "%"}.get(figure.unit, figure.unit)
+    known = figure.baseline_value not in ("", figure.value)
+    before = f" (before: {figure.baseline_value})" if known else ""
+    name = figure.variant or figure.metric.replace("_", " ")
+    return f"{name}: {figure.value} {unit}{before}"
+
+
+def measured_text(row: Measured) -> str:
+    """What a try came to, in words."""
+    if row.error or row.saving_ns is None or row.base_ns is None:
+        return f"{row.technique}: {row.error or '; '.join(row.faults)}"
+    verb = "saves" if row.saving_ns >= 0 else "costs"
+    predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
+    works = "" if row.works else f", but {'; '.join(row.faults)}"
+    return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
