@@ -7,6 +7,8 @@ Whatever is not in this tree is a bug and shows its trace.
 
 from __future__ import annotations
 
+import difflib
+
 
 class BootscopeError(Exception):
     """Base of all expected errors: a message in one line and, if there is one, a way out."""
@@ -37,10 +39,18 @@ class ToolError(BootscopeError):
     exit_code = 3
 
 
+_MOST_LISTED = 50
+"""Names that a hint lists; more than that nobody reads."""
+
+
 def unknown(what: str, name: str, known: list[str]) -> UserError:
-    """The error for a name that does not exist, naming those that do."""
-    listed = ", ".join(sorted(known)) if known else "none yet"
-    return UserError(f"unknown {what} '{printable(name)}'", hint=f"there are: {listed}")
+    """The error for a name that does not exist, naming those that do; of very many, those like it."""
+    if len(known) > _MOST_LISTED:
+        like = difflib.get_close_matches(name[:100], known, n=5)
+        hint = f"there are {len(known)}, such as: {', '.join(like or sorted(known)[:5])}"
+    else:
+        hint = f"there are: {', '.join(sorted(known)) if known else 'none yet'}"
+    return UserError(f"unknown {what} '{printable(name)}'", hint=hint)
 
 
 def printable(text: str) -> str:

@@ -231,9 +231,17 @@ def test_a_damaged_file_is_named_with_what_is_wrong(catalogue: Path, old: str, n
     assert said in caught.value.message
 
 
-def test_an_unknown_technique_is_refused_with_those_there_are() -> None:
+def test_an_unknown_technique_is_refused_with_a_few_of_those_there_are() -> None:
     with pytest.raises(UserError, match="unknown technique 'nonsense'") as caught:
         technique("nonsense")
-    assert "kernel-quiet" in str(caught.value.hint)
+    assert "there are 140, such as: " in str(caught.value.hint)
     with pytest.raises(UserError):
         technique("../catalogue/kernel-quiet")
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_those_like_it() -> None:
+    with pytest.raises(UserError) as caught:
+        technique("uboot-bootdly")
+    assert caught.value.hint is not None
+    assert "uboot-bootdelay" in caught.value.hint
+    assert len(caught.value.hint) < 200
