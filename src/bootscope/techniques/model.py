@@ -57,10 +57,12 @@ class Applies(Setting, frozen=True):
 class Way(Setting, frozen=True):
     """One way to carry a technique out: its change, and how its saving is predicted.
 
-    `predict` are changes that `bootscope what-if` knows.
+    `predict` are changes that `bootscope what-if` knows. `base` makes a system in which there is something
+    to save, for a technique that the reference system follows already: `try --own-base` begins from there.
     """
 
     change: Change
+    base: Change = Change()
     title: str = ""
     applies: Applies = Applies()
     predict: tuple[str, ...] = ()
