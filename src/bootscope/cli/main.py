@@ -37,6 +37,7 @@ VERBS = {
     "optimize": "bootscope.cli.optimize:Optimize",
     "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
+    "pitfalls": "bootscope.cli.pitfalls:Pitfalls",
     "build": "bootscope.cli.build:Build",
     "cache": "bootscope.cli.store:CacheVerb",
     "doctor": "bootscope.cli.doctor:Doctor",
