@@ -43,8 +43,8 @@ def _lines() -> Iterator[str]:
     yield "`bootscope audit` tells those that a system is in, `bootscope pitfalls ID` explains one."
     yield ""
     yield f"- **checked** ({checked}): the audit looks for it. *Seen by* says where, and where that ends."
-    yield f"- **advice** ({len(found) - checked}): only a person, or the board itself, can tell. `audit --pitfalls`"
-    yield "  names those that the system touches."
+    yield f"- **advice** ({len(found) - checked}): only a person, or the board itself, can tell."
+    yield "  `audit --pitfalls` names those that the system touches."
     for kind in KINDS:
         chosen = {name: p for name, p in found.items() if p.kind == kind}
         if chosen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope audit: which techniques apply to a recorded boot, what is each worth, and what to beware of."""
+"""bootscope audit: which techniques apply to a boot or to files, what is each worth, what to beware of."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
-from bootscope.cli.show import view_of
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable
+from bootscope.errors import printable
 from bootscope.lab.audit import Audit, Finding, audit
 from bootscope.lab.beware import Beware, Warned, beware
-from bootscope.lab.facts import facts
-from bootscope.paths import store_dir
-from bootscope.report.text import cut, seconds, span
+from bootscope.lab.subject import Subject, subject
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report.text import cut, span
 
 _LONGEST = 300
 """Of evidence on a terminal; lines of scripts may be of any length."""
@@ -26,11 +26,16 @@ _LONGEST = 300
 
 class AuditVerb(Verb):
     name = "audit"
-    summary = "which techniques apply to a recorded boot, what is each worth, and what to beware of?"
-    example = "bootscope audit stock"
+    summary = "which techniques apply to a boot, a system or files, what is each worth, what to beware of?"
+    example = "bootscope audit stock; bootscope audit .config boot.log /path/to/rootfs"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", nargs="?", default="last", help="run id or part of one (default: last)")
+        parser.add_argument(
+            "what",
+            nargs="*",
+            metavar="WHAT",
+            help="a run, a system by name or .toml, or files that belong together (default: the last run)",
+        )
         parser.add_argument("--all", action="store_true", help="also those that do not apply, and why")
         parser.add_argument(
             "--pitfalls",
@@ -39,22 +44,32 @@ class AuditVerb(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        store = Store(store_dir())
-        v = view_of(store, args.run)
-        if not v.boot.info.complete:
-            raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
-        known = facts(store, v)
-        found = audit(known)
-        seen = beware(known, found.findings)
+        about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
+        found = audit(about.known)
+        seen = beware(about.known, found.findings)
         if args.json:
-            print_json("audit", {"boot": v.boot.info.boot_id, **_json(found, seen)})
+            print_json("audit", {**_json_about(about), **_json(found, seen)})
             return 0
         out = terminal()
-        out.print(f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s")
-        _print(out, found.findings)
+        _print_about(out, about)
+        if found.findings:
+            _print(out, found.findings)
         _print_others(out, found, args.all)
         _print_beware(out, seen, args.pitfalls)
         return 0
+
+
+def _json_about(about: Subject) -> dict[str, object]:
+    files = [{"name": p.name, "kind": p.kind, "told": p.told, "notes": p.notes} for p in about.pieces]
+    return {"boot": about.boot, "title": about.title, "files": files, "notes": about.notes}
+
+
+def _print_about(out: Console, about: Subject) -> None:
+    out.print(Text(about.title))
+    for piece in about.pieces:
+        out.print(Text(f"  {printable(piece.name)}: {piece.told}"))
+    for note in about.notes:
+        out.print(Text(f"note: {note}", "yellow"))
 
 
 def _json(found: Audit, seen: Beware) -> dict[str, object]:

@@ -48,6 +48,9 @@ def beware(known: Known, findings: Sequence[Finding] = ()) -> Beware:
         check = CHECKS[ident]
         missing = check.missing(known)
         seen = None if missing else check.look(known, findings)
+        if seen == "" and (partly := check.partly(known)):
+            # What a fragment of a configuration does not name may be set all the same.
+            seen, missing = None, f"all of the {partly}"
         if seen is None:
             undecided[ident] = missing or "more than is told here"
         elif seen:

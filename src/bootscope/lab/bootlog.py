@@ -36,14 +36,16 @@ class LogLine:
 @dataclass(frozen=True)
 class BootLog:
     """The lines of one boot. `clock` is RECORDED or one of readers.base.Clock; `stamp` is the moment of a
-    line that it tells; `boots` is how many boots the files held; `repeated` lists what a reader mended.
+    line that it tells; `boots` is how many boots the files held; `tool` is the reader's name. Steps of the
+    clock are `resolution_ns` long.
     """
 
     lines: Sequence[LogLine]
     clock: str
     stamp: str = FIRST_BYTE
     boots: int = 1
-    machine: str = ""
+    tool: str = ""
+    resolution_ns: int = 1
 
     @cached_property
     def text(self) -> str:
@@ -69,8 +71,9 @@ class BootLog:
         if not 0 <= index < len(self.lines) - 1:
             return None
         a, b = self.lines[index], self.lines[index + 1]
-        if self.timed:
-            return max(0, b.at_ns - a.at_ns)
+        # A step shorter than those of the clock is none that it could tell.
+        if self.timed and b.at_ns - a.at_ns >= self.resolution_ns:
+            return b.at_ns - a.at_ns
         if a.kernel_ns < 0 or b.kernel_ns < 0:
             return None
         return max(0, b.kernel_ns - a.kernel_ns)

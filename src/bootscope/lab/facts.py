@@ -92,14 +92,14 @@ def _images(run: RunInfo, symbols: str) -> dict[str, Image]:
     found: dict[str, Image] = {}
     if _KERNEL_IMAGE in sizes:
         # The build never appends the device tree: it lies beside the kernel.
-        found["zImage"] = Image("zImage", sizes[_KERNEL_IMAGE], _in_memory(symbols))
+        found["zImage"] = Image("zImage", sizes[_KERNEL_IMAGE], in_memory(symbols))
     for name in _DEVICE_TREES:
         if name in sizes and "dtb" not in found:
             found["dtb"] = Image("dtb", sizes[name])
     return found
 
 
-def _in_memory(symbols: str) -> int:
+def in_memory(symbols: str) -> int:
     """Bytes from the first to the last of a kernel's symbols, bss and all."""
     ends = [
         re.search(rf"^([0-9a-f]{{8,16}}) \w {name}$", symbols, re.MULTILINE) for name in ("_text", "_end")

@@ -19,7 +19,7 @@ Prediction = tuple[int, tuple[str, ...]]
 QUIET_LEVEL = 4
 """What `quiet` leaves on the console is more urgent than this, unless the kernel was configured otherwise."""
 _COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
-_AUTOBOOT = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"
+AUTOBOOT = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"
 _CALIBRATION = r"Calibrating delay loop\.\.\. "
 _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
 _ON_LINE = "every byte of them goes over the serial line, and nothing else is done meanwhile"
@@ -66,15 +66,15 @@ def countdown(known: Known) -> str | None:
 def countdown_ns(known: Known) -> tuple[int, str] | None:
     """How long U-Boot waits for a key, and by what that is known."""
     log = known.log
-    if known.on("uboot", "SPL_OS_BOOT"):
-        return 0, "the SPL starts Linux by itself"
-    if log and (at := log.index(_AUTOBOOT)) >= 0:
+    if log and (at := log.index(AUTOBOOT)) >= 0:
         gap = log.gap_ns(at) if log.timed else None
         if gap is not None:
             return gap, "from its line to the next one in the log"
-        digits = re.search(r"autoboot:?\s+(?:in )?(\d{1,3})", log.lines[at].text)
-        if digits:
-            return int(digits[1]) * 1_000_000_000, "the number that the log shows"
+        told = countdown_s(log.lines[at].text)
+        if told is not None:
+            return told * 1_000_000_000, "the number that the log shows"
+    if known.on("uboot", "SPL_OS_BOOT"):
+        return 0, "the SPL starts Linux by itself"
     for text, why in (
         (known.environment.get("bootdelay", ""), "bootdelay in its environment"),
         (known.symbol("uboot", "BOOTDELAY") or "", "CONFIG_BOOTDELAY"),
@@ -83,6 +83,12 @@ def countdown_ns(known: Known) -> tuple[int, str] | None:
         if told is not None:
             return max(0, told) * 1_000_000_000, f"{why} is {told}"
     return None
+
+
+def countdown_s(line: str) -> int | None:
+    """The number of seconds that a line of U-Boot's countdown begins with."""
+    found = re.search(r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})", line)
+    return int(found[1]) if found else None
 
 
 def calibration(known: Known) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bootscope.lab.audit import Finding
-from bootscope.lab.known import Known, Part
+from bootscope.lab.known import TREE_PARTS, Known, Part
 
 Look = Callable[[Known], str | None]
 LookAtFindings = Callable[[Known, Sequence[Finding]], str | None]
@@ -32,6 +32,11 @@ class Check:
         if self.one_of and not any(known.knows(part) for part in self.one_of):
             lacking.append(" or ".join(self.one_of))  # type: ignore[arg-type]
         return ", ".join(lacking)
+
+    def partly(self, known: Known) -> str:
+        """The configurations that the check looks at and of which only a part is known."""
+        asked = {*self.needs, *self.one_of}
+        return ", ".join(part for tree, part in TREE_PARTS.items() if part in asked and tree in known.partial)
 
 
 CHECKS: dict[str, Check] = {}

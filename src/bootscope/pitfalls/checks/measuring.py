@@ -41,7 +41,7 @@ def _end_of_line(known: Known) -> str:
 
 @check("grabserial-regex", Part.LOG)
 def _patterns(known: Known) -> str:
-    return "the log is stamped as grabserial does it" if _stamped_as(known, FIRST_BYTE) else ""
+    return "the log is grabserial's" if known.log and known.log.tool == "grabserial" else ""
 
 
 @check("usb-serial-on-target-host-port", Part.COMMAND_LINE)
