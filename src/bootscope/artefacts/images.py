@@ -222,7 +222,7 @@ def _cat(image: Path, path: str, cats: list[int], most: int) -> bytes:
     cats[0] += 1
     if cats[0] > _MOST_CATS:
         return b""
-    child = spawn(["unsquashfs", "-cat", image, path], stderr=subprocess.DEVNULL)
+    child = spawn(["unsquashfs", "-no-wildcards", "-cat", image, path], stderr=subprocess.DEVNULL)
     assert child.stdout
     try:
         return child.stdout.read(most)

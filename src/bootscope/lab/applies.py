@@ -98,7 +98,8 @@ def _words(change: Change, now: list[str]) -> Iterator[str]:
 
 
 def _files(change: Change, facts: Known) -> Iterator[str]:
-    yield from (path for path, text in change.write.items() if not facts.has_file(path, text))
+    known = {path: text for path, text in change.write.items() if not facts.unread(path)}
+    yield from (path for path, text in known.items() if not facts.has_file(path, text))
     yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
     kept = {*change.write, *change.link}
     for pattern in change.remove:
@@ -127,6 +128,7 @@ def _blind(change: Change, facts: Known) -> Iterator[str]:
         ),
     }
     yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+    yield from (f"the content of {path}" for path in change.write if facts.unread(path))
 
 
 def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:

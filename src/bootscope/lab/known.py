@@ -169,6 +169,10 @@ class Known:
         told = self.files.get(path, "")
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
+    def unread(self, path: str) -> bool:
+        """Whether there is such a file and its content is not known."""
+        return self.files.get(path) in ("file", "program")
+
     def value(self, name: str) -> str:
         """A value of this system or this boot, for the placeholder `@name@` in a change.
 
