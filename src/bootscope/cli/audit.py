@@ -99,7 +99,7 @@ def _json_of(warned: Warned) -> dict[str, object]:
     p = warned.pitfall
     return {
         "pitfall": warned.ident,
-        "kind": p.kind,
+        "about": p.kind,
         "title": p.title,
         "evidence": warned.evidence,
         "technique": warned.technique,
