@@ -10,7 +10,7 @@ PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc
 	python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev libglib2.0-dev pkg-config
 	u-boot-tools device-tree-compiler fdisk dosfstools mtools e2fsprogs xz-utils bzip2 lz4 lzop ccache
 	debian-archive-keyring ca-certificates"
-TEST_PACKAGES="chromium shellcheck git"
+TEST_PACKAGES="chromium shellcheck git squashfs-tools"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 3; }

@@ -61,7 +61,13 @@ TOOLS = {
         Tool("apt-get", "apt", "fetches sources from the archive"),
     )
 }
-OPTIONAL_TOOLS = {"ccache": Tool("ccache", "ccache", "makes changed builds quick")}
+OPTIONAL_TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool("ccache", "ccache", "makes changed builds quick"),
+        Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
+    )
+}
 
 
 @dataclass(frozen=True)
