@@ -85,6 +85,7 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     s = loaded.system
     return [
         *(unpack.step(name, source) for name, source in found.items()),
+        *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
         uboot.step(s),
         userland.busybox_step(s.busybox),
         *([userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []),
@@ -163,7 +164,9 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
 def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
     """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
     needed = {step.name for step in steps if not step.name.startswith("unpack-")}
-    for step in steps:
-        if step.name in needed and cache.find(ids[step.name]) is None:
+    # From the end, so that what a needed step needs is seen too. A source may be a view of another one.
+    for step in reversed(steps):
+        view = step.name.startswith("unpack-") and bool(step.needs)
+        if step.name in needed and (view or cache.find(ids[step.name]) is None):
             needed.update(step.needs)
     return needed

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, trees
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import initramfs, kernel_layout
 from bootscope.build.steps.unpack import tree_of
@@ -31,9 +31,12 @@ def step(kernel: Kernel, archive: Initramfs | None = None) -> Step:
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
         blob = f"{kernel.device_tree}.dtb"
+        symbols = {**kernel.wishes, **wanted}
+        key = trees.key_of(context, kernel.source, f"{kernel.defconfig} {kernel.device_tree}")
+        trees.begin(context, key, symbols, build)
         context.make(tree, build, "ARCH=arm", kernel.defconfig)
         config = build / ".config"
-        kconfig.apply(config, {**kernel.wishes, **wanted})
+        kconfig.apply(config, symbols)
         context.make(tree, build, "ARCH=arm", "olddefconfig")
         kconfig.check(config, wanted, "kernel.config")
         if built_in:
@@ -54,6 +57,7 @@ def step(kernel: Kernel, archive: Initramfs | None = None) -> Step:
         if kernel.image == COMPRESSED_IMAGE:
             names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
         (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+        trees.keep(context, key, symbols, build)
 
     inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, trees
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon
 from bootscope.build.steps.unpack import tree_of
@@ -20,11 +20,12 @@ def step(system: System) -> Step:
     uboot = system.uboot
     ours = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
     wanted = {**uboot.config, **ours}
+    source = falcon.source_of(uboot)
 
     def work(context: Context) -> None:
-        tree, build = tree_of(context, uboot.source), context.scratch / "build"
-        if uboot.falcon:
-            tree = falcon.tree_with(context, tree)
+        tree, build = tree_of(context, source), context.scratch / "build"
+        key = trees.key_of(context, source, uboot.defconfig)
+        trees.begin(context, key, wanted, build)
         context.make(tree, build, uboot.defconfig)
         config = build / ".config"
         kconfig.apply(config, wanted)
@@ -41,11 +42,10 @@ def step(system: System) -> Step:
             shutil.copy(build / falcon.WAY_BACK, context.out)
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
+        trees.keep(context, key, wanted, build)
 
     inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": wanted}
-    if uboot.falcon:
-        inputs["added"] = falcon.added()
-    return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
+    return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{source}",), _TOOLS)
 
 
 def _symbols(context: Context, program: str, name: str) -> None:

@@ -73,7 +73,9 @@ def _with_musl(context: Context) -> tuple[list[str], list[str]]:
         (kernel / name).symlink_to(_HEADERS / name)
     before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
     start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
-    return [*before, f"{libc}/lib/crt1.o", start], [f"{libc}/lib/libc.a", "-lgcc", end]
+    # The library and the compiler's own functions need each other.
+    group = ["-Wl,--start-group", f"{libc}/lib/libc.a", "-lgcc", "-Wl,--end-group"]
+    return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
 
 
 def application_step(application: Application, folder: Path) -> Step:
