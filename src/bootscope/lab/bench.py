@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass, field, replace
 
 from bootscope.boards import emulated
@@ -82,6 +83,10 @@ class Bench:
         built = build(loaded, self.runner, self.progress)
         return Order(loaded.system, board, built, shared_object, until, boots, self.timeout_s, self.limits)
 
+    def limited(self, limit_ns: int) -> Bench:
+        """The same bench, which gives a boot up after so much virtual time."""
+        return replace(self, limits=replace(self.limits, limit_ns=min(limit_ns, self.limits.limit_ns)))
+
     def boot(self, order: Order) -> StoredRun:
         """Boots what was built; a boot that fails is a result too. Raises ToolError as a recording does."""
         needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
@@ -130,7 +135,7 @@ def _certain(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
     if boot.info.ended not in ("hang", "limit"):
         return boot.info.ended in ("milestone", "panic")
-    # With other limits it might have got there.
+    # With higher limits it might have got there.
     path = boot.path / WATCH
-    said = path.read_text().splitlines() if path.exists() else []
-    return {f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"} <= set(said)
+    said = dict(re.findall(r"^(limit|quiet) (\d+)$", path.read_text(), re.MULTILINE)) if path.exists() else {}
+    return int(said.get("limit", 0)) >= limits.limit_ns and int(said.get("quiet", 0)) >= limits.quiet_ns

@@ -98,6 +98,7 @@ class Crew:
 
     def __init__(self, bench: Bench, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
         self.bench, self.journal, self.tell = bench, journal, tell
+        self.boots = max(1, boots)
         self.measured_now = 0
         """Systems that were built or booted by this crew."""
         self._jobs: dict[str, _Job] = {}
@@ -107,7 +108,7 @@ class Crew:
         self._changed = threading.Condition()
         # Daemons: when the process ends in whatever way, nobody waits for them, and what they started
         # dies with them.
-        works = [self._build, *([self._boot] * max(1, boots))]
+        works = [self._build, *([self._boot] * self.boots)]
         self._threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self._threads:
             thread.start()
