@@ -43,16 +43,12 @@ def bootscope(*arguments: str) -> dict[str, Any]:
         return {"error": done.stderr.strip().splitlines()[0].removeprefix("bootscope: ")}
 
 
-def measure(spec: str, system: str, predicted: dict[str, int | None]) -> dict[str, Any]:
+def measure(spec: str, system: str) -> dict[str, Any]:
     """One row of the table."""
-    tried = bootscope("try", spec, "--system", system, "--force")
-    row = {
-        "technique": spec,
-        "date": datetime.now(UTC).date().isoformat(),
-        "predicted_ns": predicted.get(spec),
-    }
-    keys = ("works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns", "error")
-    return {**row, **{key: tried[key] for key in keys if key in tried}}
+    tried = bootscope("try", spec, "--system", system, "--force", "--own-base")
+    row = {"technique": spec, "date": datetime.now(UTC).date().isoformat()}
+    keys = ("predicted_ns", "works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns")
+    return {**row, **{key: tried[key] for key in (*keys, "error") if key in tried}}
 
 
 def main() -> int:
@@ -63,16 +59,16 @@ def main() -> int:
     args = parser.parse_args()
     table = json.loads(MEASURED.read_text()) if MEASURED.exists() else {"rows": []}
     rows: dict[str, dict[str, Any]] = {row["technique"]: row for row in table["rows"]}
-    audit = bootscope("audit", args.system)
-    predicted = {f["technique"]: f["saving_ns"] for f in audit["findings"]}
+    applying = {f["technique"] for f in bootscope("audit", args.system)["findings"]}
     for found in techniques().values():
-        for way in found.ways:
-            spec = title(found, way)
-            # What does not apply is not proposed, so there is nothing to prove.
-            wanted = spec in predicted and (not args.only or found.id in args.only)
+        for name, way in found.ways.items():
+            spec = title(found, name)
+            # What does not apply is not proposed, so there is nothing to prove, unless it brings a base.
+            applies = spec in applying or way.base.claims()
+            wanted = applies and (not args.only or found.id in args.only)
             if not wanted or (spec in rows and not args.again):
                 continue
-            rows[spec] = measure(spec, args.system, predicted)
+            rows[spec] = measure(spec, args.system)
             print(json.dumps(rows[spec]), flush=True)
             command = f"python tools/measure_techniques.py --system {args.system}"
             table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}

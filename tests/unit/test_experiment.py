@@ -11,7 +11,7 @@ from bootscope.errors import UserError
 from bootscope.lab import audit as audit_module
 from bootscope.lab import experiment
 from bootscope.lab.audit import Finding, audit
-from bootscope.lab.experiment import check, chosen, title, variant
+from bootscope.lab.experiment import check, chosen, title, variant, with_bases
 from bootscope.lab.facts import Facts
 from bootscope.lab.verdict import Verdict, verdict
 from bootscope.system.changes import Change
@@ -284,3 +284,25 @@ def test_a_saving_that_cannot_be_predicted_for_this_boot_is_left_to_a_try(
     fails = next(f for f in found if f.spec == "fails")
     assert fails.saving_ns is None
     assert fails.assumptions == ("not predicted: no program called 'nothing-of-the-kind' ran in this boot",)
+
+
+# ---- their own bases ----
+
+
+def test_a_technique_that_is_followed_already_begins_from_its_own_base(
+    catalogue: dict[str, Technique],
+) -> None:
+    way = Way(change=Change(kernel={"X": "one on"}), base=Change(kernel={"X": "before"}))
+    catalogue["one"] = made_up("one", ways={"on": way})
+    before = with_bases(stock(), ["one"])
+    assert before.system.kernel.config["X"] == "before"
+    assert before.system.name == "stock.base"
+    assert with_bases(stock(), ["two"]) == stock()
+
+
+def test_bases_that_want_different_things_are_refused(catalogue: dict[str, Technique]) -> None:
+    for name, other in (("many", "a"), ("two", "b")):
+        way = Way(change=Change(kernel={name: True}), base=Change(kernel={"X": other}))
+        catalogue[name] = made_up(name, ways={"on": way})
+    with pytest.raises(UserError, match="the base of many and the base of two cannot be used together"):
+        with_bases(stock(), ["many", "two"])

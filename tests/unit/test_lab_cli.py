@@ -320,7 +320,8 @@ def test_a_try_fits_a_narrow_terminal(store: Store) -> None:
     a, b = kept_view(store, frame=b"1"), kept_view(store, boot(init_ms=20).records, frame=b"2", parts=())
     found = verdict(store, a, b)
     names = [f"{name}={name}" for name in ("a-rather-long-name", "another-long-name", "third")]
-    text = printed(lambda out: trial._print(out, names, a, found))
+    text = printed(lambda out: trial._print(out, names, a, 12_000_000, found))
     assert "  kernel/zImage: 4.0 MB -> 0 B\n" in text
     assert "saves 30.0 ms" in " ".join(text.split())
+    assert "predicted: 12.0 ms" in " ".join(text.split())
     assert "but does not work" in " ".join(text.split())

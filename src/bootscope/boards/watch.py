@@ -17,7 +17,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, WatchNames
 from bootscope.errors import UserError, unknown
 from bootscope.system.load import PIXEL_BYTES, milestones
-from bootscope.system.model import System
+from bootscope.system.model import COMPRESSED_IMAGE, System
 
 PANIC_TEXT = "panic"
 _NAMES_HOOKS = ("stop ", "routine ")
@@ -155,7 +155,9 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     moved = hooks.add("uboot.relocate", address(programs.uboot, "relocate_code"), "once reg 0")
     if moved:
         w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
-    hooks.add("kernel.image", system.kernel.load_address, "once")
+    # One that is not compressed begins with the kernel itself.
+    if system.kernel.image == COMPRESSED_IMAGE:
+        hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
     hooks.add("kernel.start", board.addresses.kernel, "once")
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).

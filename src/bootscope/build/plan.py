@@ -13,7 +13,17 @@ from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
-from bootscope.build.steps import card, falcon, kernel, rootfs, uboot, unpack, userland
+from bootscope.build.steps import (
+    card,
+    falcon,
+    initramfs,
+    kernel,
+    payload,
+    rootfs,
+    uboot,
+    unpack,
+    userland,
+)
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
 
@@ -64,7 +74,9 @@ class Built:
 
 def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     system = loaded.system
-    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source))
+    a = system.application
+    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
+    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source, *libc))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -74,13 +86,16 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     return [
         *(unpack.step(name, source) for name, source in found.items()),
         uboot.step(s),
-        kernel.step(s.kernel),
-        kernel.device_tree_step(s.framebuffer),
         userland.busybox_step(s.busybox),
+        *([userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []),
         userland.application_step(s.application, loaded.beside(s.application.sources)),
+        *([initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []),
+        kernel.step(s.kernel, s.initramfs),
+        kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
         rootfs.step(s.rootfs, loaded.beside(s.rootfs.overlay), s.application.path, s.card.root_sectors),
-        *([falcon.step(s)] if s.uboot.falcon else []),
-        card.step(s.card, boot_script(loaded), s.uboot.falcon),
+        *([falcon.step(s)] if falcon.needed(s) else []),
+        *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
+        card.step(s, boot_script(loaded)),
     ]
 
 
@@ -91,6 +106,8 @@ def boot_script(loaded: LoadedSystem) -> str:
         "command_line": k.command_line,
         "kernel_address": f"{k.load_address:#x}",
         "device_tree_address": f"{k.device_tree_address:#x}",
+        "initramfs_address": f"{k.initramfs_address:#x}",
+        "raw_sector": f"{loaded.system.card.raw_sector:#x}",
     }
     script = loaded.system.uboot.script
     for name, value in values.items():

@@ -17,8 +17,9 @@ from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
+from bootscope.lab.audit import predicted_ns
 from bootscope.lab.bench import Bench
-from bootscope.lab.experiment import check, variant
+from bootscope.lab.experiment import check, variant, with_bases
 from bootscope.lab.facts import facts
 from bootscope.lab.verdict import Verdict, verdict
 from bootscope.paths import cache_dir, store_dir
@@ -42,26 +43,35 @@ class Try(Verb):
         parser.add_argument(
             "--force", action="store_true", help="also when a technique seems not to apply to the system"
         )
+        parser.add_argument(
+            "--own-base",
+            action="store_true",
+            help="begin from a system that does not follow the techniques yet, where they bring one",
+        )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         loaded = load_system(args.system)
-        check(args.technique)
+        picked = check(args.technique)
+        if args.own_base:
+            loaded = with_bases(loaded, args.technique)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
         base = view(store, bench.measured(loaded))
         if not base.boot.info.complete:
             raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
-        changed = variant(loaded, facts(store, base), args.technique, args.force)
+        known = facts(store, base)
+        changed = variant(loaded, known, args.technique, args.force)
+        predicted = predicted_ns(known, [way for _, _, way in picked])
         found = verdict(store, base, view(store, bench.measured(changed)))
         if args.json:
-            print_json("try", _json(args.technique, found))
+            print_json("try", _json(args.technique, predicted, found))
         else:
-            _print(terminal(), args.technique, base, found)
+            _print(terminal(), args.technique, base, predicted, found)
         return 0 if found.works else REFUSED
 
 
-def _json(names: list[str], found: Verdict) -> dict[str, object]:
+def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, object]:
     c = found.comparison
     return {
         "techniques": names,
@@ -72,12 +82,13 @@ def _json(names: list[str], found: Verdict) -> dict[str, object]:
         "base_ns": c.total_a_ns if c else None,
         "variant_ns": c.total_b_ns if c else None,
         "saving_ns": found.saving_ns,
+        "predicted_ns": predicted,
         "phases": [{"name": p.name, "a_ns": p.a_ns, "b_ns": p.b_ns} for p in c.phases] if c else [],
         "sizes": {name: {"a_bytes": a, "b_bytes": b} for name, (a, b) in found.sizes.items()},
     }
 
 
-def _print(out: Console, names: list[str], base: View, found: Verdict) -> None:
+def _print(out: Console, names: list[str], base: View, predicted: int | None, found: Verdict) -> None:
     until = base.run.info.until
     if found.comparison:
         _times(out, found.comparison, until)
@@ -92,6 +103,7 @@ def _print(out: Console, names: list[str], base: View, found: Verdict) -> None:
             f"{' + '.join(names)} ",
             (f"{verb} {span(abs(saving))}", "bold green" if saving > 0 else "bold red"),
             f" of {seconds(c.total_a_ns)} s",
+            f"; predicted: {span(predicted)}" if predicted is not None else "",
         )
         out.print(told if found.works else Text.assemble(told, ", but does not work"))
     out.print(f"recordings: {found.run_a}, {found.run_b}", style="dim", markup=False)

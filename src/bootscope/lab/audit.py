@@ -59,6 +59,18 @@ def audit(facts: Facts) -> Audit:
     return Audit(tuple(findings), others)
 
 
+def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
+    """What ways of techniques are worth together on this boot, in ns; None where that cannot be told."""
+    if not all(way.predict for way in ways):
+        return None
+    view = facts.view
+    try:
+        changes = [with_values(change, facts) for way in ways for change in way.predict]
+        return predict(view.evidence, view.stacks, changes).saving_ns
+    except UserError:
+        return None
+
+
 def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding:
     evidence = SIGNS[way.applies.shows].evidence(facts) if way.applies.shows else ""
     change = filled(way.change, facts)

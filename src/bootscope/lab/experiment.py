@@ -61,6 +61,18 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
     return LoadedSystem(named, loaded.path)
 
 
+def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
+    """The system as it is before the techniques, where it follows them already (see Way.base).
+
+    Raises UserError when their bases want different things.
+    """
+    bases = {f"the base of {title(t, name)}": way.base for t, name, way in check(specs)}
+    if not any(change.claims() for change in bases.values()):
+        return loaded
+    system = apply(loaded.system, bases)
+    return LoadedSystem(msgspec.structs.replace(system, name=f"{loaded.system.name}.base"), loaded.path)
+
+
 def check(specs: list[str]) -> list[tuple[Technique, str, Way]]:
     """The techniques and ways that `specs` name (see :func:`chosen`).
 

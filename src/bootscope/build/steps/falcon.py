@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Falcon mode: the SPL loads Linux itself, from sectors of the card; U-Boot stays as the way back.
+"""Falcon mode: the SPL loads Linux itself, from sectors or files of the card; U-Boot stays as the way back.
 
 Allwinner's boards lack the function that decides between the two, so it is added to a view of U-Boot's
 tree. What U-Boot would have put into the device tree, the command line and the memory, is put in here.
@@ -12,10 +12,11 @@ import shutil
 from pathlib import Path
 
 from bootscope.build.step import Context, Step
+from bootscope.build.steps import payload
 from bootscope.build.steps.kernel import DEVICE_TREE
 from bootscope.system.model import Card, Kernel, Symbols, System
 
-ARGUMENTS = "falcon.dtb"
+ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
 ARGUMENT_SECTORS = 256
 """Room for the device tree before the kernel: 128 KiB."""
 
@@ -37,15 +38,38 @@ _BOARD = "board/sunxi"
 
 def symbols(card: Card, kernel: Kernel) -> Symbols:
     """What U-Boot must be configured with."""
+    where = _raw(card) if card.raw_sector else _files(payload.file_name(kernel))
     return {
         "SPL_OS_BOOT": True,
-        "SPL_FALCON_BOOT_MMCSD": True,
         "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
+        "SYS_LOAD_ADDR": hex(kernel.load_address),
+        **where,
+    }
+
+
+def _files(kernel: str) -> Symbols:
+    return {
+        "SPL_FS_FAT": True,
+        "SYS_MMCSD_FS_BOOT": True,
+        "SYS_MMCSD_FS_BOOT_PARTITION": 1,
+        "SPL_FS_LOAD_KERNEL_NAME": kernel,
+        "SPL_FS_LOAD_ARGS_NAME": ARGUMENTS,
+        "SPL_FS_LOAD_PAYLOAD_NAME": WAY_BACK,
+    }
+
+
+def _raw(card: Card) -> Symbols:
+    return {
+        "SPL_FALCON_BOOT_MMCSD": True,
         "SYS_MMCSD_RAW_MODE_ARGS_SECTOR": hex(card.raw_sector),
         "SYS_MMCSD_RAW_MODE_ARGS_SECTORS": hex(ARGUMENT_SECTORS),
         "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR": hex(card.raw_sector + ARGUMENT_SECTORS),
-        "SYS_LOAD_ADDR": hex(kernel.load_address),
     }
+
+
+def needed(system: System) -> bool:
+    """Whether anything wants the device tree of this step."""
+    return system.uboot.falcon or bool(system.card.raw_sector) or system.kernel.append_device_tree
 
 
 def added() -> dict[str, str]:

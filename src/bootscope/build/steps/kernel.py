@@ -8,32 +8,40 @@ from pathlib import Path
 
 from bootscope.build import kconfig
 from bootscope.build.step import Context, Step
-from bootscope.build.steps import kernel_layout
+from bootscope.build.steps import initramfs, kernel_layout
 from bootscope.build.steps.unpack import tree_of
-from bootscope.system.model import FrameBuffer, Kernel
+from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Initramfs, Kernel
 
-IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
+SYMBOLS, DEVICE_TREE = "System.map", "board.dtb"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CROSS = "arm-linux-gnueabihf-"
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
 _TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
-def step(kernel: Kernel) -> Step:
-    """The step `kernel`: zImage, vmlinux, System.map, layout, configuration, unchanged device tree."""
+def step(kernel: Kernel, archive: Initramfs | None = None) -> Step:
+    """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree.
+
+    With the initramfs in the image where `archive` says so.
+    """
+    ours = initramfs.symbols(archive) if archive else {}
+    wanted = {**kernel.config, **ours}
+    built_in = archive is not None and archive.place == initramfs.BUILT_IN
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
         blob = f"{kernel.device_tree}.dtb"
         context.make(tree, build, "ARCH=arm", kernel.defconfig)
         config = build / ".config"
-        kconfig.apply(config, kernel.config)
+        kconfig.apply(config, {**kernel.wishes, **wanted})
         context.make(tree, build, "ARCH=arm", "olddefconfig")
-        kconfig.check(config, kernel.config, "kernel.config")
-        context.make(tree, build, "ARCH=arm", IMAGE, blob)
+        kconfig.check(config, wanted, "kernel.config")
+        if built_in:
+            shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
+        context.make(tree, build, "ARCH=arm", kernel.image, blob)
         boot = build / "arch" / "arm" / "boot"
         for path, name in (
-            (boot / IMAGE, IMAGE),
+            (boot / kernel.image, kernel.image),
             (build / SYMBOLS, SYMBOLS),
             (config, "config"),
             (boot / "dts" / blob, "unchanged.dtb"),
@@ -42,30 +50,44 @@ def step(kernel: Kernel) -> Step:
         kernel_layout.write(context, tree, build)
         # With its symbols but without debug information, which would name folders of this machine.
         context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
-        names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+        names = ""
+        if kernel.image == COMPRESSED_IMAGE:
+            names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
         (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
 
-    inputs = {
+    inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,
-        "config": kernel.config,
+        "config": wanted,
         "device_tree": kernel.device_tree,
-        "image": IMAGE,
+        "image": kernel.image,
     }
-    compressors = [tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) in (True, "y")]
+    if kernel.wishes:
+        inputs["wishes"] = kernel.wishes
+    compressors = [tool for symbol, tool in _COMPRESSORS.items() if wanted.get(symbol) in (True, "y")]
     tools = (*_TOOLS, *compressors)
-    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), tools)
+    needs = (f"unpack-{kernel.source}", *(("initramfs",) if built_in else ()))
+    return Step("kernel", "building the kernel", 3, work, inputs, needs, tools)
 
 
-def device_tree_step(framebuffer: FrameBuffer | None) -> Step:
-    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory."""
+def device_tree_step(framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = ()) -> Step:
+    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory.
+
+    The nodes of `disabled` are marked so.
+    """
 
     def work(context: Context) -> None:
         blob = context.out / DEVICE_TREE
         shutil.copy(context.results["kernel"] / "unchanged.dtb", blob)
         if framebuffer:
             _add_framebuffer(context, blob, framebuffer)
+        for node in disabled:
+            # fdtput would make a node that is not there.
+            context.run(["fdtget", "-p", blob, node])
+            context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
 
-    inputs = {"framebuffer": framebuffer}
+    inputs: dict[str, object] = {"framebuffer": framebuffer}
+    if disabled:
+        inputs["disabled"] = disabled
     return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
 
 

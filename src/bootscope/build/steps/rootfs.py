@@ -55,7 +55,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
     """The step `rootfs`: an image of `sectors` sectors and the list of what is in it."""
 
     def work(context: Context) -> None:
-        entries = _collect(context, rootfs, overlay, application_path)
+        entries = collect(context, rootfs, overlay, application_path)
         image = context.out / IMAGE
         _make_empty(context, image, rootfs, sectors)
         _fill(context, image, entries)
@@ -69,7 +69,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         "overlay": tree_id(overlay),
         "application_path": application_path,
         "sectors": sectors,
-        "libraries": {path.name: file_sha256(path) for path in _c_library()},
+        "libraries": library_hashes(),
     }
     tools = (f"mkfs.{rootfs.filesystem}", "debugfs", "dumpe2fs", "arm-linux-gnueabihf-strip")
     return Step("rootfs", "root file system", 4, work, inputs, ("busybox", "application"), tools)
@@ -93,6 +93,11 @@ def _listed(entry: Entry) -> str:
         return f"/{entry.path}\tfolder\n"
     mode = "program" if entry.program else "file"
     return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
+
+
+def library_hashes() -> dict[str, str]:
+    """What the C library's files are, by name."""
+    return {path.name: file_sha256(path) for path in _c_library()}
 
 
 def _c_library() -> list[Path]:
@@ -128,9 +133,10 @@ def _with_dependencies(programs: list[Path]) -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-def _collect(
+def collect(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str
 ) -> dict[PurePosixPath, Entry]:
+    """All that goes into the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
     entries: dict[PurePosixPath, Entry] = {}
 
@@ -152,7 +158,7 @@ def _collect(
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
         del entries[path]
-    for entry in _written(context, rootfs):
+    for entry in written(context, rootfs):
         add(entry)
     return entries
 
@@ -163,7 +169,7 @@ def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
+def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
     """Files whose text stands in the system itself, and links."""
     for number, (path, text) in enumerate(sorted(rootfs.files.items())):
         source = context.scratch / f"file-{number}"

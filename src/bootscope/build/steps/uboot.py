@@ -37,6 +37,8 @@ def step(system: System) -> Step:
             (config, "config"),
         ):
             shutil.copy(path, context.out / name)
+        if uboot.falcon and not system.card.raw_sector:
+            shutil.copy(build / falcon.WAY_BACK, context.out)
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
 
