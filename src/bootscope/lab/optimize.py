@@ -117,6 +117,7 @@ class Search:
             raise Over("nothing is left to try")
         except Over as over:
             self.ended = str(over)
+        self.crew.hint(())
         return self.current
 
     def check(self) -> None:
@@ -173,7 +174,6 @@ class Search:
         Returns whether one was found: all the others may then be tried together again.
         """
         self.check()
-        self._hint(trial)
         made = self._experiment(trial)
         self.experiments.append(made)
         self.tell(told(made))
@@ -196,7 +196,10 @@ class Search:
         out = tuple(dict.fromkeys(name for f in trial for name in rivals(f, self.accepted)))
         with_it = self._with(trial, out)
         try:
-            variant = self.measured(with_it, title(names))
+            candidate = self.candidate(with_it, title(names))
+            if not self.crew.known(candidate):
+                self._hint(trial)
+            variant = self.crew.measured(candidate)
         except UserError as error:
             # They conflict with what is accepted in a way that no technique tells of.
             variant = Outcome(key="", what=names, message=error.message)
