@@ -230,10 +230,10 @@ def test_a_kill_loses_only_what_was_under_way(scene: Make, tmp_path: Path, after
     search = alone.search(WORTH, wrong={"T1=on": "build"})
     search.run()
     assert out.split() == list(search.accepted)
-    said = log.read_text().splitlines()
+    # What was built lies in the cache, which this bench does not have; two boards were on at most.
+    said = [line for line in log.read_text().splitlines() if line.startswith("boot")]
     twice = {line for line in said if said.count(line) > 1}
-    # One was built and two booted at most when the kill came.
-    assert len(twice) <= 4
+    assert len(twice) <= 2
     assert all(said.count(line) <= 2 for line in twice)
 
 

@@ -102,7 +102,7 @@ class Crew:
         self.measured_now = 0
         """Systems that were built or booted by this crew."""
         self._jobs: dict[str, _Job] = {}
-        self._wanted = ""
+        self._wanted: str | None = None
         self._hints: list[str] = []
         self._closed = False
         self._changed = threading.Condition()
@@ -144,7 +144,7 @@ class Crew:
                     # Not for ever, so that Ctrl-C is heard.
                     self._changed.wait(_LOOK_S)
             finally:
-                self._wanted = ""
+                self._wanted = None
             del self._jobs[job.key]
         if job.error:
             raise job.error
@@ -217,7 +217,7 @@ class Crew:
 
     def _make_way(self) -> None:
         """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more."""
-        state = self._jobs[self._wanted].state
+        state = self._jobs[self._wanted or ""].state
         busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
         for key, job in self._jobs.items():
             if job.state == busy and key not in self._hints:
@@ -228,7 +228,7 @@ class Crew:
         with self._changed:
             while not self._closed:
                 for key in (self._wanted, *self._hints):
-                    job = self._jobs.get(key)
+                    job = None if key is None else self._jobs.get(key)
                     if job and job.state == state and not job.stop:
                         job.state = next_state
                         return job

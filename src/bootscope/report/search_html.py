@@ -19,7 +19,7 @@ from bootscope.lab.optimize import Experiment
 from bootscope.lab.outcome import Outcome
 from bootscope.lab.trials import name_of
 from bootscope.report.search_text import reason
-from bootscope.report.text import seconds, span
+from bootscope.report.text import duration, seconds, span
 from bootscope.techniques.model import technique
 from bootscope.timeline.model import PHASES
 
@@ -89,7 +89,7 @@ def _account(a: Account) -> dict[str, object]:
             ("command line", plain(info.system.command_line)),
             ("kept", ", ".join(a.search.goal.keep) or "no ability was asked to be kept"),
             ("how it ended", plain(a.search.ended)),
-            ("host time", f"{span(round(a.host_s * 1e9))}, {a.measured} systems built or booted"),
+            ("host time", f"{duration(a.host_s)}, {a.measured} systems built or booted"),
             ("bootscope", info.bootscope),
             *((f"tool: {plain(name)}", plain(version)) for name, version in sorted(info.tools.items())),
         ],

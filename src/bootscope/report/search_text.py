@@ -10,7 +10,7 @@ from rich.text import Text
 from bootscope.errors import printable
 from bootscope.lab.account import Account
 from bootscope.lab.optimize import Experiment
-from bootscope.report.text import seconds, span
+from bootscope.report.text import duration, seconds, span
 
 
 def show(out: Console, a: Account) -> None:
@@ -20,7 +20,7 @@ def show(out: Console, a: Account) -> None:
     _worths(out, a)
     _phases(out, a)
     _points(out, a)
-    took = f"{a.measured} systems built or booted in {span(round(a.host_s * 1e9))}"
+    took = f"{a.measured} systems built or booted in {duration(a.host_s)}"
     out.print(f"{a.search.ended}; {took}; last recording: {a.final.run_id}", markup=False)
     if a.beside:
         out.print(f"\nand keeping {', '.join(a.beside.search.goal.keep)}:", style="bold")
@@ -42,7 +42,8 @@ def _steps(out: Console, a: Account) -> None:
         what = Text(", ".join(s.came))
         if s.went:
             what.append(f"{' ' if s.came else ''}(without {', '.join(s.went)})", "dim")
-        table.add_row(seconds(s.after.total_ns), span(s.saving_ns), what)
+        saves = span(s.saving_ns) if s.saving_ns else ""
+        table.add_row(seconds(s.after.total_ns), saves, what)
     out.print(table)
     final, floor = a.final.total_ns, a.floor.sums["floor_ns"]
     times = Text(f"{a.base.total_ns / final:.1f} times", "bold green")
