@@ -6,6 +6,7 @@ command-line.txt                              the kernel's command line, whole
 rootfs/...                                    files to lay over the root file system
 rootfs-remove.txt                             patterns of what to take out of it
 settings.toml                                 what else is different, as keys of a system file
+report.html                                   how it was found
 README.md                                     which techniques, with what they take away
 """
 
@@ -66,8 +67,11 @@ def check_new(folder: Path) -> None:
         raise UserError(f"{folder} is there already", hint="give -o the name of a new folder")
 
 
-def write(folder: Path, system: System, changes: Mapping[str, Change]) -> list[str]:
-    """Writes everything to a new folder; returns the names of the files, in order.
+def write(
+    folder: Path, system: System, changes: Mapping[str, Change], pages: Mapping[str, str] | None = None
+) -> list[str]:
+    """Writes everything to a new folder, with some pages (name -> text) more; returns the names of the
+    files, in order.
 
     Raises UserError as :func:`check_new` does.
     """
@@ -76,7 +80,7 @@ def write(folder: Path, system: System, changes: Mapping[str, Change]) -> list[s
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".handout-") as name:
         made = Path(name, "made")
         made.mkdir()
-        for path, text in files(system, changes).items():
+        for path, text in {**files(system, changes), **(pages or {})}.items():
             (made / path).write_text(text)
         for change in changes.values():
             _rootfs(made / "rootfs", change)
