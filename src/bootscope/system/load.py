@@ -13,7 +13,7 @@ from bootscope.settings import find, load, names_in
 from bootscope.system.model import SCHEMA, Source, System
 
 SECTOR_BYTES = 512
-FILE_SYSTEMS = ("ext2", "ext3", "ext4")
+FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
 """Root file systems that can be made."""
 
 BUILT_IN_MILESTONES = ("spl", "bootloader", "kernel-entry", "init", "application", "first-frame")
