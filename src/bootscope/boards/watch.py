@@ -14,19 +14,20 @@ from bootscope.boards.code import Code
 from bootscope.boards.hooks import Hooks
 from bootscope.boards.kernel_hooks import Layout
 from bootscope.boards.profile import Board
-from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, WatchNames
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.errors import UserError, unknown
 from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import System
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
 # Functions of the kernel, by the names they had in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
+_STAGES = ("kernel.init", "application.start")
 _HOOK_OF_MILESTONE = {
     "spl": "spl.start",
     "bootloader": "uboot.start",
@@ -48,6 +49,8 @@ class Limits:
     stack_bytes: int = 1536
     explain: bool = True
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
+    usage_after_ns: int | None = None
+    """Count which code runs, and go on with that for so long after the recording; None: no counting."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,8 @@ def watch(
     w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
     if limits.explain:
         _add_stacks(w, board, programs, limits)
+    if limits.usage_after_ns is not None:
+        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns)
     _add_stops(w, until)
     return w
 
@@ -191,6 +196,14 @@ def check_store_path(path: Path) -> None:
             f"the plugin cannot write to a path with blanks or '#' in it: {path}",
             hint="set BOOTSCOPE_STORE to another folder",
         )
+
+
+def _add_usage(w: Watch, path: Path, after_ns: int) -> None:
+    """Counting, with what the kernel does by itself parted from what programs have it do, and those from
+    the application."""
+    check_store_path(path)
+    w.lines.append(f"usage {after_ns} {path}")
+    w.lines += [f"stage {number}" for number, name in w.hooks.names.items() if name in _STAGES]
 
 
 def _add_stops(w: Watch, until: str) -> None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import kernel_layout
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import FrameBuffer, Kernel
 
 IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
+LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CROSS = "arm-linux-gnueabihf-"
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
@@ -20,7 +21,8 @@ _TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
 def step(kernel: Kernel) -> Step:
-    """The step `kernel`: zImage, vmlinux, System.map, layout, configuration, unchanged device tree."""
+    """The step `kernel`: zImage, vmlinux, System.map, layout, configuration, unchanged device tree, and
+    what the kernel was linked from."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
@@ -30,7 +32,8 @@ def step(kernel: Kernel) -> Step:
         kconfig.apply(config, kernel.config)
         context.make(tree, build, "ARCH=arm", "olddefconfig")
         kconfig.check(config, kernel.config, "kernel.config")
-        context.make(tree, build, "ARCH=arm", IMAGE, blob)
+        linker = _mapping_linker(context)
+        context.make(tree, build, "ARCH=arm", f"LD={linker}", IMAGE, blob)
         boot = build / "arch" / "arm" / "boot"
         for path, name in (
             (boot / IMAGE, IMAGE),
@@ -40,6 +43,8 @@ def step(kernel: Kernel) -> Step:
         ):
             shutil.copy(path, context.out / name)
         kernel_layout.write(context, tree, build)
+        map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
+        linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
         # With its symbols but without debug information, which would name folders of this machine.
         context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
         names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
@@ -53,7 +58,22 @@ def step(kernel: Kernel) -> Step:
     }
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) in (True, "y")]
     tools = (*_TOOLS, *compressors)
-    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), tools)
+    return Step("kernel", "building the kernel", 4, work, inputs, (f"unpack-{kernel.source}",), tools)
+
+
+def _mapping_linker(context: Context) -> Path:
+    """A linker that writes a map of the kernel beside it: the option for that would be part of the
+    configuration, and so of the kernel."""
+    path = context.scratch / "ld"
+    path.write_text(
+        "#!/bin/sh\n"
+        'case " $* " in\n'
+        f'*" -o vmlinux "* | *" -o vmlinux.unstripped "*) exec {_CROSS}ld -Map={LINK_MAP} "$@" ;;\n'
+        "esac\n"
+        f'exec {_CROSS}ld "$@"\n'
+    )
+    path.chmod(0o755)
+    return path
 
 
 def device_tree_step(framebuffer: FrameBuffer | None) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon
 from bootscope.build.steps.unpack import tree_of
@@ -16,7 +16,8 @@ _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bi
 
 
 def step(system: System) -> Step:
-    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration."""
+    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
+    U-Boot was linked from."""
     uboot = system.uboot
     ours = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
     wanted = {**uboot.config, **ours}
@@ -39,11 +40,12 @@ def step(system: System) -> Step:
             shutil.copy(path, context.out / name)
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
+        linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
 
     inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": wanted}
     if uboot.falcon:
         inputs["added"] = falcon.added()
-    return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
+    return Step("uboot", "building U-Boot", 3, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
 
 
 def _symbols(context: Context, program: str, name: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
 from bootscope.build.steps.unpack import tree_of
@@ -19,7 +19,8 @@ _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueab
 
 
 def busybox_step(busybox: BusyBox) -> Step:
-    """The step `busybox`: the program, the list of its applets' paths, the configuration."""
+    """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
+    linked from."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
@@ -37,9 +38,11 @@ def busybox_step(busybox: BusyBox) -> Step:
         context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, build / "busybox_unstripped"])
         shutil.copy(build / "busybox.links", context.out / "busybox.links")
         shutil.copy(config, context.out / "config")
+        text = (build / "busybox_unstripped.map").read_text()
+        linkmap.write(linkmap.pieces(text), context.out / linkmap.OBJECTS)
 
     inputs = {"config": busybox.config}
-    return Step("busybox", "building BusyBox", 2, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
+    return Step("busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
 
 
 def application_step(application: Application, folder: Path) -> Step:
