@@ -19,6 +19,7 @@ OBJECTS = "objects.txt"
 _PIECE = re.compile(
     r"^ (?P<section>\S+)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+) (?P<object>\S.*)$", re.M
 )
+_NOT_LOADED = (".comment", ".debug", ".ARM.attributes", ".stab", ".note.GNU")
 _BEGIN = "Linker script and memory map"
 _MEMBER = re.compile(r"(?P<folder>.*/)?[^/]*\.a\((?P<member>[^()]+)\)$")
 
@@ -38,8 +39,7 @@ def pieces(text: str) -> Iterator[Piece]:
     _, _, body = text.partition(_BEGIN)
     for match in _PIECE.finditer(body):
         address, size = int(match["address"], 16), int(match["size"], 16)
-        # What is not loaded (debug information, comments) has no address.
-        if address and size:
+        if address and size and not match["section"].startswith(_NOT_LOADED):
             yield Piece(address, size, match["section"], _object(match["object"]))
 
 

@@ -19,8 +19,7 @@ INITCALLS = "initcall-levels"
 ROOT_CONTENTS = "rootfs-contents"
 KERNEL_OBJECTS, UBOOT_OBJECTS, BUSYBOX_OBJECTS = "kernel-objects", "u-boot-objects", "busybox-objects"
 KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG = "kernel-config", "u-boot-config", "busybox-config"
-CONFIGS = (KERNEL_OBJECTS, UBOOT_OBJECTS, BUSYBOX_OBJECTS = "kernel-objects", "u-boot-objects", "busybox-objects"
-KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
+CONFIGS = (KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
 
 _WORTH_PACKING_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
