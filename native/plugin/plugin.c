@@ -312,6 +312,23 @@ static bool hook_counts(const struct bs_hook *h)
 	return h->when >= 14 || bs_condition_holds(h->when);
 }
 
+/* Who runs: told at the hook where the owner starts, and at every switch after it. */
+static void note_owner(const struct bs_hook *h)
+{
+	struct bs_owner *o = &watch.usage.owner;
+	const struct bs_chain *chain = h->id == o->start_hook ? &o->start : &o->now;
+	uint64_t address;
+
+	if (h->id != o->start_hook && (h->id != o->switch_hook || !o->known))
+		return;
+	uint64_t who = bs_chain_address(chain, &address) ? bs_word(address) : 0;
+	if (h->id == o->start_hook) {
+		o->known = true;
+		o->who = who;
+	}
+	bs_usage_owner(who == o->who);
+}
+
 static void on_hook(unsigned int vcpu, void *udata)
 {
 	const struct place *at = udata;
@@ -343,6 +360,8 @@ static void on_hook(unsigned int vcpu, void *udata)
 		bs_stack_record(&watch, at->vaddr, now_ns);
 	if (h->id == watch.move_hook && h->n_values)
 		watch.moved_by = hook_value(&h->values[0]) - watch.move_from;
+	if (watch.usage.used)
+		note_owner(h);
 	if (h->stage)
 		bs_usage_stage();
 	if (h->stop)

@@ -19,6 +19,7 @@ struct block {
 	uint32_t insns;
 	bool used;
 	uint64_t stage[BS_MAX_STAGES];
+	uint64_t own;
 };
 
 static struct {
@@ -26,7 +27,7 @@ static struct {
 	struct block *blocks; /* a hash table; a block's counter has the same number */
 	uint64_t used, lost;
 	unsigned int stage;
-	struct qemu_plugin_scoreboard *score;
+	struct qemu_plugin_scoreboard *score, *owns;
 } use;
 
 bool bs_usage_init(const char *path)
@@ -34,7 +35,8 @@ bool bs_usage_init(const char *path)
 	use.path = path;
 	use.blocks = calloc(SLOTS, sizeof(*use.blocks));
 	use.score = qemu_plugin_scoreboard_new(SLOTS * sizeof(uint64_t));
-	return use.blocks && use.score;
+	use.owns = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	return use.blocks && use.score && use.owns;
 }
 
 /* The slot of a block, new or not; SLOTS when the table is full. */
@@ -48,6 +50,14 @@ static size_t slot_of(uint64_t vaddr, uintptr_t page)
 		at = (at + 1) % SLOTS;
 	}
 	return use.used < MOST ? at : SLOTS;
+}
+
+static void on_own_block(unsigned int vcpu, void *udata)
+{
+	struct block *b = udata;
+
+	(void)vcpu;
+	b->own++;
 }
 
 void bs_usage_block(struct qemu_plugin_tb *tb, int64_t now_ns)
@@ -72,6 +82,16 @@ void bs_usage_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 		b->insns = insns;
 	qemu_plugin_u64 counter = {.score = use.score, .offset = at * sizeof(uint64_t)};
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, counter, 1);
+	/* Rare enough for a callback, and then no count has to be moved whenever the owner changes. */
+	qemu_plugin_u64 owns = {.score = use.owns, .offset = 0};
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_own_block, QEMU_PLUGIN_CB_NO_REGS,
+						  QEMU_PLUGIN_COND_EQ, owns, 1, b);
+}
+
+void bs_usage_owner(bool owns)
+{
+	if (use.blocks)
+		*(uint64_t *)qemu_plugin_scoreboard_find(use.owns, 0) = owns;
 }
 
 /* Moves what the counters say into the stage that it belongs to. */
@@ -127,6 +147,7 @@ static void put_all(FILE *f, const struct block *sorted)
 		put(f, b->first_ns < 0 ? 0 : (uint64_t)b->first_ns);
 		for (unsigned int s = 0; s <= use.stage; s++)
 			put(f, b->stage[s]);
+		put(f, b->own);
 		last = b->vaddr;
 	}
 }

@@ -273,9 +273,23 @@ static bool add_usage(struct bs_watch *w, const struct line *l)
 		return false;
 	if (strlen(l->word[2]) >= sizeof(u->path))
 		return false;
-	*u = (struct bs_usage){.used = true, .after_ns = (int64_t)v};
+	u->used = true;
+	u->after_ns = (int64_t)v;
 	strcpy(u->path, l->word[2]);
 	return true;
+}
+
+static bool add_owner(struct bs_watch *w, const struct line *l)
+{
+	uint64_t start, now;
+	struct bs_owner *o = &w->usage.owner;
+
+	if (o->start_hook || l->n != 5 || !number(l->word[1], &start) || !number(l->word[3], &now))
+		return false;
+	o->start_hook = (uint32_t)start;
+	o->switch_hook = (uint32_t)now;
+	return start && now && chain(l->word[2], &o->start) && chain(l->word[4], &o->now) && o->start.n &&
+	       o->now.n;
 }
 
 static bool add_stage(struct bs_watch *w, const struct line *l)
@@ -350,6 +364,8 @@ static bool add_item(struct bs_watch *w, const struct line *l)
 		return add_stop(w, l);
 	if (!strcmp(what, "usage"))
 		return add_usage(w, l);
+	if (!strcmp(what, "owner"))
+		return add_owner(w, l);
 	if (!strcmp(what, "stage"))
 		return add_stage(w, l);
 	if (!strcmp(what, "sample"))

@@ -39,6 +39,8 @@
  *   stage ID                               hook ID begins a new stage of that count, as a stop does
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
+ *   owner ID CHAIN ID CHAIN                the word in memory at the first hook says who the count is
+ *                                          kept apart for, that at the second who runs from then on
  */
 #ifndef BOOTSCOPE_WATCH_H
 #define BOOTSCOPE_WATCH_H
@@ -113,8 +115,16 @@ struct bs_frame {
 	char path[BS_PATH_BYTES];
 };
 
+struct bs_owner {
+	uint32_t start_hook, switch_hook; /* 0: nobody was asked for */
+	struct bs_chain start, now;
+	bool known;
+	uint64_t who;
+};
+
 struct bs_usage {
 	bool used;
+	struct bs_owner owner;
 	int64_t after_ns;
 	char path[BS_PATH_BYTES];
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which object files of a build ran in a boot, for how many instructions, in which stage."""
+"""Which object files of a build ran in a boot, for how many instructions, and for what."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.build.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.objects import Program
 from bootscope.capture.stream import Hook
-from bootscope.capture.usage import Block, Usage
+from bootscope.capture.usage import AFTER, KERNEL, PROGRAMS, Block, Usage
 from bootscope.errors import UserError
 
 BUSYBOX = "/bin/busybox"
@@ -25,13 +25,41 @@ _NO_BYTES = (".bss", "COMMON", ".sbss")
 """Sections that take memory, but no place in an image."""
 
 
+_THROWN_AWAY = (".init", ".exit")
+"""Sections of code that the kernel frees once it has started: what sets things up, and runs once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Instructions executed: by code that only sets up, by other code before the first program, after
+    that for whomever, and of those while the application had the CPU."""
+
+    setup: int = 0
+    start: int = 0
+    programs: int = 0
+    application: int = 0
+
+    def __add__(self, other: Ran) -> Ran:
+        return Ran(
+            self.setup + other.setup,
+            self.start + other.start,
+            self.programs + other.programs,
+            self.application + other.application,
+        )
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.setup + self.start + self.programs
+
+
 @dataclass(frozen=True, slots=True)
 class Used:
-    """An object file: bytes in the image, and instructions executed in each stage (capture.usage)."""
+    """An object file: bytes in the image, and what of it was executed."""
 
     name: str
     image_bytes: int
-    executed: tuple[int, ...]
+    ran: Ran
 
 
 Code = Mapping[str, Used]
@@ -51,18 +79,23 @@ def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
     if not linked.pieces:
         raise UserError(f"run {evidence.run.run_id} does not say what its {tree} was linked from")
     addresses = {"kernel": _of_kernel, "uboot": _of_uboot}.get(tree, _of_busybox)
-    executed: dict[str, list[int]] = {}
+    executed: dict[str, Ran] = {}
     for address, block in addresses(evidence, usage):
-        found = linked.at(address)
-        if found:
-            sums = executed.setdefault(found, [0] * usage.stages)
-            for stage in range(usage.stages):
-                sums[stage] += block.executed(stage)
+        piece = linked.at(address)
+        if piece:
+            ran = _ran(block, piece.section.startswith(_THROWN_AWAY))
+            executed[piece.object] = executed.get(piece.object, _NOT) + ran
     sizes = _image_sizes(linked)
-    nothing = (0,) * usage.stages
-    return {
-        o: Used(o, sizes.get(o, 0), tuple(executed.get(o, nothing))) for o in {*sizes, *executed}
-    }
+    return {o: Used(o, sizes.get(o, 0), executed.get(o, _NOT)) for o in {*sizes, *executed}}
+
+
+_NOT = Ran()
+
+
+def _ran(block: Block, sets_up: bool) -> Ran:
+    before, later = block.executed(KERNEL), block.executed(PROGRAMS, AFTER)
+    own = block.instructions * block.own
+    return Ran(before, 0, later, own) if sets_up else Ran(0, before, later, own)
 
 
 def _image_sizes(linked: Objects) -> dict[str, int]:

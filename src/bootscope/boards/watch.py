@@ -20,14 +20,13 @@ from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import System
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ", "stage ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
 # Functions of the kernel, by the names they had in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
-_STAGES = ("kernel.init", "application.start")
 _HOOK_OF_MILESTONE = {
     "spl": "spl.start",
     "bootloader": "uboot.start",
@@ -82,6 +81,10 @@ class Watch:
         rest = [line for line in self.lines if not line.startswith(_NAMES_HOOKS)]
         return "\n".join([*rest, *self.hooks.lines, *last]) + "\n"
 
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of the hooks called `name`."""
+        return [number for number, known in self.hooks.names.items() if known == name]
+
     def console_text(self, name: str, device: int, data: bytes) -> None:
         """Adds a text to look for in the bytes of the console (its data register)."""
         number = len(self.texts) + 1
@@ -120,7 +123,7 @@ def watch(
     if limits.explain:
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
-        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns)
+        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout)
     _add_stops(w, until)
     return w
 
@@ -198,12 +201,16 @@ def check_store_path(path: Path) -> None:
         )
 
 
-def _add_usage(w: Watch, path: Path, after_ns: int) -> None:
-    """Counting, with what the kernel does by itself parted from what programs have it do, and those from
-    the application."""
+def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
+    """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
+    the application has the CPU (all of its threads) kept apart."""
     check_store_path(path)
     w.lines.append(f"usage {after_ns} {path}")
-    w.lines += [f"stage {number}" for number, name in w.hooks.names.items() if name in _STAGES]
+    w.lines += [f"stage {number}" for number in w.numbers("kernel.init")]
+    starts, switches, tgid = w.numbers("application.start"), w.numbers("switch"), layout.get("task_struct.tgid")
+    if starts and switches and tgid is not None:
+        # The task is the first argument where it is named, the third where the CPU goes to it.
+        w.lines.append(f"owner {starts[0]} 0+{tgid} {switches[0]} 2+{tgid}")
 
 
 def _add_stops(w: Watch, until: str) -> None:

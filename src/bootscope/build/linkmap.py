@@ -72,15 +72,7 @@ class Objects:
         self.pieces = sorted(found, key=lambda p: p.address)
         self._starts = [p.address for p in self.pieces]
 
-    def at(self, address: int) -> str | None:
-        """The object file whose piece holds `address`."""
+    def at(self, address: int) -> Piece | None:
+        """The piece that holds `address`."""
         piece = self.pieces[max(0, bisect_right(self._starts, address) - 1)] if self.pieces else None
-        inside = piece and piece.address <= address < piece.address + piece.size
-        return piece.object if piece and inside else None
-
-    def sizes(self) -> dict[str, int]:
-        """Object file -> bytes that it takes in memory."""
-        found: dict[str, int] = {}
-        for piece in self.pieces:
-            found[piece.object] = found.get(piece.object, 0) + piece.size
-        return found
+        return piece if piece and piece.address <= address < piece.address + piece.size else None

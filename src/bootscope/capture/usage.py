@@ -11,19 +11,20 @@ import msgspec
 from bootscope.errors import UserError
 
 MAGIC = b"BSUSAGE1"
-KERNEL, INIT, APPLICATION, AFTER = 0, 1, 2, 3
-"""Stages: until the kernel starts init, until the application starts, until the recording ends, after it."""
+KERNEL, PROGRAMS, AFTER = 0, 1, 2
+"""Stages: until the kernel starts init, until the recording ends, after it."""
 _LONGEST_SHIFT = 63
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A block of instructions: where, how many, when it was first reached (virtual time), and how often
-    it was begun in each stage."""
+    """A block of instructions: where, how many, when it was first reached (virtual time), how often it was
+    begun in each stage, and how often of these while the application had the CPU."""
 
     address: int
     instructions: int
     first_ns: int
     counts: tuple[int, ...]
+    own: int = 0
 
     def executed(self, *stages: int) -> int:
         """Instructions executed in these stages; all when none are named. An upper bound."""
@@ -70,10 +71,10 @@ def _usage(data: bytes) -> Usage:
 
     stages, count, lost = number(), number(), number()
     # A block takes at least one byte a number: what says that there are more is damaged.
-    if count * (3 + stages) > len(data) - at:
+    if count * (4 + stages) > len(data) - at:
         raise IndexError
     found, address = [], 0
     for _ in range(count):
         address += number()
-        found.append(Block(address, number(), number(), tuple(number() for _ in range(stages))))
+        found.append(Block(address, number(), number(), tuple(number() for _ in range(stages)), number()))
     return Usage(stages, lost, tuple(found))
