@@ -207,7 +207,11 @@ def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
     check_store_path(path)
     w.lines.append(f"usage {after_ns} {path}")
     w.lines += [f"stage {number}" for number in w.numbers("kernel.init")]
-    starts, switches, tgid = w.numbers("application.start"), w.numbers("switch"), layout.get("task_struct.tgid")
+    starts, switches, tgid = (
+        w.numbers("application.start"),
+        w.numbers("switch"),
+        layout.get("task_struct.tgid"),
+    )
     if starts and switches and tgid is not None:
         # The task is the first argument where it is named, the third where the CPU goes to it.
         w.lines.append(f"owner {starts[0]} 0+{tgid} {switches[0]} 2+{tgid}")

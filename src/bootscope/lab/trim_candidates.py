@@ -157,7 +157,9 @@ def safe_together(build: Build, chosen: list[Candidate], worst: Kind) -> list[Ca
         bad = [n for n in build.lost(gone) if kind([n], build.code[n].ran) > worst]
         if not bad:
             break
-        needed = {s for name in bad for s in min(build.ways[name], key=lambda way: (len(way & gone), *sorted(way)))}
+        needed = {
+            s for name in bad for s in min(build.ways[name], key=lambda way: (len(way & gone), *sorted(way)))
+        }
         kept = _without_those_that_take(build, kept, needed & gone)
     return kept
 

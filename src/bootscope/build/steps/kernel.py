@@ -9,6 +9,7 @@ from pathlib import Path
 from bootscope.build import kconfig, linkmap
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import kernel_layout
+from bootscope.build.steps.configure import configure
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import FrameBuffer, Kernel
 
@@ -27,10 +28,7 @@ def step(kernel: Kernel) -> Step:
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
         blob = f"{kernel.device_tree}.dtb"
-        context.make(tree, build, "ARCH=arm", kernel.defconfig)
-        config = build / ".config"
-        kconfig.apply(config, kernel.config)
-        context.make(tree, build, "ARCH=arm", "olddefconfig")
+        config = configure(context, tree, build, "kernel", kernel.defconfig, kernel.config)
         kconfig.check(config, kernel.config, "kernel.config")
         linker = _mapping_linker(context)
         context.make(tree, build, "ARCH=arm", f"LD={linker}", IMAGE, blob)

@@ -8,6 +8,7 @@ import shutil
 from bootscope.build import kconfig, linkmap
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon
+from bootscope.build.steps.configure import configure, wanted
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import System
 
@@ -19,18 +20,14 @@ def step(system: System) -> Step:
     """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
     U-Boot was linked from."""
     uboot = system.uboot
-    ours = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
-    wanted = {**uboot.config, **ours}
+    symbols = wanted(system, "uboot")
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, uboot.source), context.scratch / "build"
         if uboot.falcon:
             tree = falcon.tree_with(context, tree)
-        context.make(tree, build, uboot.defconfig)
-        config = build / ".config"
-        kconfig.apply(config, wanted)
-        context.make(tree, build, "olddefconfig")
-        kconfig.check(config, wanted, "uboot.config")
+        config = configure(context, tree, build, "uboot", uboot.defconfig, symbols)
+        kconfig.check(config, symbols, "uboot.config")
         context.make(tree, build)
         for path, name in (
             (build / IMAGE, IMAGE),
@@ -42,7 +39,7 @@ def step(system: System) -> Step:
             _symbols(context, path.as_posix(), name)
         linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
 
-    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": wanted}
+    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
     if uboot.falcon:
         inputs["added"] = falcon.added()
     return Step("uboot", "building U-Boot", 3, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from bootscope.build import kconfig, linkmap
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
+from bootscope.build.steps.configure import configure
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import Application, BusyBox
 
@@ -24,13 +25,7 @@ def busybox_step(busybox: BusyBox) -> Step:
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
-        build.mkdir()
-        context.make(tree, build, "ARCH=arm", "defconfig")
-        config = build / ".config"
-        kconfig.apply(config, busybox.config)
-        # BusyBox has no olddefconfig: empty lines take the default of every new question.
-        answers = f"yes '' | make -C '{tree}' O='{build}' ARCH=arm oldconfig"
-        context.run(["sh", "-c", answers])
+        config = configure(context, tree, build, "busybox", "defconfig", busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
         context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
