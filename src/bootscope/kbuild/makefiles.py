@@ -58,23 +58,17 @@ class Makefiles:
         return self._known[name]
 
     def _of(self, path: PurePosixPath) -> Ways:
-        """From the nearest folder upwards, the first whose Makefile lists the path."""
+        """From the Makefiles of all folders above that list the path."""
         found: list[Way] = []
-        is_folder = not path.suffix == ".o"
+        is_folder = path.suffix != ".o"
         for folder in path.parents:
             listed = path.relative_to(folder).as_posix()
             rules = self._in(folder.as_posix())
-            here = [
-                rule
-                for name in ((f"{listed}/", listed) if is_folder else (listed,))
-                for rule in rules.get(name, ())
-            ]
-            if here:
-                for rule in here:
+            for name in (f"{listed}/", listed) if is_folder else (listed,):
+                for rule in rules.get(name, ()):
                     found += self._through(folder, rule)
-                return _least(found)
         # A file that no list names is one of its folder's.
-        return () if is_folder else self._folder(path.parent)
+        return _least(found) if found or is_folder else self._folder(path.parent)
 
     def _through(self, folder: PurePosixPath, rule: Rule) -> Iterator[Way]:
         """A rule's way, joined with those of what it goes into."""
@@ -170,12 +164,14 @@ def _condition(word: str, rest: str) -> Ways:
         return ALWAYS
     if word == "ifdef":
         return (frozenset(names),)
-    empty = _EMPTY_TEST.match(rest)
-    if word == "ifneq" and empty:
-        # Something of $(A)$(B) is not empty.
-        return tuple(frozenset({name}) for name in names)
-    on = re.search(r",\s*[ym]+\s*\)$", rest) or re.match(r"^\(\s*[ym]+\s*,", rest)
-    return (frozenset(names),) if word == "ifeq" and on else ALWAYS
+    # $(A)$(B) is not empty, or it is y: one of them is on. A yy or y-y asks for both.
+    either = tuple(frozenset({name}) for name in names)
+    if word == "ifneq":
+        return either if _EMPTY_TEST.match(rest) else ALWAYS
+    on = re.search(r",\s*([ym-]+)\s*\)$", rest) or re.match(r"^\(\s*([ym-]+)\s*,", rest)
+    if not on:
+        return ALWAYS
+    return either if on[1] in ("y", "m") else (frozenset(names),)
 
 
 def _target(name: str) -> tuple[str | None, Ways]:

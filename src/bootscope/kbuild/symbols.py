@@ -18,6 +18,7 @@ from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_
 _TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
 _SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")
 _IF = re.compile(r"\s+if\s+(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
+_IN_SOURCE = re.compile(r"^//config:(.*)$", re.M)
 _PROMPT = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')\s*(?:if\s+(.*))?$")
 
 
@@ -65,6 +66,18 @@ def read(tree: Path, top: str = "Kconfig", variables: dict[str, str] | None = No
     return reader.symbols
 
 
+def _text(tree: Path, name: str) -> str | None:
+    """The text of a Kconfig file; BusyBox makes its own from a pattern and from its C files."""
+    path = tree / name
+    pattern = path.with_name("Config.src")
+    if pattern.is_file():
+        sources = sorted(path.parent.glob("*.c"))
+        found = [_IN_SOURCE.findall(source.read_text(errors="replace")) for source in sources]
+        inserted = "\n".join(line for lines in found for line in lines)
+        return re.sub(r"(?m)^INSERT$", lambda _: inserted, pattern.read_text(errors="replace"))
+    return path.read_text(errors="replace") if path.is_file() else None
+
+
 @dataclass
 class _Block:
     """An open `if`, `menu` or `choice`, and what it makes all that is in it depend on."""
@@ -84,11 +97,11 @@ class _Reader:
         self._files: set[str] = set()
 
     def file(self, name: str) -> None:
-        path = self._tree / name
-        if name in self._files or not path.is_file():
+        text = None if name in self._files else _text(self._tree, name)
+        if text is None:
             return
         self._files.add(name)
-        for number, line in _lines(path.read_text(errors="replace")):
+        for number, line in _lines(text):
             self._line(line, f"{name}:{number}")
 
     def _line(self, line: str, place: str) -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from bootscope.analysis.used_code import Code, Ran
@@ -79,23 +80,23 @@ class Build:
 
         return Build(configuration, code, {name: open_ways(name) for name in code})
 
+    def near(self, off: Iterable[str]) -> set[str]:
+        """Object files that these symbols have a part in."""
+        return {name for symbol in off for name in self._by_symbol.get(symbol, ())}
+
     def lost(self, off: Iterable[str]) -> list[str]:
         """Object files that no way brings in any more when these symbols are off."""
         gone = set(off)
-        near = {name for symbol in gone for name in self._by_symbol.get(symbol, ())}
-        return [name for name in near if all(way & gone for way in self.ways[name])]
+        return [name for name in self.near(gone) if all(way & gone for way in self.ways[name])]
 
-    @property
-    def _by_symbol(self) -> Mapping[str, set[str]]:
-        found = self.__dict__.get("_index")
-        if found is None:
-            found = defaultdict(set)
-            for name, ways in self.ways.items():
-                # An object without an open way was brought in by what is not understood: it stays.
-                for symbol in {s for way in ways for s in way}:
-                    found[symbol].add(name)
-            self.__dict__["_index"] = found
-        return found  # type: ignore[no-any-return]
+    @cached_property
+    def _by_symbol(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = defaultdict(set)
+        for name, ways in self.ways.items():
+            # An object without an open way was brought in by what is not understood: it stays.
+            for symbol in {s for way in ways for s in way}:
+                found[symbol].add(name)
+        return found
 
 
 def candidates(build: Build, without: Iterable[str] = ()) -> list[Candidate]:
@@ -112,7 +113,12 @@ def _candidate(build: Build, symbol: str) -> Candidate | None:
         return None
     lost = build.lost(goes)
     size, ran = measure(build.code, lost)
-    return Candidate(symbol, frozenset(goes), size, ran, _folder(build.code, lost), kind(lost, ran))
+    known = kind(lost, ran)
+    if known == Kind.BLANK:
+        near = build.near(goes)
+        # What others bring in as well, but never ran, is not missed either.
+        known = Kind.NEVER if near and not measure(build.code, near)[1].total else Kind.BLANK
+    return Candidate(symbol, frozenset(goes), size, ran, _folder(build.code, lost), known)
 
 
 def measure(code: Code, names: Iterable[str]) -> tuple[int, Ran]:

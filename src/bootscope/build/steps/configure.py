@@ -50,15 +50,19 @@ def configure(
 
 def step(system: System, tree: str) -> Step:
     """The step `TREE-config`: what the configuration of a tree comes to, without building it."""
-    part = {"kernel": system.kernel, "uboot": system.uboot, "busybox": system.busybox}[tree]
-    defconfig: str = getattr(part, "defconfig", "defconfig")
+    source, defconfig = {
+        "kernel": (system.kernel.source, system.kernel.defconfig),
+        "uboot": (system.uboot.source, system.uboot.defconfig),
+        "busybox": (system.busybox.source, "defconfig"),
+    }[tree]
     symbols = wanted(system, tree)
 
     def work(context: Context) -> None:
-        source = tree_of(context, part.source)
-        config = configure(context, source, context.scratch / "build", tree, defconfig, symbols)
+        config = configure(
+            context, tree_of(context, source), context.scratch / "build", tree, defconfig, symbols
+        )
         shutil.copy(config, context.out / CONFIG)
 
     inputs = {"defconfig": defconfig, "config": symbols}
     tools = _TOOLS if tree == "busybox" else (*_TOOLS, *_PARSERS)
-    return Step(f"{tree}-config", f"configuring {tree}", 1, work, inputs, (f"unpack-{part.source}",), tools)
+    return Step(f"{tree}-config", f"configuring {tree}", 1, work, inputs, (f"unpack-{source}",), tools)
