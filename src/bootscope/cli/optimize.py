@@ -87,10 +87,11 @@ def _goal(args: argparse.Namespace) -> Goal:
             raise unknown("ability", ability, list(ABILITIES))
     for name in args.only:
         technique(name)
-    return Goal(round((args.goal or 0) * 1_000_000), _budget_s(args.budget), keep, tuple(args.only))
+    return Goal(round((args.goal or 0) * 1_000_000), budget_s(args.budget), keep, tuple(args.only))
 
 
-def _budget_s(text: str) -> int:
+def budget_s(text: str) -> int:
+    """Seconds of a length of time such as 90m or 2h. Raises UserError when it is none."""
     match = re.fullmatch(r"([0-9]{1,5})([smh])", text)
     if not match:
         raise UserError(f"'{printable(text)}' is no length of time", hint="for example 90m or 2h")

@@ -12,7 +12,7 @@ from bootscope.boards.watch import Limits, check_store_path, default_until
 from bootscope.build.plan import build
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
+from bootscope.build.steps import kernel, plugin
 from bootscope.capture.record import WATCH, RunInfo
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
@@ -48,6 +48,11 @@ class Bench:
         order = self._order(loaded, board, until or default_until(loaded.system), 1)
         return self._known(order) or self._boot(order)
 
+    def device_tree(self, loaded: LoadedSystem) -> bytes:
+        """The device tree that a system boots with. Raises ToolError when it cannot be built."""
+        built = build(loaded, self.runner, self.progress)
+        return (built.results["device-tree"] / kernel.DEVICE_TREE).read_bytes()
+
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
         # What can fail at once is tried before what takes minutes.
         emulated.check(board)
@@ -71,7 +76,7 @@ class Bench:
             # One that is damaged is as good as none.
             with contextlib.suppress(UserError):
                 run = self.store.load(summary.run_id)
-                if _same_bench(run.info, order) and any(_certain(b, order.limits) for b in run.boots):
+                if _same_bench(run.info, order) and any(_will_do(b, order.limits) for b in run.boots):
                     return run
         return None
 
@@ -80,13 +85,23 @@ _SWITCH = "switch"
 """A hook that only recordings with explanations have."""
 
 
+def _will_do(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot says what is asked for now, and would end in the same way the next time."""
+    counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
+    return counted and _certain(boot, limits)
+
+
+def _watched(boot: StoredBoot) -> str:
+    path = boot.path / WATCH
+    return path.read_text() if path.exists() else ""
+
+
 def _certain(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
     if boot.info.ended not in ("hang", "limit"):
         return boot.info.ended in ("milestone", "panic")
     # With other limits it might have got there.
-    path = boot.path / WATCH
-    said = path.read_text().splitlines() if path.exists() else []
+    said = _watched(boot).splitlines()
     return {f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"} <= set(said)
 
 

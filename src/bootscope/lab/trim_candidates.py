@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -152,15 +152,18 @@ def _folder(code: Code, lost: Iterable[str]) -> str:
     return max(sizes, key=lambda folder: (sizes[folder], folder), default="")
 
 
-def safe_together(build: Build, chosen: list[Candidate], worst: Kind) -> list[Candidate]:
-    """The candidates that can go together without taking code that is worse than `worst`.
+def safe_together(
+    build: Build, chosen: list[Candidate], worst: Kind, keep: Container[str] = ()
+) -> list[Candidate]:
+    """The candidates that can go together without taking code that is worse than `worst`, or object files
+    of `keep`.
 
     An object file that two symbols bring in goes only when both do; then one of them stays.
     """
     kept = list(chosen)
     while kept:
         gone = build.configuration.without([c.symbol for c in kept])
-        bad = [n for n in build.lost(gone) if kind([n], build.code[n].ran) > worst]
+        bad = [n for n in build.lost(gone) if n in keep or kind([n], build.code[n].ran) > worst]
         if not bad:
             break
         needed = {
