@@ -8,13 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.build import sources
+from bootscope.build import kconfig, sources
 from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
 from bootscope.build.steps import (
     card,
+    configure,
     falcon,
     initramfs,
     kernel,
@@ -91,7 +92,7 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         *([userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []),
         userland.application_step(s.application, loaded.beside(s.application.sources)),
         *([initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []),
-        kernel.step(s.kernel, s.initramfs),
+        kernel.step(s),
         kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
         rootfs.step(s.rootfs, loaded.beside(s.rootfs.overlay), s.application.path, s.card.root_sectors),
         *([falcon.step(s)] if falcon.needed(s) else []),
@@ -159,6 +160,28 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
     facts = {n: SourceFact(version=r.version, origin=r.origin, sha256=r.sha256) for n, r in found.items()}
     return Built(ids["card"], ids, kept, facts)
+
+
+def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:
+    """The unpacked sources of `kernel`, `uboot` or `busybox`. Raises ToolError when there is no source."""
+    return unpacked(loaded, tree, runner, progress)[1] / unpack.TREE
+
+
+def unpacked(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> tuple[Step, Path]:
+    """The step that unpacks the sources of a tree, and its result."""
+    name = getattr(loaded.system, tree).source
+    wanted = next(w for w in _wanted(loaded) if w.name == name)
+    step = unpack.step(name, sources.fetch(wanted, runner.cache, progress))
+    return step, runner.run(step, step.step_id({}), {})
+
+
+def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> dict[str, str]:
+    """What the configuration of `kernel`, `uboot` or `busybox` comes to, without building it: symbol ->
+    value as written. Raises ToolError when the tree's own tools fail."""
+    first, path = unpacked(loaded, tree, runner, progress)
+    step = configure.step(loaded.system, tree)
+    result = runner.run(step, step.step_id({first.name: first.step_id({})}), {first.name: path})
+    return kconfig.parse((result / configure.CONFIG).read_text())
 
 
 def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
