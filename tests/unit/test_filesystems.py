@@ -249,7 +249,7 @@ def told_of(made: Made, path: str, mode: str) -> tuple[str, str]:
         return told, rf"{item}(?:.*\n){{3}}.*mtime {EPOCH}\.0 "
     if kind == "f2fs":
         nodes = re.findall(r"^nid: *(\d+)", (made.order.context.scratch / "dump_nat").read_text(), re.M)
-        inodes = [run("dump.f2fs", "-i", f"{int(node):x}", image) for node in nodes]
+        inodes = [run("dump.f2fs", "-i", hex(int(node)), image) for node in nodes]
         (told,) = [inode for inode in inodes if re.search(rf"^i_name\s+\[{name}\]", inode, re.M)]
         bits = int(mode, 8) | (0o40000 if path in FOLDERS else 0o100000)
         fields = [f"i_mode .*: {bits}", "i_uid .*: 0", "i_gid .*: 0", f"i_mtime .*: {EPOCH}"]
