@@ -43,7 +43,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
 def collected(parts: Context, **fields: Any) -> dict[str, Entry]:
     """What goes into the image, by path."""
     wanted = msgspec.structs.replace(stock().system.rootfs, folders=(), **fields)
-    found = rootfs._collect(parts, wanted, parts.scratch.parent / "overlay", PROGRAM)
+    found = rootfs.collect(parts, wanted, parts.scratch.parent / "overlay", PROGRAM)
     assert all(path == entry.path for path, entry in found.items())
     for path in found:
         assert all(parent in found for parent in path.parents[:-1]), "debugfs makes no parents"

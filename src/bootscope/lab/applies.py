@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -36,8 +37,20 @@ def filled(change: Change, facts: Facts) -> Change:
     def put_in(text: str) -> str:
         return with_values(text, facts)
 
+    def values(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {put_in(key): value_of(value) for key, value in table.items()}
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return put_in(value)
+        if isinstance(value, tuple):
+            return tuple(put_in(item) for item in value)
+        return values(value) if isinstance(value, dict) else value
+
     return msgspec.structs.replace(
         change,
+        **{tree: values(getattr(change, tree)) for tree in TREES},
+        settings=values(change.settings),
         command_line=tuple(put_in(word) for word in change.command_line),
         write={put_in(path): put_in(text) for path, text in change.write.items()},
         link={put_in(path): put_in(target) for path, target in change.link.items()},
@@ -76,7 +89,7 @@ def _differences(change: Change, facts: Facts) -> Iterator[str]:
         word_name(o) for o in change.compiler_options
     }
     yield from (option for option in options if word_name(option) in dropped)
-    yield from (key for key, value in change.settings.items() if facts.settings.get(key) != str(value))
+    yield from (key for key, value in change.settings.items() if not facts.has_setting(key, value))
 
 
 def _unmet(wanted: Applies, facts: Facts) -> Iterator[str]:
@@ -85,11 +98,35 @@ def _unmet(wanted: Applies, facts: Facts) -> Iterator[str]:
             now = facts.configs[tree].get(symbol, "n")
             if now != written(value):
                 yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
-    for name in wanted.command_line_lacks:
-        if any(word_name(word) == name for word in facts.words):
-            yield f"the command line has {name}"
+    yield from _unmet_words(wanted, facts)
     filesystem = facts.settings.get("rootfs.filesystem", "")
     if wanted.filesystem and filesystem not in wanted.filesystem:
         yield f"the root file system is {filesystem}"
+    for key, value in wanted.settings.items():
+        now = facts.settings.get(key, "")
+        if not facts.has_setting(key, value):
+            yield f"{key} is {now or 'not set'}, it is for {value}"
+    yield from _unmet_files(wanted, facts)
     if wanted.shows and not SIGNS[wanted.shows].evidence(facts):
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _unmet_words(wanted: Applies, facts: Facts) -> Iterator[str]:
+    """What is not met of the kernel's command line."""
+    for word in wanted.command_line:
+        needed = with_values(word, facts)
+        if needed not in facts.words:
+            yield f"the command line lacks {needed}"
+    for name in wanted.command_line_lacks:
+        if any(word_name(word) == name for word in facts.words):
+            yield f"the command line has {name}"
+
+
+def _unmet_files(wanted: Applies, facts: Facts) -> Iterator[str]:
+    """What is not met of the root file system and the application."""
+    for pattern in wanted.files:
+        if not fnmatch.filter(facts.files, pattern):
+            yield f"there is no {pattern}"
+    for option in wanted.compiler_options:
+        if option not in facts.compiler_options:
+            yield f"the application is not compiled with {option}"

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
-from bootscope.lab.applies import why_not, with_values
+from bootscope.lab.applies import filled, why_not, with_values
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.lab.signs import SIGNS
+from bootscope.system.changes import Change
 from bootscope.techniques.model import Technique, Way, techniques
 
 
@@ -25,6 +26,8 @@ class Finding:
     saving_ns: int | None
     evidence: str
     assumptions: tuple[str, ...] = ()
+    change: Change = field(default_factory=Change)
+    """The way's change with the values of this boot filled in."""
 
     @property
     def spec(self) -> str:
@@ -70,13 +73,14 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
 
 def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding:
     evidence = SIGNS[way.applies.shows].evidence(facts) if way.applies.shows else ""
+    change = filled(way.change, facts)
     if not way.predict:
-        return Finding(technique, name, None, evidence)
+        return Finding(technique, name, None, evidence, change=change)
     view = facts.view
     try:
         changes = [with_values(change, facts) for change in way.predict]
         prediction = predict(view.evidence, view.stacks, changes)
     except UserError as error:
         # Not for this boot, that is; the others can be told all the same.
-        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",))
-    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions)
+        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
+    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)

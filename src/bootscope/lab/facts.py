@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import get_type_hints
+
+import msgspec
 
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
+from bootscope.system.model import System
 from bootscope.views import View
 
 _CONFIGS = {
@@ -55,6 +60,13 @@ class Facts:
         told = self.files.get(path, "")
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
+    def has_setting(self, key: str, value: object) -> bool:
+        """Whether this setting has that value already."""
+        if isinstance(value, Mapping):
+            there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
+            return there == {f"{key}.{name}": str(text) for name, text in value.items()}
+        return self.settings.get(key) == str(value)
+
     def value(self, name: str) -> str:
         """A value of this system or this boot, for the placeholder `@name@` in a change.
 
@@ -62,6 +74,8 @@ class Facts:
         """
         if SETTINGS.get(name) in self.settings:
             return self.settings[SETTINGS[name]]
+        if ADDRESSES.get(name) in self.settings:
+            return hex(int(self.settings[ADDRESSES[name]]))
         found = VALUES[name].search(self.console) if name in VALUES else None
         if not found:
             raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
@@ -71,8 +85,33 @@ class Facts:
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders in changes, and where in the console log their values stand."""
 
-SETTINGS = {"application": "application.path", "process": "application.process"}
+SETTINGS = {
+    "application": "application.path",
+    "process": "application.process",
+    "command_line": "kernel.command_line",
+}
 """Placeholders in changes, and the settings whose values they have."""
+
+ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "raw_sector": "card.raw_sector",
+}
+"""Placeholders in changes, and the settings whose values they have, as hexadecimal numbers."""
+
+
+@functools.cache
+def _defaults() -> dict[str, str]:
+    """Settings that a system file may leave out, which a recording made before they existed lacks too."""
+    hints = get_type_hints(System)
+    found = {"initramfs": "None"}
+    for field in msgspec.structs.fields(System):
+        section = hints[field.name]
+        if isinstance(section, type) and issubclass(section, msgspec.Struct):
+            for inner in msgspec.structs.fields(section):
+                if isinstance(inner.default, str | int | bool):
+                    found[f"{field.name}.{inner.name}"] = str(inner.default)
+    return found
 
 
 def facts(store: Store, view: View) -> Facts:
@@ -83,5 +122,6 @@ def facts(store: Store, view: View) -> Facts:
     def text(name: str) -> str:
         return objects.unpacked(store.object(kept[name])).decode("utf-8", "replace") if name in kept else ""
 
+    settings = {**_defaults(), **system.settings}
     files = dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line)
-    return Facts(view, system.settings, {tree: parse(text(name)) for tree, name in _CONFIGS.items()}, files)
+    return Facts(view, settings, {tree: parse(text(name)) for tree, name in _CONFIGS.items()}, files)

@@ -46,7 +46,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
     kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
-        entries = _collect(context, rootfs, overlay, application_path)
+        entries = collect(context, rootfs, overlay, application_path)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
         (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
@@ -59,7 +59,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
         "overlay": tree_id(overlay),
         "application_path": application_path,
         "sectors": sectors,
-        "libraries": {path.name: file_sha256(path) for path in _c_library()},
+        "libraries": library_hashes(),
     }
     if kind.recipe:
         inputs["filesystem"] = kind.recipe
@@ -87,6 +87,11 @@ def _listed(entry: Entry) -> str:
         return f"/{entry.path}\tfolder\n"
     mode = "program" if entry.program else "file"
     return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
+
+
+def library_hashes() -> dict[str, str]:
+    """What the C library's files are, by name."""
+    return {path.name: file_sha256(path) for path in _c_library()}
 
 
 def _c_library() -> list[Path]:
@@ -122,9 +127,10 @@ def _with_dependencies(programs: list[Path]) -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-def _collect(
+def collect(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str
 ) -> dict[PurePosixPath, Entry]:
+    """All that goes into the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
     entries: dict[PurePosixPath, Entry] = {}
 
@@ -146,7 +152,7 @@ def _collect(
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
         del entries[path]
-    for entry in _written(context, rootfs):
+    for entry in written(context, rootfs):
         _make_room(entries, entry)
         add(entry)
     return entries
@@ -165,7 +171,7 @@ def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
+def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
     """Files whose text stands in the system itself, and links."""
     for number, (path, text) in enumerate(sorted(rootfs.files.items())):
         source = context.scratch / f"file-{number}"
