@@ -11,10 +11,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from bootscope.build.filesystems.model import Entry
 from bootscope.build.ids import id_of
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import kernel, rootfs
-from bootscope.build.steps.rootfs import Entry
 from bootscope.errors import UserError
 from bootscope.system.model import RootFs, Symbols
 from bootscope.tools import TOOLS
