@@ -19,7 +19,7 @@ from bootscope.lab.outcome import Outcome, faults
 from bootscope.lab.trials import name_of
 from bootscope.report.text import span
 from bootscope.system.changes import Change
-from bootscope.techniques.model import technique
+from bootscope.techniques.model import techniques
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def _of_kernel(change: Change) -> bool:
 
 def _order(accepted: Iterable[str]) -> list[str]:
     """What takes away most first: of two that stand for each other that one should go."""
-    return sorted(accepted, key=lambda spec: -len(technique(name_of(spec)).loses))
+    known = techniques()
+    return sorted(accepted, key=lambda spec: -len(known[name_of(spec)].loses))
 
 
 def _rest(accepted: Mapping[str, Change], name: str) -> dict[str, Change]:
