@@ -9,7 +9,7 @@ from bootscope.capture.store import StoredRun
 from bootscope.errors import SpaceError, ToolError, UserError
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Way
+from bootscope.techniques.model import Applies, Technique, Way
 
 from .lab_scenes import keep
 from .search_scenes import FakeBench, Make, made_up, removals
@@ -183,6 +183,28 @@ def test_what_excludes_another_of_a_group_waits_for_its_turn(scene: Make) -> Non
     found = [*removals("part1", "part2"), *removals("part3", conflicts=("part1",))]
     made = scene(*found).search({"PART1=n": 1, "PART2=n": 1, "PART3=n": 5})
     assert sorted(ran(made)) == ["part2", "part3"]
+
+
+# ---- what makes other things possible ----
+
+
+def layout() -> tuple[Technique, Technique]:
+    """A change of the layout, and what may be left out only after it."""
+    change = Change(settings={"rootfs.label": "memory"}, kernel={"LAYOUT": "on"})
+    ways = {"off": Way(change=Change(kernel={"CARD": False}), applies=Applies(kernel={"LAYOUT": "on"}))}
+    return made_up("layout", "filesystem", ways={"on": Way(change=change)}), made_up("card", ways=ways)
+
+
+@pytest.mark.parametrize(("card", "accepted"), [(30, ["card", "layout"]), (5, [])])
+def test_a_change_that_costs_time_is_tried_with_what_it_makes_possible(
+    scene: Make, card: int, accepted: list[str]
+) -> None:
+    made = scene(*layout()).search({"LAYOUT=on": -10, "CARD=n": card})
+    assert sorted(ran(made)) == accepted
+    assert [e.techniques for e in made.experiments] == [("layout",), ("layout", "card")]
+    if not accepted:
+        assert made.experiments[1].refusal == "it costs 5.0 ms"
+        assert not made.experiments[1].halved
 
 
 # ---- the end ----

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
-from bootscope.lab.applies import filled, why_not, with_values
+from bootscope.lab.applies import why_not, with_values
+from bootscope.lab.compose import told
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.lab.signs import SIGNS
@@ -27,7 +28,7 @@ class Finding:
     evidence: str
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
-    """The way's change with the values of this boot filled in."""
+    """The way's change with what this boot tells filled in (see compose.py)."""
 
     @property
     def spec(self) -> str:
@@ -73,7 +74,7 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
 
 def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding:
     evidence = SIGNS[way.applies.shows].evidence(facts) if way.applies.shows else ""
-    change = filled(way.change, facts)
+    change = told(way.change, facts)
     if not way.predict:
         return Finding(technique, name, None, evidence, change=change)
     view = facts.view

@@ -18,10 +18,11 @@ import msgspec
 
 from bootscope.errors import UserError
 from bootscope.lab.audit import Finding, audit
+from bootscope.lab.compose import composed
 from bootscope.lab.crew import Candidate, Crew
 from bootscope.lab.facts import facts
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import name_of, next_trial, rivals
+from bootscope.lab.trials import leaves_out, name_of, next_trial, rivals
 from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -130,10 +131,11 @@ class Search:
 
     # ---- what there is to try ----
 
-    def open(self) -> list[Finding]:
-        """What applies to the system as it stands, and has not been tried."""
-        assert self.current
-        store, run_id = self.crew.bench.store, self.current.run_id
+    def open(self, outcome: Outcome | None = None) -> list[Finding]:
+        """What applies to the system as it stands, or to another one, and has not been tried."""
+        outcome = outcome or self.current
+        assert outcome
+        store, run_id = self.crew.bench.store, outcome.run_id
 
         def look() -> tuple[Finding, ...]:
             return audit(facts(store, view(store, store.load(run_id)))).findings
@@ -148,12 +150,16 @@ class Search:
         useless = finding.saving_ns is not None and finding.saving_ns <= 0
         return wanted and not useless and not set(technique.loses) & set(self.goal.keep)
 
-    def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
-        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+    def changes(self, accepted: Mapping[str, Change]) -> dict[str, Change]:
+        """Changes as they are made together. Raises UserError when they conflict."""
         # In one order whatever the way there, so that the same techniques give the same system.
         order = {name: number for number, name in enumerate(techniques())}
         names = sorted(accepted, key=lambda spec: (order.get(name_of(spec), len(order)), spec))
-        changed = apply(self.loaded.system, {name: accepted[name] for name in names})
+        return composed(self.loaded.system, {name: accepted[name] for name in names})
+
+    def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
+        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+        changed = apply(self.loaded.system, self.changes(accepted))
         named = msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.optimized")
         return LoadedSystem(named, self.loaded.path)
 
@@ -175,10 +181,11 @@ class Search:
         """
         self.check()
         made = self._experiment(trial)
-        self.experiments.append(made)
-        self.tell(told(made))
         if not made.halved:
             self.tried |= set(made.techniques)
+            followers = [] if made.accepted else self._followers(trial, made)
+            if followers:
+                self._experiment([*trial, *followers], last=True)
             return not made.accepted
         assert made.variant
         guilty = [f for f in trial if _sets(f.change, made.variant.symbols)]
@@ -189,8 +196,22 @@ class Search:
         half = (len(trial) + 1) // 2
         return self._try(trial[:half]) or self._try(trial[half:])
 
-    def _experiment(self, trial: Sequence[Finding]) -> Experiment:
-        """Boots the system with the findings, and keeps them when they are worth it."""
+    def _followers(self, trial: Sequence[Finding], made: Experiment) -> list[Finding]:
+        """What a refused change of the layout would make possible to leave out: a root file system in memory
+        pays when the drivers of the card go. What the boot showed with the change tells."""
+        variant = made.variant
+        if not variant or not trial[0].change.settings or faults(made.base, variant):
+            return []
+        before = {f.spec for f in self.open()}
+        given = self._with(trial, made.replaced)
+        found = [f for f in self.open(variant) if leaves_out(f.change) and f.spec not in before]
+        return [f for f in found if not rivals(f, given)]
+
+    def _experiment(self, trial: Sequence[Finding], last: bool = False) -> Experiment:
+        """Boots the system with the findings, and keeps them when they are worth it.
+
+        With `last` they are not to be tried in smaller groups.
+        """
         assert self.current
         names = tuple(f.spec for f in trial)
         out = tuple(dict.fromkeys(name for f in trial for name in rivals(f, self.accepted)))
@@ -209,8 +230,11 @@ class Search:
             self.accepted, self.current = with_it, variant
         elif len(trial) > 1:
             # That several effects cancel each other to the nanosecond is not to be feared.
-            halved = not variant.reached or variant.total_ns != base.total_ns
-        return Experiment(names, _sum(trial), base, variant, on, out, why, halved)
+            halved = not last and (not variant.reached or variant.total_ns != base.total_ns)
+        made = Experiment(names, _sum(trial), base, variant, on, out, why, halved)
+        self.experiments.append(made)
+        self.tell(told(made))
+        return made
 
     def _with(self, trial: Iterable[Finding], out: Collection[str] = ()) -> dict[str, Change]:
         kept = {name: change for name, change in self.accepted.items() if name not in out}
