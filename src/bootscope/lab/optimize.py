@@ -22,7 +22,7 @@ from bootscope.lab.compose import composed
 from bootscope.lab.crew import Candidate, Crew
 from bootscope.lab.facts import facts
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import leaves_out, name_of, next_trial, rivals
+from bootscope.lab.trials import leaves_out, name_of, needs_kernel, next_trial, rivals
 from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -97,6 +97,7 @@ class Search:
     current: Outcome | None = None
     deadline: float = 0.0
     _alone: set[str] = field(default_factory=set)
+    _again: set[str] = field(default_factory=set)
 
     def run(self) -> Outcome:
         """Searches until the goal, the budget, or nothing is left; returns what the last system came to.
@@ -113,13 +114,19 @@ class Search:
         if faults(self.base, self.first):
             raise UserError(f"what it was begun with does not work: {self.first.message}")
         try:
-            while trial := next_trial(self.open(), self._alone, self.accepted):
-                self._try(trial)
+            self._try_all()
+            # What saved nothing may save something now. Boots are short by now, builds of kernels are not.
+            self._again = {name for e in self.experiments if _worked(e) for name in e.techniques}
+            self._try_all()
             raise Over("nothing is left to try")
         except Over as over:
             self.ended = str(over)
         self.crew.hint(())
         return self.current
+
+    def _try_all(self) -> None:
+        while trial := next_trial(self.open(), self._alone, self.accepted):
+            self._try(trial)
 
     def check(self) -> None:
         """Raises Over when the goal is reached or the time is over."""
@@ -141,7 +148,11 @@ class Search:
             return audit(facts(store, view(store, store.load(run_id)))).findings
 
         found = self.crew.journal.findings(run_id, look)
-        return [f for f in found if f.spec not in self.tried and self._allowed(f)]
+        return [f for f in found if self._untried(f) and self._allowed(f)]
+
+    def _untried(self, finding: Finding) -> bool:
+        again = finding.spec in self._again and not needs_kernel(finding.change)
+        return again or finding.spec not in self.tried
 
     def _allowed(self, finding: Finding) -> bool:
         technique = finding.technique
@@ -181,6 +192,7 @@ class Search:
         """
         self.check()
         made = self._experiment(trial)
+        self._again -= set(made.techniques)
         if not made.halved:
             self.tried |= set(made.techniques)
             followers = [] if made.accepted else self._followers(trial, made)
@@ -281,6 +293,11 @@ def _why_not(base: Outcome, variant: Outcome, replaced: Sequence[str]) -> str:
     if replaced:
         return f"no better than {' and '.join(replaced)}, in whose place it would come: {span(-saving)} more"
     return f"it costs {span(-saving)}" if saving else "it saves nothing"
+
+
+def _worked(e: Experiment) -> bool:
+    """Whether an experiment was refused only for what it saved."""
+    return not e.accepted and e.variant is not None and not faults(e.base, e.variant)
 
 
 def _likely(trial: Sequence[Finding]) -> bool:
