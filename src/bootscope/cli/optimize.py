@@ -126,7 +126,7 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
         technique(name)
     goal = Goal(
         round(asked["goal"] * 1_000_000),
-        _budget_s(asked["budget"]),
+        budget_s(asked["budget"]),
         _abilities(asked["keep"]),
         tuple(asked["only"]),
     )
@@ -142,7 +142,8 @@ def _abilities(text: str) -> tuple[str, ...]:
     return found
 
 
-def _budget_s(text: str) -> int:
+def budget_s(text: str) -> int:
+    """Seconds of a length of time such as 90m or 2h. Raises UserError when it is none."""
     match = re.fullmatch(r"([0-9]{1,5})([smh])", text)
     if not match:
         raise UserError(f"'{printable(text)}' is no length of time", hint="for example 90m or 2h")

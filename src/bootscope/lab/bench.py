@@ -14,7 +14,7 @@ from bootscope.build.ids import id_of
 from bootscope.build.plan import UNKNOWN, build, plan
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
+from bootscope.build.steps import kernel, plugin
 from bootscope.capture.record import WATCH
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
@@ -74,6 +74,11 @@ class Bench:
             self, progress=progress, observer=observer, runner=replace(self.runner, progress=progress)
         )
 
+    def device_tree(self, loaded: LoadedSystem) -> bytes:
+        """The device tree that a system boots with. Raises ToolError when it cannot be built."""
+        built = build(loaded, self.runner, self.progress)
+        return (built.results["device-tree"] / kernel.DEVICE_TREE).read_bytes()
+
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
         # What can fail at once is tried before what takes minutes.
         emulated.check(board)
@@ -122,7 +127,7 @@ class Bench:
                 run = self.store.load(summary.run_id)
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
                 same = run.info.board == board and explained and tools.items() <= run.info.tools.items()
-                if same and any(self.lasting(boot) for boot in run.boots):
+                if same and any(_will_do(boot, self.limits) for boot in run.boots):
                     return run
         return None
 
@@ -131,11 +136,21 @@ _SWITCH = "switch"
 """A hook that only recordings with explanations have."""
 
 
+def _will_do(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot says what is asked for now, and would end in the same way the next time."""
+    counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
+    return counted and _certain(boot, limits)
+
+
+def _watched(boot: StoredBoot) -> str:
+    path = boot.path / WATCH
+    return path.read_text() if path.exists() else ""
+
+
 def _certain(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
     if boot.info.ended not in ("hang", "limit"):
         return boot.info.ended in ("milestone", "panic")
     # With higher limits it might have got there.
-    path = boot.path / WATCH
-    said = dict(re.findall(r"^(limit|quiet) (\d+)$", path.read_text(), re.MULTILINE)) if path.exists() else {}
+    said = dict(re.findall(r"^(limit|quiet) (\d+)$", _watched(boot), re.MULTILINE))
     return int(said.get("limit", 0)) >= limits.limit_ns and int(said.get("quiet", 0)) >= limits.quiet_ns

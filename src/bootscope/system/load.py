@@ -13,7 +13,7 @@ from bootscope.settings import find, load, names_in
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
 
 SECTOR_BYTES = 512
-FILE_SYSTEMS = ("ext2", "ext3", "ext4")
+FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
 """Root file systems that can be made."""
 
 LIBCS = ("glibc", "musl")

@@ -14,7 +14,8 @@ from pathlib import Path
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import payload
 from bootscope.build.steps.kernel import DEVICE_TREE
-from bootscope.system.model import Card, Kernel, Symbols, System
+from bootscope.build.steps.unpack import TREE, tree_of
+from bootscope.system.model import Card, Kernel, Symbols, System, UBoot
 
 ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
 ARGUMENT_SECTORS = 256
@@ -72,21 +73,30 @@ def needed(system: System) -> bool:
     return system.uboot.falcon or bool(system.card.raw_sector) or system.kernel.append_device_tree
 
 
-def added() -> dict[str, str]:
-    """What :func:`tree_with` adds, for the name of the build."""
-    return {"source": _DECIDES, "makefile": _MAKE}
+def source_of(uboot: UBoot) -> str:
+    """The name of the source tree that this U-Boot is built from."""
+    return f"{uboot.source}-falcon" if uboot.falcon else uboot.source
 
 
-def tree_with(context: Context, tree: Path) -> Path:
-    """A view of U-Boot's tree, of links, in which the SPL can decide."""
-    view = context.scratch / "tree"
+def tree_step(uboot: UBoot) -> Step:
+    """The step `unpack-SOURCE-falcon`: a view of U-Boot's tree, of links, in which the SPL can decide."""
+
+    def work(context: Context) -> None:
+        tree_with(tree_of(context, uboot.source), context.out / TREE)
+
+    inputs = {"source": _DECIDES, "makefile": _MAKE}
+    needs = (f"unpack-{uboot.source}",)
+    return Step(f"unpack-{source_of(uboot)}", "U-Boot's tree for Falcon mode", 1, work, inputs, needs)
+
+
+def tree_with(tree: Path, view: Path) -> None:
+    """Makes the view."""
     shutil.copytree(tree, view, symlinks=True, copy_function=_link)
     (view / _BOARD / "falcon.c").write_text(_DECIDES)
     makefile = view / _BOARD / "Makefile"
     text = makefile.read_text()
     makefile.unlink()
     makefile.write_text(text + _MAKE)
-    return view
 
 
 def _link(source: str, target: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.build.filesystems.model import Entry
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import rootfs
@@ -103,7 +104,7 @@ def _members(context: Context, system: System, overlay: Path, wanted: Initramfs)
     return [members[path] for path in sorted(members)]
 
 
-def _member(path: str, entry: rootfs.Entry) -> Member:
+def _member(path: str, entry: Entry) -> Member:
     if entry.target is not None:
         return Member(path, _LINK | 0o777, entry.target.encode())
     if entry.source is None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
+from bootscope.build.steps.configure import configure
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import Application, BusyBox
 
@@ -21,17 +22,12 @@ _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueab
 
 
 def busybox_step(busybox: BusyBox) -> Step:
-    """The step `busybox`: the program, the list of its applets' paths, the configuration."""
+    """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
+    linked from."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
-        build.mkdir()
-        context.make(tree, build, "ARCH=arm", busybox.defconfig)
-        config = build / ".config"
-        kconfig.apply(config, busybox.config)
-        # BusyBox has no olddefconfig: empty lines take the default of every new question.
-        answers = f"yes '' | make -C '{tree}' O='{build}' ARCH=arm oldconfig"
-        context.run(["sh", "-c", answers])
+        config = configure(context, tree, build, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
         context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
@@ -39,11 +35,13 @@ def busybox_step(busybox: BusyBox) -> Step:
         context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, build / "busybox_unstripped"])
         shutil.copy(build / "busybox.links", context.out / "busybox.links")
         shutil.copy(config, context.out / "config")
+        text = (build / "busybox_unstripped.map").read_text()
+        linkmap.write(linkmap.pieces(text), context.out / linkmap.OBJECTS)
 
     inputs: dict[str, object] = {"config": busybox.config}
     if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
         inputs["defconfig"] = busybox.defconfig
-    return Step("busybox", "building BusyBox", 2, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
+    return Step("busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
 
 
 def libc_step(source: str) -> Step:
@@ -73,7 +71,9 @@ def _with_musl(context: Context) -> tuple[list[str], list[str]]:
         (kernel / name).symlink_to(_HEADERS / name)
     before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
     start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
-    return [*before, f"{libc}/lib/crt1.o", start], [f"{libc}/lib/libc.a", "-lgcc", end]
+    # The library and the compiler's own functions need each other.
+    group = ["-Wl,--start-group", f"{libc}/lib/libc.a", "-lgcc", "-Wl,--end-group"]
+    return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
 
 
 def application_step(application: Application, folder: Path) -> Step:
