@@ -63,6 +63,8 @@ class FakeBench:
     built: list[frozenset[str]] = field(default_factory=list)
     booted: list[frozenset[str]] = field(default_factory=list)
     most_at_once: int = 0
+    overlapped: bool = False
+    """Something was built while something else booted."""
     progress: Any = None
     observer: Any = None
     log: Path | None = None
@@ -104,13 +106,17 @@ class FakeBench:
         self.progress.begin("kernel", "building the kernel")
         self.built.append(symbols)
         self._say("build", symbols)
-        self._wait(self.build_s, lambda: self.progress.update(1, None, "objects"))
+        self._wait(self.build_s, self._built_a_little)
         bad = sorted(s for s in symbols if self.wrong.get(s) == "symbol")
         if bad:
             raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
         if any(self.wrong.get(s) == "build" for s in symbols):
             raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
         return SimpleNamespace(loaded=loaded, symbols=symbols)
+
+    def _built_a_little(self) -> None:
+        self.progress.update(1, None, "objects")
+        self._top().overlapped |= self._top()._on > 0
 
     def known(self, _order: object) -> StoredRun | None:
         return None
