@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from bootscope.lab.signs import SIGNS, told
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
 
-_PLACEHOLDER = re.compile(r"@(\w+)@")
+PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
 def with_values(text: str, facts: Known) -> str:
@@ -28,7 +28,7 @@ def with_values(text: str, facts: Known) -> str:
 
     Raises UserError when the boot does not tell one.
     """
-    return _PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+    return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
 
 
 def filled(change: Change, facts: Known) -> Change:
@@ -37,8 +37,11 @@ def filled(change: Change, facts: Known) -> Change:
     Raises UserError when the boot does not tell one.
     """
 
-    def put_in(text: str) -> str:
-        return with_values(text, facts)
+    return fill(change, lambda text: with_values(text, facts))
+
+
+def fill(change: Change, put_in: Callable[[str], str]) -> Change:
+    """The change with every text in it that may have placeholders made another one by `put_in`."""
 
     def values(table: Mapping[str, Any]) -> dict[str, Any]:
         return {put_in(key): value_of(value) for key, value in table.items()}

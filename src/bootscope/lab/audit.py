@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
-from bootscope.lab.applies import filled, not_known, why_not, with_values
+from bootscope.lab.applies import not_known, why_not, with_values
+from bootscope.lab.compose import told as told_change
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.lab.known import Known
@@ -29,7 +30,7 @@ class Finding:
     evidence: str
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
-    """The way's change with the values of this boot filled in."""
+    """The way's change with what this boot tells filled in (see compose.py)."""
 
     @property
     def spec(self) -> str:
@@ -80,7 +81,7 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
 
 def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding:
     evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
-    change = filled(way.change, facts)
+    change = told_change(way.change, facts)
     if not isinstance(facts, Facts):
         found = _without_recording(way, facts)
         saving_ns, assumptions = found or (None, ())

@@ -185,14 +185,22 @@ class Known:
 
         Raises UserError when nothing tells it.
         """
-        if SETTINGS.get(name) in self.settings:
-            return self.settings[SETTINGS[name]]
-        if ADDRESSES.get(name) in self.settings:
-            return hex(int(self.settings[ADDRESSES[name]]))
+        told = setting_value(name, self.settings)
+        if told is not None:
+            return told
         found = VALUES[name].search(self.console) if name in VALUES else None
         if not found:
             raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
         return found[1]
+
+
+def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
+    """The value of the placeholder `@name@` from the settings of a system; None when it is none of them."""
+    if SETTINGS.get(name) in settings:
+        return settings[SETTINGS[name]]
+    if ADDRESSES.get(name) in settings:
+        return hex(int(settings[ADDRESSES[name]]))
+    return None
 
 
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
