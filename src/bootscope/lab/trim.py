@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from bootscope.boards.watch import default_until
 from bootscope.build.plan import configured, source_tree
 from bootscope.build.steps.configure import wanted
 from bootscope.errors import UserError, unknown
@@ -23,6 +24,7 @@ from bootscope.lab.bisect import Attempt, reduce
 from bootscope.lab.facts import facts
 from bootscope.lab.landing import land
 from bootscope.lab.trim_candidates import Build, Candidate, Kind
+from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
 from bootscope.lab.trim_trial import Trials
@@ -37,10 +39,8 @@ STEPS: dict[str, tuple[tuple[Kind, ...], ...]] = {
     "uboot": ((Kind.NEVER,), (Kind.START,), (Kind.BLANK,)),
     "busybox": ((Kind.NEVER,), (Kind.BLANK,)),
     "kernel": (
-        (Kind.NEVER, Kind.SETUP),
-        (Kind.START,),
-        (Kind.PROGRAMS,),
-        (Kind.APPLICATION,),
+        (Kind.NEVER, Kind.SETUP, Kind.START),
+        (Kind.PROGRAMS, Kind.APPLICATION),
         (Kind.BLANK,),
     ),
 }
@@ -60,6 +60,7 @@ class Goal:
     keep: Collection[str] = ()
     services: bool = False
     quiet: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Trim:
         """
         self._begun = time.monotonic()
         self.tell("recording the system itself, and which code runs ...")
-        run = self.bench.measured(self.loaded)
+        run = self.bench.measured(self.loaded, until=until(self.loaded.system))
         self.base = self.current = view(self.bench.store, run)
         if not self.base.boot.info.complete:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.boot.info.message}")
@@ -127,10 +128,11 @@ class Trim:
         missing = set(self.goal.keep)
         for name in names:
             source = source_tree(self.loaded, name, self.bench.runner, self.bench.progress)
-            wished = wanted(self.loaded.system, name)
-            tree = TrimTree(name, source.resolve(), known.configs[name], wished)
-            tree.kept = frozenset(n for n in self.goal.keep if n in tree.symbols)
-            missing -= tree.kept
+            tree = TrimTree(name, source.resolve(), known.configs[name], wanted(self.loaded.system, name))
+            asked = {n: "it was asked for" for n in self.goal.keep if n in tree.symbols}
+            tree.spared = {} if self.goal.bare else in_case(name, tree.symbols)
+            tree.kept = {**by_nature(name, self.loaded.system, known.files), **asked}
+            missing -= asked.keys()
             self.trees[name] = tree
             for symbol in tree.unknown:
                 self.tell(f"{name}: {symbol} does not exist in this version of the sources")
@@ -187,7 +189,7 @@ class Trim:
             lambda symbols: self._configured(tree, symbols),
             {*(n for n, v in tree.off.items() if v is False), *(c.symbol for c in items)},
             tree.config,
-            tree.fixed,
+            tree.fixed | tree.spared.keys(),
         )
         sizes = {c.symbol: c for c in items}
         for name, reason in landed.held.items():
@@ -251,6 +253,11 @@ class Trim:
         phases = [_phase_ns(v, "kernel") for v in (before, found)]
         sizes = [_size(v, "kernel") for v in (before, found)]
         self.groups.append(Group("kernel", "messages on the console: quiet", 1, 1, 0, 1, *sizes, *phases))
+
+
+def until(system: System) -> str:
+    """Where recordings of a trimming end: where the application says that it is ready, if it does."""
+    return "app-ready" if "app-ready" in system.milestones else default_until(system)
 
 
 def _on(config: object) -> set[str]:
