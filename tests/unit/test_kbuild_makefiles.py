@@ -10,7 +10,9 @@ import pytest
 from bootscope.kbuild.makefiles import ALWAYS, Makefiles
 
 FILES = {
-    "Kbuild": "obj-y += init/\nobj-$(CONFIG_NET)\t+= net/\nobj-y += drivers/ lib/\nobj-y += arch/$(SRCARCH)/\n",
+    "Kbuild": (
+        "obj-y += init/\nobj-$(CONFIG_NET)\t+= net/\nobj-y += drivers/ lib/\nobj-y += arch/$(SRCARCH)/\n"
+    ),
     "arch/arm/Makefile": "core-$(CONFIG_VFP)\t+= arch/arm/vfp/\n",
     "arch/arm/vfp/Makefile": "obj-y += vfp.o\nvfp-y += vfpmodule.o \\\n\tvfphw.o\n",
     "drivers/Makefile": "obj-$(CONFIG_MMC) += mmc/\nobj-y += usb/ # comment\n",
