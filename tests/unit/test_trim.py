@@ -185,6 +185,13 @@ def test_symbols_can_be_kept(made: Any) -> None:
         made(keep=("USBB",))[0].run()
 
 
+def test_sure_takes_only_what_never_ran(made: Any) -> None:
+    trim, bench, _ = made(sure=True)
+    trim.run()
+    assert off(trim) == {"USB"}
+    assert len(bench.booted) == 2
+
+
 def test_bare_takes_the_safety_net_too(made: Any) -> None:
     trim, _, _ = made(bare=True)
     trim.run()

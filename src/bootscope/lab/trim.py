@@ -35,16 +35,20 @@ from bootscope.views import View, view
 
 ORDER = ("uboot", "busybox", "kernel")
 """Trees in the order in which they are worked on: a short boot loader makes all later boots short."""
-STEPS: dict[str, tuple[tuple[Kind, ...], ...]] = {
-    "uboot": ((Kind.NEVER,), (Kind.START,), (Kind.BLANK,)),
-    "busybox": ((Kind.NEVER,), (Kind.BLANK,)),
+_NEVER, _RAN = "code that never ran", "code that ran"
+_WITHOUT_CODE = "no code of their own"
+STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
+    "uboot": ((_NEVER, (Kind.NEVER,)), (_RAN, (Kind.START,)), (_WITHOUT_CODE, (Kind.BLANK,))),
+    "busybox": ((_NEVER, (Kind.NEVER,)), (_WITHOUT_CODE, (Kind.BLANK,))),
     "kernel": (
-        (Kind.NEVER, Kind.SETUP, Kind.START),
-        (Kind.PROGRAMS, Kind.APPLICATION),
-        (Kind.BLANK,),
+        (f"{_NEVER}, or only at the start", (Kind.NEVER, Kind.SETUP, Kind.START)),
+        ("code that programs had run", (Kind.PROGRAMS, Kind.APPLICATION)),
+        (_WITHOUT_CODE, (Kind.BLANK,)),
     ),
 }
-"""Kinds of symbols that are tried together, the safest first."""
+"""Groups of symbols, by what is known of the code that goes with them, the safest first."""
+SURE = (Kind.NEVER, Kind.SETUP)
+"""Kinds of symbols that can hardly be missed."""
 AGAIN = ("kernel",)
 """Trees that are gone through once more at the end: what went may have been all that used the rest."""
 _LEAST_BYTES, _LEAST_INSTRUCTIONS, _LEAST_BLANK = 4096, 500_000, 16
@@ -61,6 +65,7 @@ class Goal:
     services: bool = False
     quiet: bool = False
     bare: bool = False
+    sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,12 +148,15 @@ class Trim:
     # ---- one tree ----
 
     def _tree(self, tree: TrimTree) -> None:
-        for kinds in STEPS[tree.name]:
+        for title, all_kinds in STEPS[tree.name]:
+            kinds = [k for k in all_kinds if k in SURE or not self.goal.sure]
+            if not kinds:
+                continue
             build = tree.build(self.current)
             in_use = self._in_use(tree, build)
             chosen = group(tree, build, kinds, in_use)
             if chosen:
-                self._group(tree, build, kinds, chosen)
+                self._group(tree, build, title, chosen)
 
     def _in_use(self, tree: TrimTree, build: Build) -> dict[str, str]:
         if tree.name != "kernel":
@@ -156,8 +164,7 @@ class Trim:
         blob = self.bench.device_tree(self.loaded)
         return drivers_in_use(tree, self.current, build.code, blob)
 
-    def _group(self, tree: TrimTree, build: Build, kinds: Sequence[Kind], chosen: list[Candidate]) -> None:
-        title = max(kinds).words
+    def _group(self, tree: TrimTree, build: Build, title: str, chosen: list[Candidate]) -> None:
         self.tell(f"{tree.name}: {len(chosen)} symbols with {title}")
         before, off, attempts = self.current, set(tree.off), self.attempts
         definitions = tree.definitions(self.current)
