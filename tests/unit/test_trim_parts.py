@@ -250,13 +250,15 @@ def test_a_system_needs_some_symbols_by_what_it_is() -> None:
     found = by_nature("kernel", system, files)
     assert set(found) == {
         "EXT4_FS", "BINFMT_ELF", "DEVTMPFS", "DEVTMPFS_MOUNT", "BINFMT_SCRIPT", "VFP", "MMC_BLOCK",
+        "ARM_THUMB", "COMPAT_32BIT_TIME", "HIGH_RES_TIMERS",
     }  # fmt: skip
-    assert set(by_nature("kernel", system, {"/dev/null": "file"})) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK"}
+    little = by_nature("kernel", system, {"/dev/null": "file"})
+    assert set(little) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK", "HIGH_RES_TIMERS"}
     assert by_nature("uboot", system, files) == {}
 
 
 def test_what_is_there_for_when_something_goes_wrong_is_spared() -> None:
-    found = in_case("kernel", ["BUG", "STACKPROTECTOR_STRONG", "STRICT_KERNEL_RWX", "USB", "PRINTK_TIME"])
+    found = in_case("kernel", ["BUG", "STACKPROTECTOR_STRONG", "STRICT_KERNEL_RWX", "USB", "SOUND"])
     assert set(found) == {"BUG", "STACKPROTECTOR_STRONG", "STRICT_KERNEL_RWX"}
     assert found["BUG"].startswith("for errors")
 

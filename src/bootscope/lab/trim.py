@@ -10,7 +10,7 @@ breaks something is halved until what must stay is found, and that is remembered
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -156,7 +156,7 @@ class Trim:
             in_use = self._in_use(tree, build)
             chosen = group(tree, build, kinds, in_use)
             if chosen:
-                self._group(tree, build, title, chosen)
+                self._group(tree, build, title, chosen, in_use)
 
     def _in_use(self, tree: TrimTree, build: Build) -> dict[str, str]:
         if tree.name != "kernel":
@@ -164,13 +164,20 @@ class Trim:
         blob = self.bench.device_tree(self.loaded)
         return drivers_in_use(tree, self.current, build.code, blob)
 
-    def _group(self, tree: TrimTree, build: Build, title: str, chosen: list[Candidate]) -> None:
+    def _group(
+        self,
+        tree: TrimTree,
+        build: Build,
+        title: str,
+        chosen: list[Candidate],
+        in_use: Mapping[str, str],
+    ) -> None:
         self.tell(f"{tree.name}: {len(chosen)} symbols with {title}")
         before, off, attempts = self.current, set(tree.off), self.attempts
         definitions = tree.definitions(self.current)
 
         def attempt(items: Sequence[Candidate]) -> Attempt:
-            return self._attempt(tree, build, items, definitions)
+            return self._attempt(tree, build, items, definitions, in_use)
 
         def refuse(item: Candidate, reason: str) -> None:
             tree.stays[item.symbol] = Stay(reason, item.image_bytes, item.kind)
@@ -187,7 +194,12 @@ class Trim:
             self.groups.append(Group(tree.name, title, len(chosen), new, gone, tried, *sizes, *phases))
 
     def _attempt(
-        self, tree: TrimTree, build: Build, items: Sequence[Candidate], definitions: object
+        self,
+        tree: TrimTree,
+        build: Build,
+        items: Sequence[Candidate],
+        definitions: Mapping[str, str],
+        in_use: Mapping[str, str],
     ) -> Attempt:
         if time.monotonic() - self._begun > self.goal.budget_s:
             raise _Over
@@ -204,15 +216,15 @@ class Trim:
                 tree.stays[name] = Stay(reason, sizes[name].image_bytes, sizes[name].kind)
         if _on(landed.config) == _on(tree.config):
             return Attempt()
-        unmet = tree.unmet(landed.config)
-        if unmet:
-            return Attempt(f"{unmet[0]}, which is to stay, would go")
+        missing = _missing(tree, build, landed.config, in_use)
+        if missing:
+            # Seen without a build.
+            return Attempt(missing)
         self.attempts += 1
         self.tell(f"  without {_named(items)} ...")
         outcome, found = self.trials.run(self.system({**self._off(), tree.name: landed.symbols}))
         if found is None:
             self.tell(f"    does not work: {outcome.reason.splitlines()[0]}")
-            assert isinstance(definitions, dict)
             missed = {definitions[name] for name in outcome.undefined if name in definitions}
             guilty = [p for p, c in enumerate(items) if missed & build.near(c.goes)]
             return Attempt(outcome.reason, tuple(guilty) if len(guilty) < len(items) else ())
@@ -262,13 +274,22 @@ class Trim:
         self.groups.append(Group("kernel", "messages on the console: quiet", 1, 1, 0, 1, *sizes, *phases))
 
 
+def _missing(tree: TrimTree, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
+    """What a configuration lacks that must be there; empty when it has everything."""
+    unmet = tree.unmet(config)
+    if unmet:
+        return f"{unmet[0]} would go ({tree.kept.get(unmet[0], 'the system asks for it')})"
+    lost = build.lost(_on(tree.config) - _on(config))
+    driver = next((name for name in lost if name in in_use), "")
+    return f"{driver} would go, and drives {in_use[driver]}" if driver else ""
+
+
 def until(system: System) -> str:
     """Where recordings of a trimming end: where the application says that it is ready, if it does."""
     return "app-ready" if "app-ready" in system.milestones else default_until(system)
 
 
-def _on(config: object) -> set[str]:
-    assert isinstance(config, dict)
+def _on(config: Mapping[str, str]) -> set[str]:
     return {name for name, value in config.items() if value in ("y", "m")}
 
 

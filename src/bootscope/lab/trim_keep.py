@@ -19,6 +19,8 @@ IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "errors": ("BUG", "PRINTK", "DEBUG_BUGVERBOSE"),
         "recovery": ("PANIC_*", "BLK_DEV_WRITE_MOUNTED"),
+        "measuring": ("PRINTK_TIME",),
+        "a kernel for several CPUs on one": ("SMP_ON_UP",),
     },
     "uboot": {
         "recovery": ("AUTOBOOT", "CMDLINE", "CMD_BOOTDELAY", "HUSH_PARSER", "CMD_MMC", "CMD_RUN", "CMD_ENV*"),
@@ -54,8 +56,11 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
         found |= {"DEVTMPFS": why, "DEVTMPFS_MOUNT": why}
     if any(_SHELL_FILE.search(path) for path in files):
         found["BINFMT_SCRIPT"] = "init runs scripts"
+    found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
     if any(path.startswith("/lib/ld-linux-armhf") for path in files):
         found["VFP"] = "programs use the floating point unit"
+        found["ARM_THUMB"] = "programs may be Thumb code"
+        found["COMPAT_32BIT_TIME"] = "programs of 32 bits count time in 32 bits"
     if "root=/dev/mmcblk" in system.kernel.command_line:
         found["MMC_BLOCK"] = "the root file system is on an MMC or SD card"
     return found
