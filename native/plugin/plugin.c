@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture.h"
 #include "clock.h"
@@ -18,6 +19,7 @@
 #include "record.h"
 #include "seen.h"
 #include "stack.h"
+#include "usage.h"
 #include "watch.h"
 
 #define DEFAULT_CHECK_NS 1000000
@@ -34,6 +36,7 @@ struct place {
 static struct bs_watch watch;
 static uint64_t check_insns;
 static int64_t next_sample_ns, next_stack_ns;
+static int64_t power_off_ns; /* after the end of the recording; 0 while it goes on */
 static uint32_t frame_number;
 
 static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
@@ -54,13 +57,40 @@ static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook
 
 /* ---- samples, limits ---- */
 
+static void power_off(void)
+{
+	bs_usage_write();
+	/* Not exit(): the handlers of QEMU would wait for the very thread we are on. */
+	_exit(0);
+}
+
+static void end(enum bs_end reason, uint32_t id, int64_t now_ns)
+{
+	bool stopped = reason != BS_END_LIMIT && reason != BS_END_QUIET;
+
+	if (power_off_ns)
+		return;
+	bs_record_end(reason, id, now_ns);
+	if (!watch.usage.after_ns || !stopped)
+		power_off();
+	/* What is known is kept: nothing may ever wake the guest again. */
+	bs_usage_stage();
+	bs_usage_write();
+	power_off_ns = now_ns + watch.usage.after_ns;
+}
+
 static void check_limits(int64_t now_ns)
 {
+	if (power_off_ns) {
+		if (now_ns >= power_off_ns)
+			power_off();
+		return;
+	}
 	/* While the clock is adrift, now_ns is too early: nothing ends too soon. */
 	if (watch.limit_ns && now_ns >= watch.limit_ns)
-		bs_record_end(BS_END_LIMIT, 0, now_ns);
+		end(BS_END_LIMIT, 0, now_ns);
 	if (watch.quiet_ns && now_ns - bs_record_last_news_ns() >= watch.quiet_ns)
-		bs_record_end(BS_END_QUIET, 0, now_ns);
+		end(BS_END_QUIET, 0, now_ns);
 }
 
 /*
@@ -150,7 +180,7 @@ static void look_for_texts(const struct bs_io *io, uint64_t offset, uint64_t val
 		bs_put_uint(&p, t->id);
 		bs_record(BS_REC_TEXT, now_ns, &p);
 		if (t->stop)
-			bs_record_end(BS_END_STOP_TEXT, t->id, now_ns);
+			end(BS_END_STOP_TEXT, t->id, now_ns);
 	}
 }
 
@@ -240,7 +270,7 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 	frame_record(BS_REC_FRAME, now_ns, at->vaddr, copied);
 	frame_number++;
 	if (f->stop)
-		bs_record_end(BS_END_STOP_FRAME, f->id, now_ns);
+		end(BS_END_STOP_FRAME, f->id, now_ns);
 }
 
 /* ---- hooks ---- */
@@ -282,6 +312,23 @@ static bool hook_counts(const struct bs_hook *h)
 	return h->when >= 14 || bs_condition_holds(h->when);
 }
 
+/* Who runs: told at the hook where the owner starts, and at every switch after it. */
+static void note_owner(const struct bs_hook *h)
+{
+	struct bs_owner *o = &watch.usage.owner;
+	const struct bs_chain *chain = h->id == o->start_hook ? &o->start : &o->now;
+	uint64_t address;
+
+	if (h->id != o->start_hook && (h->id != o->switch_hook || !o->known))
+		return;
+	uint64_t who = bs_chain_address(chain, &address) ? bs_word(address) : 0;
+	if (h->id == o->start_hook) {
+		o->known = true;
+		o->who = who;
+	}
+	bs_usage_owner(who == o->who);
+}
+
 static void on_hook(unsigned int vcpu, void *udata)
 {
 	const struct place *at = udata;
@@ -313,8 +360,12 @@ static void on_hook(unsigned int vcpu, void *udata)
 		bs_stack_record(&watch, at->vaddr, now_ns);
 	if (h->id == watch.move_hook && h->n_values)
 		watch.moved_by = hook_value(&h->values[0]) - watch.move_from;
+	if (watch.usage.used)
+		note_owner(h);
+	if (h->stage)
+		bs_usage_stage();
 	if (h->stop)
-		bs_record_end(BS_END_STOP_HOOK, h->id, now_ns);
+		end(BS_END_STOP_HOOK, h->id, now_ns);
 }
 
 static void on_sleep(unsigned int vcpu, void *udata)
@@ -390,6 +441,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
 						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns,
 						  new_place(qemu_plugin_tb_vaddr(tb), n, NULL));
+	if (watch.usage.used)
+		bs_usage_block(tb, bs_clock_now(0));
 	for (size_t i = 0; i < n; i++)
 		instrument_insn(qemu_plugin_tb_get_insn(tb, i), n - i);
 }
@@ -408,6 +461,8 @@ static bool install(const char *watch_path, const char *out_path)
 	if (!bs_watch_load(&watch, watch_path))
 		return false;
 	if (watch.frame.used && !bs_frame_init(&watch.frame))
+		return false;
+	if (watch.usage.used && !bs_usage_init(watch.usage.path))
 		return false;
 	if (!bs_stream_open(out_path, watch.tick_ns)) {
 		perror("bootscope plugin: cannot make the recording");

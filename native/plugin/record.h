@@ -19,7 +19,7 @@ void bs_record_release(int64_t move_ns);
 /* Stamp of the last record that tells of the guest getting on (no samples, no sleep, no routine). */
 int64_t bs_record_last_news_ns(void);
 
-/* Writes the clock's quality and the reason, and ends QEMU at once. */
-void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns) __attribute__((noreturn));
+/* Writes the clock's quality and the reason; what comes after that is not recorded. */
+void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns);
 
 #endif

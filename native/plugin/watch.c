@@ -264,6 +264,47 @@ static bool add_routine(struct bs_watch *w, const struct line *l)
 	return true;
 }
 
+static bool add_usage(struct bs_watch *w, const struct line *l)
+{
+	uint64_t v;
+	struct bs_usage *u = &w->usage;
+
+	if (u->used || l->n != 3 || !number(l->word[1], &v) || v > INT64_MAX)
+		return false;
+	if (strlen(l->word[2]) >= sizeof(u->path))
+		return false;
+	u->used = true;
+	u->after_ns = (int64_t)v;
+	strcpy(u->path, l->word[2]);
+	return true;
+}
+
+static bool add_owner(struct bs_watch *w, const struct line *l)
+{
+	uint64_t start, now;
+	struct bs_owner *o = &w->usage.owner;
+
+	if (o->start_hook || l->n != 5 || !number(l->word[1], &start) || !number(l->word[3], &now))
+		return false;
+	o->start_hook = (uint32_t)start;
+	o->switch_hook = (uint32_t)now;
+	return start && now && chain(l->word[2], &o->start) && chain(l->word[4], &o->now) && o->start.n &&
+	       o->now.n;
+}
+
+static bool add_stage(struct bs_watch *w, const struct line *l)
+{
+	uint64_t id;
+	bool found = false;
+
+	if (l->n != 2 || !number(l->word[1], &id))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == id)
+			w->hooks[i].stage = found = true;
+	return found;
+}
+
 static bool add_stop(struct bs_watch *w, const struct line *l)
 {
 	uint64_t id;
@@ -321,6 +362,12 @@ static bool add_item(struct bs_watch *w, const struct line *l)
 		return add_pattern(w->idle, &w->n_idle, l);
 	if (!strcmp(what, "stop"))
 		return add_stop(w, l);
+	if (!strcmp(what, "usage"))
+		return add_usage(w, l);
+	if (!strcmp(what, "owner"))
+		return add_owner(w, l);
+	if (!strcmp(what, "stage"))
+		return add_stage(w, l);
 	if (!strcmp(what, "sample"))
 		return set_time(&w->sample_ns, l);
 	if (!strcmp(what, "limit"))

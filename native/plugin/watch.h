@@ -34,8 +34,13 @@
  *   return LO HI                           return addresses lie in here (repeatable)
  *   call SIZE MASK VALUE                   and follow an instruction like this one (repeatable)
  *   stop hook|frame|text ID                end the recording there
+ *   usage NS FILE                          count which code runs, into FILE (usage.h); after a stop
+ *                                          the guest goes on for NS, for this and nothing else
+ *   stage ID                               hook ID begins a new stage of that count, as a stop does
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
+ *   owner ID CHAIN ID CHAIN                the word in memory at the first hook says who the count is
+ *                                          kept apart for, that at the second who runs from then on
  */
 #ifndef BOOTSCOPE_WATCH_H
 #define BOOTSCOPE_WATCH_H
@@ -80,7 +85,7 @@ struct bs_value {
 struct bs_hook {
 	uint32_t id;
 	uint64_t vaddr;
-	bool once, done, stop, stack, moves, unseen, routine;
+	bool once, done, stop, stack, moves, unseen, routine, stage;
 	uint8_t when; /* 14 is always */
 	int8_t if_reg; /* -1: whatever registers hold */
 	uint64_t if_value;
@@ -110,6 +115,20 @@ struct bs_frame {
 	char path[BS_PATH_BYTES];
 };
 
+struct bs_owner {
+	uint32_t start_hook, switch_hook; /* 0: nobody was asked for */
+	struct bs_chain start, now;
+	bool known;
+	uint64_t who;
+};
+
+struct bs_usage {
+	bool used;
+	struct bs_owner owner;
+	int64_t after_ns;
+	char path[BS_PATH_BYTES];
+};
+
 struct bs_idle {
 	uint32_t size, mask, value;
 };
@@ -134,6 +153,7 @@ struct bs_watch {
 	uint32_t move_hook; /* 0 when nothing moves */
 	uint64_t move_from, moved_by;
 	struct bs_frame frame;
+	struct bs_usage usage;
 	int64_t sample_ns, limit_ns, quiet_ns;
 };
 

@@ -39,6 +39,37 @@ class ToolError(BootscopeError):
     exit_code = 3
 
 
+class CommandError(ToolError):
+    """A program that was started and ended with a failure; `status` is below 0 for a signal."""
+
+    def __init__(self, message: str, status: int, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class SpaceError(ToolError):
+    """A disk is full: nothing more can be done until there is room."""
+
+
+class StepError(ToolError):
+    """A step of a build that cannot be done as it was asked for, and would fail again.
+
+    `log` is the path of its full output, if there is any.
+    """
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message, hint=f"full log: {log}" if log else None)
+        self.log = log
+
+
+class SymbolError(UserError):
+    """Kconfig symbols (`names`) that did not come out as they were asked for."""
+
+    def __init__(self, message: str, names: tuple[str, ...], *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.names = names
+
+
 _MOST_LISTED = 50
 """Names that a hint lists; more than that nobody reads."""
 

@@ -33,3 +33,8 @@ def package_dir() -> Path:
 def plugin_source_dir() -> Path:
     """The C sources of the QEMU plugin, in a checkout or beside the installed package."""
     return package_dir().parent.parent / "native" / "plugin"
+
+
+def steady_source() -> Path:
+    """The C source of the library for file systems that must come out the same each time."""
+    return package_dir().parent.parent / "native" / "steady" / "steady.c"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.errors import ToolError
+from bootscope.errors import CommandError, ToolError
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -154,7 +155,8 @@ def run(
         raise ToolError(f"{command[0]} took too long and was ended")
     output = "\n".join(lines)
     if check and status != 0:
-        raise ToolError(_failure(command, status, lines), hint=f"full log: {log}" if log else None)
+        hint = f"full log: {log}" if log else None
+        raise CommandError(_failure(command, status, lines), status, hint=hint)
     return Finished(status, output)
 
 
@@ -164,6 +166,21 @@ def _end_late(child: subprocess.Popen[bytes], late: threading.Event) -> None:
 
 
 def _failure(command: Sequence[str | Path], status: int, lines: list[str]) -> str:
-    tail = [line for line in lines if line.strip()][-8:]
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    return "\n  ".join([f"{Path(command[0]).name} failed ({how})", *tail])
+    return "\n  ".join([f"{Path(command[0]).name} failed ({how})", *_telling(lines)])
+
+
+_TOLD, _LOOKED_AT = 8, 400
+_COMPLAINT = re.compile(
+    r"\berror\b|undefined reference|\*\*\*|\bcannot |No space left|\bKilled\b", re.IGNORECASE
+)
+# A make above another one that failed tells nothing new.
+_ECHO = re.compile(r"make(\[\d+\])?: \*\*\* .*\bError \d+$")
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """The lines that say what went wrong. Several jobs write at once, so that they need not be the last."""
+    tail = [line for line in lines if line.strip()][-_LOOKED_AT:]
+    # That a make above another one failed as well tells nothing.
+    told = [line for line in tail if _COMPLAINT.search(line) and not _ECHO.match(line)]
+    return (told or tail)[-_TOLD:]

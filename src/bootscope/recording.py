@@ -23,6 +23,7 @@ from bootscope.boards import emulated, initcall_table
 from bootscope.boards.code import Code
 from bootscope.boards.profile import Board
 from bootscope.boards.watch import PANIC_TEXT, Limits, Programs, Watch, watch
+from bootscope.build import linkmap
 from bootscope.build.plan import Built
 from bootscope.build.steps import blockmap, kernel, kernel_layout, programs, rootfs
 from bootscope.capture import decoded, objects, record, stream
@@ -49,6 +50,9 @@ _OBJECTS = {
     objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
     objects.BLOCKS: ("rootfs", blockmap.BLOCK_MAP),
     objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
+    objects.KERNEL_OBJECTS: ("kernel", linkmap.OBJECTS),
+    objects.UBOOT_OBJECTS: ("uboot", linkmap.OBJECTS),
+    objects.BUSYBOX_OBJECTS: ("busybox", linkmap.OBJECTS),
     objects.KERNEL_CONFIG: ("kernel", "config"),
     objects.UBOOT_CONFIG: ("uboot", "config"),
     objects.BUSYBOX_CONFIG: ("busybox", "config"),

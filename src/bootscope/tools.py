@@ -65,9 +65,20 @@ OPTIONAL_TOOLS = {
     tool.name: tool
     for tool in (
         Tool("ccache", "ccache", "makes changed builds quick"),
+        Tool("mksquashfs", "squashfs-tools", "makes SquashFS roots", ("-version",)),
+        Tool("mkfs.erofs", "erofs-utils", "makes EROFS roots", ("-V",), r"mkfs\.erofs [^\d]*(\d\S*)"),
+        Tool("dump.erofs", "erofs-utils", "tells where files lie in EROFS", ("-V",)),
+        Tool("mkfs.f2fs", "f2fs-tools", "makes F2FS roots", ("-V",)),
+        Tool("sload.f2fs", "f2fs-tools", "fills F2FS roots", ("-V",)),
+        Tool("dump.f2fs", "f2fs-tools", "tells where files lie in F2FS", ("-V",)),
+        Tool("mkfs.btrfs", "btrfs-progs", "makes btrfs roots"),
+        Tool("btrfs", "btrfs-progs", "tells where files lie in btrfs"),
+        Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
+        Tool("xfs_db", "xfsprogs", "tells where files lie in XFS", ("-V",)),
         Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
     )
 }
+"""What is needed only by systems that ask for it."""
 
 
 @dataclass(frozen=True)

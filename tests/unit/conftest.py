@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, settings
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.main import main
+from bootscope.techniques.model import Technique
 
 from .builders import environment
+from .search_scenes import Make, Scene
 
 Done = subprocess.CompletedProcess[str]
 Command = Callable[..., Done]
@@ -99,3 +101,17 @@ def main_here(
         return Done(arguments, status, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Makes the scene of a search, with the techniques that it is given."""
+    scenes: list[Scene] = []
+
+    def make(*found: Technique) -> Scene:
+        scenes.append(Scene(tmp_path, monkeypatch, found))
+        return scenes[-1]
+
+    yield make
+    for made in scenes:
+        made.close()

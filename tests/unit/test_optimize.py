@@ -3,161 +3,295 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from bootscope.capture.store import Store, StoredRun
-from bootscope.errors import ToolError, UserError
-from bootscope.lab import audit as audit_module
-from bootscope.lab import optimize
+from bootscope.capture.store import StoredRun
+from bootscope.errors import SpaceError, ToolError, UserError
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import Status, Technique, Way
+from bootscope.techniques.model import Applies, Technique, Way
 
-from .lab_scenes import CONFIGS, boot, keep, stock
+from .lab_scenes import keep
+from .search_scenes import FakeBench, Make, made_up, removals
 
-INIT_MS = 50
-
-
-def made_up(name: str, phase: str = "kernel", *ways: str, **fields: object) -> Technique:
-    """A technique whose ways set the symbol that is called as it is."""
-    given = {way: Way(change=Change(kernel={name.upper(): way})) for way in ways or ("on",)}
-    words = {"title": name, "what": "what", "detect": "detect", "apply": "apply"}
-    made = {"schema": 1, "id": name, "phase": phase, "status": Status.RUNS, "ways": given, **words, **fields}
-    return Technique(**made)  # type: ignore[arg-type]
+MS = 1_000_000
+GOOD, BETTER = "GOOD=on", "BETTER=on"
 
 
-class Bench:
-    """Boots at once: each symbol shortens init by the milliseconds that `worth` says."""
-
-    def __init__(self, store: Store, worth: dict[tuple[str, str], int]) -> None:
-        self.store, self.worth = store, worth
-        self.booted: list[dict[str, object]] = []
-
-    def measured(self, loaded: LoadedSystem) -> StoredRun:
-        symbols = {n: v for n, v in loaded.system.kernel.config.items() if (n, str(v)) in self.worth}
-        self.booted.append(symbols)
-        if symbols.get("BROKEN"):
-            raise ToolError("the kernel did not build")
-        saved = sum(self.worth[name, str(value)] for name, value in symbols.items())
-        records = boot(init_ms=INIT_MS - saved).records
-        kernel = {**CONFIGS["kernel"], **{n: f'"{v}"' for n, v in symbols.items()}}
-        ended = "panic" if symbols.get("PANICS") else "milestone"
-        frame = b"other" if symbols.get("PAINTS") else b"same"
-        configs = {**CONFIGS, "kernel": kernel}
-        run_id = keep(self.store, records, loaded.system, ended=ended, frame=frame, configs=configs)
-        return self.store.load(run_id)
+def ran(search: Search) -> list[str]:
+    """What a search has accepted in the end."""
+    search.run()
+    return list(search.accepted)
 
 
-WORTH = {
-    ("GOOD", "on"): 10, ("BETTER", "on"): 20, ("BAD", "on"): -5, ("BROKEN", "on"): 30, ("PANICS", "on"): 30,
-    ("PAINTS", "on"): 30, ("QUIET", "on"): 5, ("MANY", "fast"): 7, ("MANY", "small"): 3, ("APP", "on"): 1,
-}  # fmt: skip
+def refusals(search: Search) -> dict[str, str]:
+    return {" ".join(e.techniques): e.refusal for e in search.experiments if not e.accepted}
 
 
-def search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *found: Technique, goal: Goal | None = None
-) -> Search:
-    catalogue = {t.id: t for t in found}
-    monkeypatch.setattr(audit_module, "techniques", lambda: catalogue)
-    monkeypatch.setattr(optimize, "techniques", lambda: catalogue)
-    bench = Bench(Store(tmp_path / "store"), WORTH)
-    return Search(bench, stock(), goal or Goal(), lambda text: None)  # type: ignore[arg-type]
+# ---- what is kept, and what is refused ----
 
 
-def accepted(made: Search) -> list[str]:
-    return [spec for spec, _ in made.accepted.values()]
-
-
-def test_what_helps_stays_and_the_rest_is_refused_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ("good", "better", "bad", "broken", "panics", "paints")
-    made = search(tmp_path, monkeypatch, *(made_up(name) for name in names))
-    last = made.run()
-    assert sorted(accepted(made)) == ["better", "good"]
-    refused = {e.technique: e.refusal for e in made.experiments if not e.accepted}
-    assert refused == {
-        "bad": "it saves nothing",
-        "broken": "the kernel did not build",
-        "panics": refused["panics"],
-        "paints": "the picture on the screen is another one",
-    }
-    assert refused["panics"]
+def test_what_helps_stays_and_the_rest_is_refused_with_its_reason(scene: Make) -> None:
+    names = ("good", "better", "bad", "idle", "broken", "panics", "hangs", "paints")
+    worth = {GOOD: 10, BETTER: 20, "BAD=on": -5, "IDLE=on": 0}
+    wrong = {"BROKEN=on": "build", "PANICS=on": "panic", "HANGS=on": "hang", "PAINTS=on": "picture"}
+    made = scene(*(made_up(name) for name in names)).search(worth, wrong=wrong)
+    assert sorted(ran(made)) == ["better", "good"]
+    found = refusals(made)
+    assert found["bad"] == "it costs 5.0 ms"
+    assert found["idle"] == "it saves nothing"
+    assert found["broken"] == "kernel: make failed (status 2)\n  x.c:1: error: no"
+    assert found["panics"] == "ended by panic"
+    assert found["hangs"] == "ended by hang"
+    assert found["paints"] == "the picture on the screen is another one"
+    assert len(found) == 6
     assert made.ended == "nothing is left to try"
+    (broken,) = (e for e in made.experiments if e.techniques == ("broken",))
+    assert broken.variant is not None
+    assert broken.variant.log == "/logs/x.txt"
+    assert broken.saving_ns is None
+    last = made.crew.bench.store.load(made.current.run_id if made.current else "")
     assert last.info.system.settings["kernel.config.GOOD"] == "on"
     assert "kernel.config.BAD" not in last.info.system.settings
 
 
-def test_groups_come_in_their_order_and_measuring_goes_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = search(
-        tmp_path,
-        monkeypatch,
-        made_up("quiet", "application", loses=("measuring",)),
-        made_up("good", "bootloader"),
-        made_up("better", "kernel"),
+def test_each_is_compared_with_the_same_system_without_it(scene: Make) -> None:
+    made = scene(*(made_up(name) for name in ("good", "bad", "better"))).search(
+        {GOOD: 10, BETTER: 20, "BAD=on": -5}
+    )
+    made.run()
+    for e in made.experiments:
+        assert e.variant is not None
+        assert set(e.variant.what) == {*e.on, *e.techniques}
+        assert set(e.base.what) == set(e.on)
+
+
+def test_groups_come_in_their_order_and_measuring_goes_last(scene: Make) -> None:
+    found = (
+        made_up("quiet", "application", loses=("measuring",)), made_up("good", "bootloader"),
+        made_up("better", "kernel"), made_up("tree", "filesystem"), made_up("first", "init"),
         made_up("app", "application"),
-    )
-    made.run()
-    assert accepted(made) == ["app", "better", "good", "quiet"]
+    )  # fmt: skip
+    worth = {f"{t.id.upper()}=on": 5 for t in found}
+    assert ran(scene(*found).search(worth)) == ["app", "first", "tree", "better", "good", "quiet"]
 
 
-def test_a_better_way_takes_the_place_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(tmp_path, monkeypatch, made_up("many", "kernel", "small", "fast"))
-    made.run()
-    assert accepted(made) == ["many=fast"]
-    assert [e.accepted for e in made.experiments] == [True, True]
+def test_what_should_come_after_another_does(scene: Make) -> None:
+    found = (made_up("any", after=("good", "none")), made_up("good", after=("better",)), made_up("better"))
+    assert ran(scene(*found).search({"ANY=on": 1, GOOD: 1, BETTER: 1})) == ["better", "good", "any"]
 
 
-def test_abilities_to_keep_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(
-        tmp_path,
-        monkeypatch,
-        made_up("quiet", loses=("measuring", "console")),
-        made_up("good"),
-        goal=Goal(keep=("console",)),
-    )
-    made.run()
-    assert accepted(made) == ["good"]
-    assert [e.technique for e in made.experiments] == ["good"]
+def test_two_that_wait_for_each_other_are_tried_all_the_same(scene: Make) -> None:
+    found = (made_up("good", after=("better",)), made_up("better", after=("good",)))
+    assert sorted(ran(scene(*found).search({GOOD: 1, BETTER: 1}))) == ["better", "good"]
 
 
-def test_what_excludes_an_accepted_one_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(tmp_path, monkeypatch, made_up("good"), made_up("better", conflicts=("good",)))
-    made.run()
-    assert len(made.experiments) == 1
+def test_abilities_to_keep_are_kept(scene: Make) -> None:
+    found = (made_up("quiet", loses=("measuring", "console")), made_up("good"))
+    made = scene(*found).search({"QUIET=on": 5, GOOD: 10}, Goal(keep=("console",)))
+    assert ran(made) == ["good"]
+    assert [e.techniques for e in made.experiments] == [("good",)]
 
 
-def test_it_stops_at_the_goal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(tmp_path, monkeypatch, made_up("good"), made_up("better"), goal=Goal(total_ns=10**12))
+def test_only_what_is_asked_for_is_tried(scene: Make) -> None:
+    made = scene(made_up("good"), made_up("better")).search({GOOD: 10, BETTER: 20}, Goal(only=("good",)))
+    assert ran(made) == ["good"]
+
+
+# ---- one or the other ----
+
+
+@pytest.mark.parametrize("ways", [("small", "fast", "none"), ("fast", "small"), ("none", "small", "fast")])
+def test_of_several_ways_the_best_one_is_left(scene: Make, ways: tuple[str, ...]) -> None:
+    made = scene(made_up("many", "kernel", *ways)).search({"MANY=fast": 7, "MANY=small": 3, "MANY=none": -1})
+    assert ran(made) == ["many=fast"]
+    assert len(made.experiments) == len(ways)
+
+
+@pytest.mark.parametrize(("good", "better"), [(10, 20), (20, 10)])
+def test_of_two_that_exclude_each_other_the_better_one_is_left(scene: Make, good: int, better: int) -> None:
+    made = scene(made_up("good"), made_up("better", conflicts=("good",))).search({GOOD: good, BETTER: better})
+    assert ran(made) == ["good" if good > better else "better"]
+    second = made.experiments[1]
+    if second.accepted:
+        assert second.replaced == second.on
+    else:
+        assert second.refusal == f"no better than {second.on[0]}, in whose place it would come: 10.0 ms more"
+
+
+def test_two_that_want_different_things_of_a_setting_exclude_each_other(scene: Make) -> None:
+    ways = {"on": Way(change=Change(kernel={"GOOD": "more"}))}
+    made = scene(made_up("good"), made_up("better", ways=ways)).search({GOOD: 10, "GOOD=more": 20})
+    assert ran(made) == ["better"]
+
+
+# ---- together ----
+
+
+def test_what_only_leaves_parts_out_is_built_once(scene: Make) -> None:
+    names = [f"part{n}" for n in range(20)]
+    made = scene(*removals(*names), made_up("good")).search({f"{n.upper()}=n": 1 for n in names} | {GOOD: 3})
+    assert sorted(ran(made)) == sorted([*names, "good"])
+    assert len(made.experiments[0].techniques) == 20
+    bench = made.crew.bench
+    assert isinstance(bench, FakeBench)
+    assert len(bench.built) == 3
+
+
+@pytest.mark.parametrize("wrong", ["build", "panic", "picture"])
+@pytest.mark.parametrize("guilty", [0, 7, 15])
+def test_a_group_that_breaks_is_halved_until_the_guilty_one_is_found(
+    scene: Make, wrong: str, guilty: int
+) -> None:
+    names = [f"part{n:02}" for n in range(16)]
+    symbols = [f"{n.upper()}=n" for n in names]
+    made = scene(*removals(*names)).search(dict.fromkeys(symbols, 1), wrong={symbols[guilty]: wrong})
+    assert sorted(ran(made)) == [n for n in names if n != names[guilty]]
+    (last,) = (e for e in made.experiments if not e.accepted and not e.halved)
+    assert last.techniques == (names[guilty],)
+    bench = made.crew.bench
+    assert isinstance(bench, FakeBench)
+    # The whole, four halvings of which one half is known from before, and the rest once more.
+    assert len(made.experiments) <= 1 + 2 * 4 + 1
+    assert len({frozenset(built) for built in bench.built}) <= 9
+
+
+def test_a_group_that_costs_time_is_halved_too(scene: Make) -> None:
+    names = ["part1", "part2", "part3", "part4"]
+    worth = {"PART1=n": 5, "PART2=n": -50, "PART3=n": 5, "PART4=n": 5}
+    made = scene(*removals(*names)).search(worth)
+    assert sorted(ran(made)) == ["part1", "part3", "part4"]
+    assert refusals(made)["part2"] == "it costs 50.0 ms"
+
+
+def test_a_group_that_changes_nothing_is_refused_as_one(scene: Make) -> None:
+    made = scene(*removals("part1", "part2", "part3")).search({f"PART{n}=n": 0 for n in (1, 2, 3)})
+    assert ran(made) == []
+    assert refusals(made) == {"part1 part2 part3": "it saves nothing"}
+
+
+def test_symbols_that_do_not_land_name_the_guilty_one(scene: Make) -> None:
+    names = [f"part{n}" for n in range(8)]
+    worth = {f"{n.upper()}=n": 1 for n in names}
+    made = scene(*removals(*names)).search(worth, wrong={"PART3=n": "symbol"})
+    assert sorted(ran(made)) == [n for n in names if n != "part3"]
+    assert [len(e.techniques) for e in made.experiments] == [8, 7, 1]
+    assert refusals(made)["part3"] == "did not land: PART3=n"
+
+
+def test_what_excludes_another_of_a_group_waits_for_its_turn(scene: Make) -> None:
+    found = [*removals("part1", "part2"), *removals("part3", conflicts=("part1",))]
+    made = scene(*found).search({"PART1=n": 1, "PART2=n": 1, "PART3=n": 5})
+    assert sorted(ran(made)) == ["part2", "part3"]
+
+
+# ---- what makes other things possible ----
+
+
+def layout() -> tuple[Technique, Technique]:
+    """A change of the layout, and what may be left out only after it."""
+    change = Change(settings={"rootfs.label": "memory"}, kernel={"LAYOUT": "on"})
+    ways = {"off": Way(change=Change(kernel={"CARD": False}), applies=Applies(kernel={"LAYOUT": "on"}))}
+    return made_up("layout", "filesystem", ways={"on": Way(change=change)}), made_up("card", ways=ways)
+
+
+@pytest.mark.parametrize(("card", "accepted"), [(30, ["card", "layout"]), (5, [])])
+def test_a_change_that_costs_time_is_tried_with_what_it_makes_possible(
+    scene: Make, card: int, accepted: list[str]
+) -> None:
+    made = scene(*layout()).search({"LAYOUT=on": -10, "CARD=n": card})
+    assert sorted(ran(made)) == accepted
+    assert [e.techniques for e in made.experiments] == [("layout",), ("layout", "card")]
+    if not accepted:
+        assert made.experiments[1].refusal == "it costs 5.0 ms"
+        assert not made.experiments[1].halved
+
+
+class Late(FakeBench):
+    """A bench on which the word `early` helps only beside GOOD=on; it counts as EARLY=on."""
+
+    def symbols(self, loaded: LoadedSystem) -> frozenset[str]:
+        early = {"EARLY=on"} if "early" in loaded.system.kernel.command_line.split() else set()
+        return super().symbols(loaded) | early
+
+    def saved(self, symbols: frozenset[str]) -> int:
+        return super().saved(symbols) + (10 if {"EARLY=on", "GOOD=on"} <= symbols else 0)
+
+
+@pytest.mark.parametrize("good", [20, -20])
+def test_what_saved_nothing_at_first_is_tried_once_more_at_the_end(scene: Make, good: int) -> None:
+    ways = {"on": Way(change=Change(command_line=("early",)))}
+    here = scene(made_up("early", "application", ways=ways), made_up("bad"), made_up("good"))
+    here.bench = Late(here.store, {"EARLY=on": -1, "GOOD=on": good, "BAD=on": -1})
+    made = here.again()
+    assert sorted(ran(made)) == (["early", "good"] if good > 0 else [])
+    names = [e.techniques[0] for e in made.experiments]
+    # Another kernel is not built for it.
+    assert names == ["early", "bad", "good", "early"]
+    assert len(made.experiments[3].on) == (1 if good > 0 else 0)
+
+
+# ---- the end ----
+
+
+def test_it_stops_at_the_goal(scene: Make) -> None:
+    made = scene(made_up("good"), made_up("better")).search({GOOD: 1, BETTER: 1}, Goal(total_ns=10**12))
     made.run()
     assert (made.ended, made.experiments) == ("the goal is reached", [])
 
 
-def test_it_stops_when_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(tmp_path, monkeypatch, made_up("good"), goal=Goal(budget_s=-1))
+def test_it_stops_when_the_time_is_over(scene: Make) -> None:
+    made = scene(made_up("good")).search({GOOD: 1}, Goal(budget_s=-1))
     made.run()
     assert (made.ended, made.experiments) == ("the time allowed is over", [])
 
 
-def test_a_base_that_does_not_boot_is_the_users_to_mend(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = search(tmp_path, monkeypatch, made_up("good"))
-    bench = made.bench
-    monkeypatch.setattr(bench, "measured", lambda loaded: bench.store.load(keep(bench.store, ended="hang")))
-    with pytest.raises(UserError, match="itself does not boot"):
+def test_a_base_that_does_not_boot_is_the_users_to_mend(scene: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = scene(made_up("good")).search({GOOD: 1})
+
+    def boot(self: FakeBench, _order: object) -> StoredRun:
+        return self.store.load(keep(self.store, ended="hang"))
+
+    monkeypatch.setattr(FakeBench, "boot", boot)
+    with pytest.raises(UserError, match="itself does not boot: ended by hang"):
         made.run()
 
 
-def test_ablation_takes_one_away_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = search(tmp_path, monkeypatch, made_up("good"), made_up("better"))
-    made.run()
-    assert {spec: found.saving_ns for spec, found in made.ablation()} == {
-        "good": 10_000_000,
-        "better": 20_000_000,
-    }
+@pytest.mark.parametrize("error", [ToolError("gcc is missing"), SpaceError("no space left")])
+def test_a_base_that_cannot_be_built_is_an_error(
+    scene: Make, error: ToolError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = scene(made_up("good")).search({GOOD: 1})
+
+    def order(_self: object, _loaded: object) -> None:
+        raise error
+
+    monkeypatch.setattr(FakeBench, "order", order)
+    with pytest.raises(ToolError, match=error.message):
+        made.run()
+
+
+def test_a_full_disk_ends_the_search_and_a_missing_tool_does_not(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = scene(made_up("good"), made_up("better"))
+    made = here.search({GOOD: 1, BETTER: 1})
+    build = FakeBench.order
+    errors = {GOOD: ToolError("lzop is missing"), BETTER: SpaceError("no space left")}
+
+    def order(self: FakeBench, loaded: object) -> object:
+        for symbol in self.symbols(loaded):  # type: ignore[arg-type]
+            raise errors[symbol]
+        return build(self, loaded)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FakeBench, "order", order)
+    with pytest.raises(SpaceError):
+        made.run()
+    errors[BETTER] = ToolError("gone too")
+    again = here.again()
+    again.run()
+    assert refusals(again) == {"better": "gone too", "good": "lzop is missing"}
+    # Neither is remembered: it may be mended by the next time.
+    errors.clear()
+    assert len(again.crew.journal._outcomes) == 1

@@ -14,13 +14,13 @@ from bootscope.boards.code import Code
 from bootscope.boards.hooks import Hooks
 from bootscope.boards.kernel_hooks import Layout
 from bootscope.boards.profile import Board
-from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, WatchNames
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.errors import UserError, unknown
 from bootscope.system.load import PIXEL_BYTES, milestones
-from bootscope.system.model import System
+from bootscope.system.model import COMPRESSED_IMAGE, System
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
@@ -48,6 +48,8 @@ class Limits:
     stack_bytes: int = 1536
     explain: bool = True
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
+    usage_after_ns: int | None = None
+    """Count which code runs, and go on with that for so long after the recording; None: no counting."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ class Watch:
         last = [line for line in self.lines if line.startswith(_NAMES_HOOKS)]
         rest = [line for line in self.lines if not line.startswith(_NAMES_HOOKS)]
         return "\n".join([*rest, *self.hooks.lines, *last]) + "\n"
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of the hooks called `name`."""
+        return [number for number, known in self.hooks.names.items() if known == name]
 
     def console_text(self, name: str, device: int, data: bytes) -> None:
         """Adds a text to look for in the bytes of the console (its data register)."""
@@ -116,6 +122,8 @@ def watch(
     w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
     if limits.explain:
         _add_stacks(w, board, programs, limits)
+    if limits.usage_after_ns is not None:
+        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout)
     _add_stops(w, until)
     return w
 
@@ -155,7 +163,9 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     moved = hooks.add("uboot.relocate", address(programs.uboot, "relocate_code"), "once reg 0")
     if moved:
         w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
-    hooks.add("kernel.image", system.kernel.load_address, "once")
+    # One that is not compressed begins with the kernel itself.
+    if system.kernel.image == COMPRESSED_IMAGE:
+        hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
     hooks.add("kernel.start", board.addresses.kernel, "once")
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
@@ -191,6 +201,22 @@ def check_store_path(path: Path) -> None:
             f"the plugin cannot write to a path with blanks or '#' in it: {path}",
             hint="set BOOTSCOPE_STORE to another folder",
         )
+
+
+def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
+    """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
+    the application has the CPU (all of its threads) kept apart."""
+    check_store_path(path)
+    w.lines.append(f"usage {after_ns} {path}")
+    w.lines += [f"stage {number}" for number in w.numbers("kernel.init")]
+    starts, switches, tgid = (
+        w.numbers("application.start"),
+        w.numbers("switch"),
+        layout.get("task_struct.tgid"),
+    )
+    if starts and switches and tgid is not None:
+        # The task is the first argument where it is named, the third where the CPU goes to it.
+        w.lines.append(f"owner {starts[0]} 0+{tgid} {switches[0]} 2+{tgid}")
 
 
 def _add_stops(w: Watch, until: str) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.errors import ToolError, UserError, printable
+from bootscope.errors import SpaceError, ToolError, UserError, printable
 
 CACHEDIR_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -108,7 +108,7 @@ class Cache:
             yield path
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise ToolError(
+                raise SpaceError(
                     f"no space left for the cache in {self.root}",
                     hint="'bootscope cache prune' makes room; BOOTSCOPE_CACHE moves the cache",
                 ) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bootscope.errors import UserError
+from bootscope.errors import SymbolError
 from bootscope.system.model import Symbols
 
 _LINE = re.compile(r"^(?:CONFIG_(?P<set>\w+)=(?P<value>.*)|# CONFIG_(?P<unset>\w+) is not set)$")
@@ -52,15 +52,13 @@ def _is_one_of(line: str, wanted: dict[str, str]) -> bool:
 
 
 def check(path: Path, symbols: Symbols, where: str) -> None:
-    """Raises UserError naming the symbols that did not come out as asked for."""
+    """Raises SymbolError naming the symbols that did not come out as asked for."""
     found = parse(path.read_text())
-    wrong = [
-        f"{name}={written(value)} became {found.get(name, 'n')}"
-        for name, value in symbols.items()
-        if found.get(name, "n") != written(value)
-    ]
+    wrong = [name for name, value in symbols.items() if found.get(name, "n") != written(value)]
     if wrong:
-        raise UserError(
-            f"{where}: these symbols did not land: {', '.join(wrong)}",
+        told = (f"{name}={written(symbols[name])} became {found.get(name, 'n')}" for name in wrong)
+        raise SymbolError(
+            f"{where}: these symbols did not land: {', '.join(told)}",
+            tuple(wrong),
             hint="something they depend on is missing, or they do not exist in this version",
         )

@@ -8,12 +8,23 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.build import sources
+from bootscope.build import kconfig, sources
 from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
-from bootscope.build.steps import card, falcon, kernel, rootfs, uboot, unpack, userland
+from bootscope.build.steps import (
+    card,
+    configure,
+    falcon,
+    initramfs,
+    kernel,
+    payload,
+    rootfs,
+    uboot,
+    unpack,
+    userland,
+)
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
 
@@ -64,7 +75,9 @@ class Built:
 
 def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     system = loaded.system
-    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source))
+    a = system.application
+    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
+    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source, *libc))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -73,14 +86,18 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     s = loaded.system
     return [
         *(unpack.step(name, source) for name, source in found.items()),
+        *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
         uboot.step(s),
-        kernel.step(s.kernel),
-        kernel.device_tree_step(s.framebuffer),
         userland.busybox_step(s.busybox),
+        *([userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []),
         userland.application_step(s.application, loaded.beside(s.application.sources)),
+        *([initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []),
+        kernel.step(s),
+        kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
         rootfs.step(s.rootfs, loaded.beside(s.rootfs.overlay), s.application.path, s.card.root_sectors),
-        *([falcon.step(s)] if s.uboot.falcon else []),
-        card.step(s.card, boot_script(loaded), s.uboot.falcon),
+        *([falcon.step(s)] if falcon.needed(s) else []),
+        *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
+        card.step(s, boot_script(loaded)),
     ]
 
 
@@ -91,6 +108,8 @@ def boot_script(loaded: LoadedSystem) -> str:
         "command_line": k.command_line,
         "kernel_address": f"{k.load_address:#x}",
         "device_tree_address": f"{k.device_tree_address:#x}",
+        "initramfs_address": f"{k.initramfs_address:#x}",
+        "raw_sector": f"{loaded.system.card.raw_sector:#x}",
     }
     script = loaded.system.uboot.script
     for name, value in values.items():
@@ -143,10 +162,34 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     return Built(ids["card"], ids, kept, facts)
 
 
+def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:
+    """The unpacked sources of `kernel`, `uboot` or `busybox`. Raises ToolError when there is no source."""
+    return unpacked(loaded, tree, runner, progress)[1] / unpack.TREE
+
+
+def unpacked(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> tuple[Step, Path]:
+    """The step that unpacks the sources of a tree, and its result."""
+    name = getattr(loaded.system, tree).source
+    wanted = next(w for w in _wanted(loaded) if w.name == name)
+    step = unpack.step(name, sources.fetch(wanted, runner.cache, progress))
+    return step, runner.run(step, step.step_id({}), {})
+
+
+def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> dict[str, str]:
+    """What the configuration of `kernel`, `uboot` or `busybox` comes to, without building it: symbol ->
+    value as written. Raises ToolError when the tree's own tools fail."""
+    first, path = unpacked(loaded, tree, runner, progress)
+    step = configure.step(loaded.system, tree)
+    result = runner.run(step, step.step_id({first.name: first.step_id({})}), {first.name: path})
+    return kconfig.parse((result / configure.CONFIG).read_text())
+
+
 def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
     """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
     needed = {step.name for step in steps if not step.name.startswith("unpack-")}
-    for step in steps:
-        if step.name in needed and cache.find(ids[step.name]) is None:
+    # From the end, so that what a needed step needs is seen too. A source may be a view of another one.
+    for step in reversed(steps):
+        view = step.name.startswith("unpack-") and bool(step.needs)
+        if step.name in needed and (view or cache.find(ids[step.name]) is None):
             needed.update(step.needs)
     return needed

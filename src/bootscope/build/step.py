@@ -13,7 +13,7 @@ import msgspec
 from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of
 from bootscope.build.progress import Progress
-from bootscope.errors import ToolError
+from bootscope.errors import CommandError, SpaceError, StepError, ToolError
 from bootscope.process import Finished, build_environment, run
 from bootscope.tools import require, versions
 
@@ -59,6 +59,9 @@ class Step:
         )
 
 
+_PASSING = re.compile(r"No space left|Cannot allocate memory|\bKilled\b|Temporary failure")
+
+
 class Meta(msgspec.Struct, frozen=True):
     """What a finished step says of itself (meta.json)."""
 
@@ -87,14 +90,14 @@ class Context:
         """The full output of everything the step ran."""
         return self.scratch / "log.txt"
 
-    def run(self, command: Sequence[str | Path], **options: object) -> Finished:
-        """Runs a command with the build's environment, logged."""
-        cwd = options.get("cwd")
-        assert cwd is None or isinstance(cwd, Path)
+    def run(
+        self, command: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Finished:
+        """Runs a command with the build's environment, and with `env` over it, logged."""
         return run(
             command,
             cwd=cwd or self.scratch,
-            env=build_environment(self._env()),
+            env=build_environment({**self._env(), **(env or {})}),
             log=self.log,
             on_line=self._count,
         )
@@ -172,8 +175,7 @@ class Runner:
             try:
                 step.work(context)
             except ToolError as error:
-                kept = self._save_log(context, step_id)
-                raise ToolError(f"{step.name}: {error.message}", hint=kept or error.hint) from error
+                raise self._failed(step, error, self._save_log(context, step_id)) from error
             except BaseException:
                 self._save_log(context, step_id)
                 raise
@@ -182,15 +184,23 @@ class Runner:
         self.progress.finish(step.name)
         return path
 
-    def _save_log(self, context: Context, step_id: str) -> str | None:
-        """Keeps the log of a failed step, since its folder goes."""
+    def _failed(self, step: Step, error: ToolError, log: str) -> ToolError:
+        message = f"{step.name}: {error.message}"
+        # What a signal or a full disk ended may well come out right the next time.
+        if isinstance(error, CommandError) and error.status > 0 and not _PASSING.search(message):
+            return StepError(message, log)
+        kind = SpaceError if "No space left" in message or isinstance(error, SpaceError) else ToolError
+        return kind(message, hint=f"full log: {log}" if log else error.hint)
+
+    def _save_log(self, context: Context, step_id: str) -> str:
+        """Keeps the log of a failed step, since its folder goes; returns its path, empty for none."""
         if not context.log.exists():
-            return None
+            return ""
         logs = self.cache.root / "logs"
         logs.mkdir(exist_ok=True)
         kept = logs / f"{step_id[:16]}.txt"
         context.log.replace(kept)
-        return f"full log: {kept}"
+        return str(kept)
 
     def _describe(self, step: Step, step_id: str, context: Context) -> None:
         files = {

@@ -17,6 +17,7 @@ KERNEL, UBOOT, SPL = "kernel-program", "u-boot-program", "u-boot-spl-program"
 PROGRAMS, SCRIPTS, BLOCKS = "user-programs", "scripts", "rootfs-blocks"
 INITCALLS = "initcall-levels"
 ROOT_CONTENTS = "rootfs-contents"
+KERNEL_OBJECTS, UBOOT_OBJECTS, BUSYBOX_OBJECTS = "kernel-objects", "u-boot-objects", "busybox-objects"
 KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG = "kernel-config", "u-boot-config", "busybox-config"
 CONFIGS = (KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
 

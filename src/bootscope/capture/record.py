@@ -27,6 +27,7 @@ RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "co
 # Names in a recording: the milestone that needs no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
 RECORDS = "records.bin"
+USAGE = "usage.bin"
 WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"
 
 

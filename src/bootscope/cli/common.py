@@ -24,15 +24,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md) instead of text")
 
 
-def add_build_options(parser: argparse.ArgumentParser) -> None:
-    """How to build."""
+def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N files at a time") -> None:
+    """How to build; `jobs` says what else the number of jobs is for."""
     parser.add_argument(
         "-j",
         "--jobs",
         type=int,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="compile N files at a time",
+        help=jobs,
     )
     parser.add_argument(
         "--no-ccache", action="store_true", help="compile everything anew, also when ccache is installed"

@@ -35,6 +35,7 @@ VERBS = {
     "rm": "bootscope.cli.store:Remove",
     "audit": "bootscope.cli.audit:AuditVerb",
     "optimize": "bootscope.cli.optimize:Optimize",
+    "trim": "bootscope.cli.trim:TrimVerb",
     "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
     "pitfalls": "bootscope.cli.pitfalls:Pitfalls",

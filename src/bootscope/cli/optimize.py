@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope optimize: tries techniques one after the other, and keeps those that are proven to help."""
+"""bootscope optimize: tries what applies, and keeps what is proven to help."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
@@ -19,126 +17,134 @@ from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
+from bootscope.lab.account import Account
 from bootscope.lab.bench import Bench
+from bootscope.lab.conduct import Options, conduct
 from bootscope.lab.handout import check_new, write
-from bootscope.lab.optimize import Experiment, Goal, Search
-from bootscope.lab.verdict import Verdict
+from bootscope.lab.journal import Journal
+from bootscope.lab.optimize import Goal
 from bootscope.paths import cache_dir, store_dir
-from bootscope.report.text import seconds, span
+from bootscope.report.search_html import render
+from bootscope.report.search_json import document
+from bootscope.report.search_text import show
 from bootscope.system.load import load_system
 from bootscope.techniques.model import ABILITIES, technique
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
+_DEFAULTS: dict[str, Any] = {
+    "goal": 0.0, "keep": "", "budget": "2h", "only": [], "ablate": False, "pareto": False, "beside": "",
+}  # fmt: skip
+"""Options of a search that `--resume` takes from the last one where they are not given."""
 
 
 class Optimize(Verb):
     name = "optimize"
-    summary = "try techniques one after the other, keep what is proven to make the boot shorter"
-    example = "bootscope optimize stock --goal 2000 --keep console,updating"
+    summary = "try techniques, keep what is proven to make the boot shorter"
+    example = "bootscope optimize stock --goal 2000 --keep console,updating -o shorter"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
+        abilities = ", ".join(ABILITIES)
+        parser.set_defaults(**dict.fromkeys(_DEFAULTS))
         parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
         parser.add_argument("--goal", type=float, metavar="MS", help="stop when the boot takes no longer")
+        parser.add_argument("--keep", metavar="LIST", help=f"abilities not to lose: {abilities}")
         parser.add_argument(
-            "--keep", default="", metavar="LIST", help=f"abilities not to lose: {', '.join(ABILITIES)}"
+            "--beside", metavar="LIST", help="show beside the fastest the fastest that keeps these abilities"
+        )
+        parser.add_argument("--budget", metavar="T", help="host time, such as 90m or 2h (default 2h)")
+        parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
+        parser.add_argument(
+            "--ablate", action="store_true", help="at the end, take each away again, also where that "
+            "needs another kernel"
+        )  # fmt: skip
+        parser.add_argument(
+            "--pareto", action="store_true", help="boot also what the list of times against abilities "
+            "would only estimate"
+        )  # fmt: skip
+        parser.add_argument(
+            "--resume",
+            action="store_true",
+            help="go on with the last search of this system, as it was asked",
         )
         parser.add_argument(
-            "--budget", default="2h", metavar="T", help="host time, such as 90m or 2h (default 2h)"
+            "-o", type=Path, metavar="DIR", help="write what was accepted as files, and a report in HTML"
         )
-        parser.add_argument("--only", nargs="+", default=(), metavar="ID", help="only these techniques")
-        parser.add_argument(
-            "--ablate", action="store_true", help="at the end, what each accepted technique is still worth"
-        )
-        parser.add_argument(
-            "-o", type=Path, metavar="DIR", help="write what was accepted as files: fragments, scripts, ..."
-        )
-        add_build_options(parser)
+        add_build_options(parser, "compile N files and have N boards on at a time")
 
     def run(self, args: argparse.Namespace) -> int:
-        if args.goal is not None:
-            check_positive(args, "goal")
-        loaded, goal = load_system(args.system), _goal(args)
+        loaded = load_system(args.system)
         if args.o:
             check_new(args.o)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
+        journal = Journal(store.root, loaded.system.name)
+        asked = _asked(args, journal)
+        options = _options(args, asked)
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
+        journal.begin(asked)
 
         def tell(text: str) -> None:
             if not args.json:
-                print(text, file=sys.stderr, flush=True)
+                print(printable(text), file=sys.stderr, flush=True)
 
-        search = Search(bench, loaded, goal, tell)
-        last = search.run()
-        ablation = search.ablation() if args.ablate else []
+        found = conduct(bench, journal, loaded, options, args.jobs, tell)
         if args.o:
-            write(args.o, search.system(search.accepted).system, dict(search.accepted.values()))
+            _hand_out(args.o, found)
             tell(f"written to {args.o}")
         if args.json:
-            print_json("optimize", _json(search, last.info.run_id, ablation))
+            print_json("optimize", document(found))
         else:
-            _print(terminal(), search, last.info.run_id, ablation)
+            show(terminal(), found)
         return 0
 
 
-def _goal(args: argparse.Namespace) -> Goal:
-    keep = tuple(filter(None, args.keep.split(",")))
-    for ability in keep:
+def _hand_out(folder: Path, a: Account) -> None:
+    pages = {"report.html": render(a)}
+    accepted = a.search.accepted
+    write(folder, a.search.system(accepted).system, a.search.changes(accepted), pages)
+
+
+def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
+    """The options of the search: as given, else (to resume) those of the last one, else the usual ones."""
+    before: Mapping[str, Any] = {}
+    if args.resume:
+        if journal.options is None:
+            raise UserError(
+                f"there is no search of {args.system} to go on with", hint=f"bootscope optimize {args.system}"
+            )
+        before = journal.options
+    given = {name: getattr(args, name) for name in _DEFAULTS}
+    return {
+        name: given[name] if given[name] not in (None, False) else before.get(name, usual)
+        for name, usual in _DEFAULTS.items()
+    }
+
+
+def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
+    if args.goal is not None:
+        check_positive(args, "goal")
+    for name in asked["only"]:
+        technique(name)
+    goal = Goal(
+        round(asked["goal"] * 1_000_000),
+        budget_s(asked["budget"]),
+        _abilities(asked["keep"]),
+        tuple(asked["only"]),
+    )
+    return Options(goal, asked["ablate"], asked["pareto"], _abilities(asked["beside"]))
+
+
+def _abilities(text: str) -> tuple[str, ...]:
+    """The abilities of a list with commas. Raises UserError for one that there is not."""
+    found = tuple(filter(None, text.split(",")))
+    for ability in found:
         if ability not in ABILITIES:
             raise unknown("ability", ability, list(ABILITIES))
-    for name in args.only:
-        technique(name)
-    return Goal(round((args.goal or 0) * 1_000_000), _budget_s(args.budget), keep, tuple(args.only))
+    return found
 
 
-def _budget_s(text: str) -> int:
+def budget_s(text: str) -> int:
+    """Seconds of a length of time such as 90m or 2h. Raises UserError when it is none."""
     match = re.fullmatch(r"([0-9]{1,5})([smh])", text)
     if not match:
         raise UserError(f"'{printable(text)}' is no length of time", hint="for example 90m or 2h")
     return int(match[1]) * _UNITS[match[2]]
-
-
-def _json(search: Search, run_id: str, ablation: list[tuple[str, Verdict]]) -> dict[str, object]:
-    return {
-        "system": search.loaded.system.name,
-        "run_id": run_id,
-        "ended": search.ended,
-        "accepted": [spec for spec, _ in search.accepted.values()],
-        "experiments": [
-            {
-                "technique": e.technique,
-                "predicted_ns": e.predicted_ns,
-                "saving_ns": e.verdict.saving_ns if e.verdict else None,
-                "accepted": e.accepted,
-                "refusal": e.refusal,
-                "base": e.verdict.run_a if e.verdict else None,
-                "variant": e.verdict.run_b if e.verdict else None,
-            }
-            for e in search.experiments
-        ],
-        "ablation": [{"technique": spec, "worth_ns": found.saving_ns} for spec, found in ablation],
-    }
-
-
-def _print(out: Console, search: Search, run_id: str, ablation: list[tuple[str, Verdict]]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("technique")
-    for name in ("predicted", "saves", "boot after"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for e in search.experiments:
-        table.add_row(e.technique, _span(e.predicted_ns), *_measured(e))
-    out.print(table)
-    for spec, found in ablation:
-        out.print(f"without {spec} it would be {_span(found.saving_ns)} more")
-    out.print(f"{search.ended}; {len(search.accepted)} techniques accepted; last recording: {run_id}")
-
-
-def _measured(e: Experiment) -> tuple[str, str, Text]:
-    c = e.verdict.comparison if e.verdict else None
-    saving = e.verdict.saving_ns if e.verdict else None
-    after = seconds(c.total_b_ns) if c and e.accepted else ""
-    return _span(saving), after, Text("accepted", "green") if e.accepted else Text(e.refusal, "dim")
-
-
-def _span(ns: int | None) -> str:
-    return "" if ns is None else span(ns)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ from bootscope.lab.signs import SIGNS, told
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
 
-_PLACEHOLDER = re.compile(r"@(\w+)@")
+PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
 def with_values(text: str, facts: Known) -> str:
@@ -27,7 +28,7 @@ def with_values(text: str, facts: Known) -> str:
 
     Raises UserError when the boot does not tell one.
     """
-    return _PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+    return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
 
 
 def filled(change: Change, facts: Known) -> Change:
@@ -36,11 +37,26 @@ def filled(change: Change, facts: Known) -> Change:
     Raises UserError when the boot does not tell one.
     """
 
-    def put_in(text: str) -> str:
-        return with_values(text, facts)
+    return fill(change, lambda text: with_values(text, facts))
+
+
+def fill(change: Change, put_in: Callable[[str], str]) -> Change:
+    """The change with every text in it that may have placeholders made another one by `put_in`."""
+
+    def values(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {put_in(key): value_of(value) for key, value in table.items()}
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return put_in(value)
+        if isinstance(value, tuple):
+            return tuple(put_in(item) for item in value)
+        return values(value) if isinstance(value, dict) else value
 
     return msgspec.structs.replace(
         change,
+        **{tree: values(getattr(change, tree)) for tree in TREES},
+        settings=values(change.settings),
         command_line=tuple(put_in(word) for word in change.command_line),
         write={put_in(path): put_in(text) for path, text in change.write.items()},
         link={put_in(path): put_in(target) for path, target in change.link.items()},
@@ -86,7 +102,7 @@ def _differences(change: Change, facts: Known) -> Iterator[str]:
     if facts.knows(Part.SETTINGS):
         yield from _options(change, facts.compiler_options)
     for key, value in change.settings.items():
-        if (facts.knows(Part.SETTINGS) or key in facts.settings) and facts.settings.get(key) != str(value):
+        if (facts.knows(Part.SETTINGS) or key in facts.settings) and not facts.has_setting(key, value):
             yield key
 
 
@@ -137,13 +153,34 @@ def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
             now = facts.symbol(tree, symbol)
             if now is not None and now != written(value):
                 yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
+    yield from _unmet_words(wanted, facts)
+    if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
+        yield f"the root file system is {facts.filesystem}"
+    for key, value in wanted.settings.items():
+        if facts.knows(Part.SETTINGS) and not facts.has_setting(key, value):
+            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {value}"
+    yield from _unmet_files(wanted, facts)
+    if wanted.shows and told(wanted.shows, facts) == "":
+        yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
+    """What is not met of the kernel's command line."""
+    if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
+        needed = (with_values(word, facts) for word in wanted.command_line)
+        yield from (f"the command line lacks {word}" for word in needed if word not in facts.words)
     for name in wanted.command_line_lacks:
         if any(word_name(word) == name for word in facts.words):
             yield f"the command line has {name}"
-    if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
-        yield f"the root file system is {facts.filesystem}"
-    if wanted.shows and told(wanted.shows, facts) == "":
-        yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
+    """What is not met of the root file system and the application."""
+    if facts.knows(Part.FILES):
+        yield from (f"there is no {p}" for p in wanted.files if not fnmatch.filter(facts.files, p))
+    if facts.knows(Part.SETTINGS):
+        lacking = (option for option in wanted.compiler_options if option not in facts.compiler_options)
+        yield from (f"the application is not compiled with {option}" for option in lacking)
 
 
 def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
@@ -151,8 +188,12 @@ def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
     for tree in TREES:
         if any(facts.symbol(tree, symbol) is None for symbol in getattr(wanted, tree)):
             yield TREE_PARTS[tree]
-    if wanted.command_line_lacks and not facts.knows(Part.COMMAND_LINE):
-        yield Part.COMMAND_LINE
+    about = {
+        Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
+        Part.FILES: (wanted.files,),
+        Part.SETTINGS: (wanted.settings, wanted.compiler_options, wanted.command_line),
+    }
+    yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
     if wanted.filesystem and not facts.filesystem:
         yield "the kind of root file system"
     if wanted.shows and told(wanted.shows, facts) is None:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
 from bootscope.lab.applies import not_known, why_not, with_values
+from bootscope.lab.compose import told as told_change
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.lab.known import Known
 from bootscope.lab.log_signs import BY_CHANGE, BY_SIGN, Prediction
 from bootscope.lab.signs import told
+from bootscope.system.changes import Change
 from bootscope.techniques.model import Technique, Way, techniques
 
 
@@ -27,6 +29,8 @@ class Finding:
     saving_ns: int | None
     evidence: str
     assumptions: tuple[str, ...] = ()
+    change: Change = field(default_factory=Change)
+    """The way's change with what this boot tells filled in (see compose.py)."""
 
     @property
     def spec(self) -> str:
@@ -77,20 +81,21 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
 
 def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding:
     evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
+    change = told_change(way.change, facts)
     if not isinstance(facts, Facts):
         found = _without_recording(way, facts)
         saving_ns, assumptions = found or (None, ())
-        return Finding(technique, name, saving_ns, evidence, assumptions)
+        return Finding(technique, name, saving_ns, evidence, assumptions, change)
     if not way.predict:
-        return Finding(technique, name, None, evidence)
+        return Finding(technique, name, None, evidence, change=change)
     view = facts.view
     try:
         changes = [with_values(change, facts) for change in way.predict]
         prediction = predict(view.evidence, view.stacks, changes)
     except UserError as error:
         # Not for this boot, that is; the others can be told all the same.
-        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",))
-    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions)
+        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
+    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
 
 
 def _without_recording(way: Way, known: Known) -> Prediction | None:

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_type_hints
+
+import msgspec
 
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
@@ -13,6 +17,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.lab.bootlog import RECORDED, BootLog, log_line
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
+from bootscope.system.model import System
 from bootscope.views import View
 
 CONFIGS = {
@@ -28,6 +33,20 @@ class Facts(Known):
     """A system as built, and a boot of it."""
 
     view: View
+
+
+@functools.cache
+def _defaults() -> dict[str, str]:
+    """Settings that a system file may leave out, which a recording made before they existed lacks too."""
+    hints = get_type_hints(System)
+    found = {"initramfs": "None"}
+    for field in msgspec.structs.fields(System):
+        section = hints[field.name]
+        if isinstance(section, type) and issubclass(section, msgspec.Struct):
+            for inner in msgspec.structs.fields(section):
+                if isinstance(inner.default, str | int | bool):
+                    found[f"{field.name}.{inner.name}"] = str(inner.default)
+    return found
 
 
 def facts(store: Store, view: View) -> Facts:
@@ -51,7 +70,7 @@ def facts(store: Store, view: View) -> Facts:
     return Facts(
         view=view,
         parts=frozenset(parts),
-        settings=system.settings,
+        settings={**_defaults(), **system.settings},
         configs={tree: parse(text(name)) for tree, name in CONFIGS.items()},
         command_line=system.command_line,
         environment=environment,

@@ -6,6 +6,7 @@ command-line.txt                              the kernel's command line, whole
 rootfs/...                                    files to lay over the root file system
 rootfs-remove.txt                             patterns of what to take out of it
 settings.toml                                 what else is different, as keys of a system file
+report.html                                   how it was found
 README.md                                     which techniques, with what they take away
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -27,18 +28,26 @@ from bootscope.techniques.model import technique
 
 def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
     """The texts of all files but those of `rootfs/`: name -> text. `system` is the changed one."""
-    found: dict[str, str] = {"README.md": _readme(system, changes)}
+    return {"README.md": _readme(system, changes), **fragments(system, changes.values())}
+
+
+def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
+    """What changes want, as the texts of files: name -> text. `system` is the changed one."""
+    found: dict[str, str] = {}
+    changes = list(given)
     for tree in TREES:
-        symbols = {name: value for c in changes.values() for name, value in getattr(c, tree).items()}
+        # Wishes give way to what others want.
+        wishes = {name: value for c in changes for name, value in c.kernel_wishes.items() if tree == "kernel"}
+        symbols = wishes | {name: value for c in changes for name, value in getattr(c, tree).items()}
         if symbols:
             found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
-    if any(c.command_line or c.command_line_drop for c in changes.values()):
+    if any(c.command_line or c.command_line_drop for c in changes):
         found["command-line.txt"] = system.kernel.command_line + "\n"
-    removed = [pattern for c in changes.values() for pattern in c.remove]
+    removed = [pattern for c in changes for pattern in c.remove]
     if removed:
         found["rootfs-remove.txt"] = "\n".join(removed) + "\n"
-    settings: dict[str, object] = {key: v for c in changes.values() for key, v in c.settings.items()}
-    if any(c.compiler_options or c.compiler_options_drop for c in changes.values()):
+    settings: dict[str, object] = {key: v for c in changes for key, v in c.settings.items()}
+    if any(c.compiler_options or c.compiler_options_drop for c in changes):
         settings["application.compiler_options"] = list(system.application.compiler_options)
     if settings:
         lines = (f"{key} = {_toml(value)}" for key, value in sorted(settings.items()))
@@ -66,19 +75,32 @@ def check_new(folder: Path) -> None:
         raise UserError(f"{folder} is there already", hint="give -o the name of a new folder")
 
 
-def write(folder: Path, system: System, changes: Mapping[str, Change]) -> list[str]:
-    """Writes everything to a new folder; returns the names of the files, in order.
+def write(
+    folder: Path, system: System, changes: Mapping[str, Change], pages: Mapping[str, str] | None = None
+) -> list[str]:
+    """Writes everything to a new folder, with some pages (name -> text) more; returns the names of the
+    files, in order.
 
     Raises UserError as :func:`check_new` does.
     """
+    return _written(folder, {**files(system, changes), **(pages or {})}, changes.values())
+
+
+def write_change(folder: Path, system: System, change: Change, more: Mapping[str, str]) -> list[str]:
+    """The same for one change that is no technique, with the texts of `more` as files beside it."""
+    texts = {**fragments(system, [change]), **more}
+    return _written(folder, texts, [change])
+
+
+def _written(folder: Path, texts: Mapping[str, str], changes: Iterable[Change]) -> list[str]:
     check_new(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".handout-") as name:
         made = Path(name, "made")
         made.mkdir()
-        for path, text in files(system, changes).items():
+        for path, text in texts.items():
             (made / path).write_text(text)
-        for change in changes.values():
+        for change in changes:
             _rootfs(made / "rootfs", change)
         names = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if not p.is_dir())
         if folder.exists():

@@ -169,6 +169,13 @@ class Known:
         told = self.files.get(path, "")
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
+    def has_setting(self, key: str, value: object) -> bool:
+        """Whether this setting has that value already."""
+        if isinstance(value, Mapping):
+            there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
+            return there == {f"{key}.{name}": str(text) for name, text in value.items()}
+        return self.settings.get(key) == str(value)
+
     def unread(self, path: str) -> bool:
         """Whether there is such a file and its content is not known."""
         return self.files.get(path) in ("file", "program")
@@ -178,19 +185,40 @@ class Known:
 
         Raises UserError when nothing tells it.
         """
-        if SETTINGS.get(name) in self.settings:
-            return self.settings[SETTINGS[name]]
+        told = setting_value(name, self.settings)
+        if told is not None:
+            return told
         found = VALUES[name].search(self.console) if name in VALUES else None
         if not found:
             raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
         return found[1]
 
 
+def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
+    """The value of the placeholder `@name@` from the settings of a system; None when it is none of them."""
+    if SETTINGS.get(name) in settings:
+        return settings[SETTINGS[name]]
+    if ADDRESSES.get(name) in settings:
+        return hex(int(settings[ADDRESSES[name]]))
+    return None
+
+
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders in changes, and where in the console log their values stand."""
 
-SETTINGS = {"application": "application.path", "process": "application.process"}
+SETTINGS = {
+    "application": "application.path",
+    "process": "application.process",
+    "command_line": "kernel.command_line",
+}
 """Placeholders in changes, and the settings whose values they have."""
+
+ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "raw_sector": "card.raw_sector",
+}
+"""Placeholders in changes, and the settings whose values they have, as hexadecimal numbers."""
 
 
 def number(text: str) -> int | None:

@@ -1,58 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for a shorter boot: techniques one after the other, keeping what is proven to help.
+"""The search for a shorter boot: what applies is tried, and what is proven to help stays.
 
-Each technique that applies is booted with everything accepted so far, and once more without it: what is
-faster and still works stays. The order is that of the literature: application, init, file system, kernel,
-boot loader; within a group what is predicted to save most comes first, and what takes the means of
-measuring comes at the end, since nothing can be explained after it.
+Everything is booted with all that was accepted so far, and compared with the same without it: what is
+faster and still works stays. What excludes an accepted technique, such as another file system or
+another compression, is tried in its place, so that the best of them is left. What cannot be built or
+does not boot is refused with the reason, and the search goes on.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from bootscope.capture.store import StoredRun
-from bootscope.errors import BootscopeError, UserError
-from bootscope.lab.applies import filled
+from bootscope.errors import UserError
 from bootscope.lab.audit import Finding, audit
-from bootscope.lab.bench import Bench
-from bootscope.lab.facts import Facts, facts
-from bootscope.lab.verdict import Verdict, verdict
+from bootscope.lab.compose import composed
+from bootscope.lab.crew import Candidate, Crew
+from bootscope.lab.facts import facts
+from bootscope.lab.outcome import Outcome, faults
+from bootscope.lab.trials import leaves_out, name_of, needs_kernel, next_trial, rivals
+from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import techniques
-from bootscope.views import View, view
-
-ORDER = (
-    ("application", "toolchain"),
-    ("init",),
-    ("filesystem",),
-    ("kernel", "decompress", "load"),
-    ("bootloader", "spl"),
-)
-"""Phases of techniques in the order in which they are worked on."""
-
-LAST = "measuring"
-"""The ability that is given up last."""
+from bootscope.views import view
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One technique, tried on what was accepted before it. `refusal` says why it was not accepted."""
+    """Techniques that were tried together, on what was accepted before them (`on`).
 
-    technique: str
+    `replaced`: accepted ones that were taken out for them. `refusal` says why they were not accepted;
+    with `halved` it is not the last word on them: they were tried in smaller groups.
+    """
+
+    techniques: tuple[str, ...]
     predicted_ns: int | None
-    verdict: Verdict | None
+    base: Outcome
+    variant: Outcome | None
+    on: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
     refusal: str = ""
+    halved: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Whether it stays."""
+        """Whether they stay."""
         return not self.refusal
+
+    @property
+    def saving_ns(self) -> int | None:
+        """What they save; below 0 when they cost time; None where the boot did not get that far."""
+        return self.base.total_ns - self.variant.total_ns if self.variant and self.variant.reached else None
 
 
 @dataclass(frozen=True)
@@ -65,101 +68,248 @@ class Goal:
     only: Collection[str] = ()
 
 
+_PATIENCE = 2
+
+
+class Over(Exception):
+    """The search has come to its end; the message says why."""
+
+
 @dataclass
 class Search:
     """A search under way: what was tried, and the system as it stands."""
 
-    bench: Bench
+    crew: Crew
     loaded: LoadedSystem
     goal: Goal
     tell: Callable[[str], None]
     experiments: list[Experiment] = field(default_factory=list)
-    accepted: dict[str, tuple[str, Change]] = field(default_factory=dict)
-    """By technique: how it was written, and its change. A better way of one takes its place."""
+    accepted: dict[str, Change] = field(default_factory=dict)
+    """By the name that `try` knows them by."""
+    given: tuple[str, ...] = ()
+    """Those that the search was begun with: another one has proven them."""
+    tried: set[str] = field(default_factory=set)
+    """What need not be tried any more."""
     ended: str = ""
+    base: Outcome | None = None
+    first: Outcome | None = None
+    """What came of the system with what it was begun with."""
+    current: Outcome | None = None
+    deadline: float = 0.0
+    _alone: set[str] = field(default_factory=set)
+    _again: set[str] = field(default_factory=set)
 
-    def run(self) -> StoredRun:
-        """Searches until the goal, the budget, or nothing is left; returns the last recording.
+    def run(self) -> Outcome:
+        """Searches until the goal, the budget, or nothing is left; returns what the last system came to.
 
-        Raises UserError when the system itself does not boot.
+        Raises UserError when the system itself does not boot, and as the crew does.
         """
-        begun = time.monotonic()
-        run = self.bench.measured(self.loaded)
-        base = view(self.bench.store, run)
-        if not base.boot.info.complete:
-            raise UserError(f"{self.loaded.system.name} itself does not boot: {base.boot.info.message}")
-        current, known = base, facts(self.bench.store, base)
-        while True:
-            if self.goal.total_ns and current.timeline.total_ns <= self.goal.total_ns:
-                self.ended = "the goal is reached"
-                break
-            if time.monotonic() - begun > self.goal.budget_s:
-                self.ended = "the time allowed is over"
-                break
-            finding = self._next(known)
-            if not finding:
-                self.ended = "nothing is left to try"
-                break
-            current, known = self._try(current, known, finding)
-        return current.run
+        self.deadline = time.monotonic() + self.goal.budget_s
+        self.base = self.crew.measured(Candidate((), self.loaded, self.loaded.system.name))
+        if not self.base.reached:
+            raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.message}")
+        # Nobody wants what takes twice as long: whatever does not come to an end is given up there.
+        self.crew.bench = self.crew.bench.limited(_PATIENCE * self.base.total_ns)
+        self.current = self.first = self.measured(self.accepted) if self.accepted else self.base
+        if faults(self.base, self.first):
+            raise UserError(f"what it was begun with does not work: {self.first.message}")
+        try:
+            self._try_all()
+            # What saved nothing may save something now. Boots are short by now, builds of kernels are not.
+            self._again = {name for e in self.experiments if _worked(e) for name in e.techniques}
+            self._try_all()
+            raise Over("nothing is left to try")
+        except Over as over:
+            self.ended = str(over)
+        self.crew.hint(())
+        return self.current
 
-    def _next(self, known: Facts) -> Finding | None:
-        tried = {experiment.technique for experiment in self.experiments}
-        left = [f for f in audit(known).findings if f.spec not in tried and self._allowed(f)]
-        return min(left, key=_rank, default=None)
+    def _try_all(self) -> None:
+        while trial := next_trial(self.open(), self._alone, self.accepted):
+            self._try(trial)
+
+    def check(self) -> None:
+        """Raises Over when the goal is reached or the time is over."""
+        assert self.current
+        if self.current.total_ns <= self.goal.total_ns:
+            raise Over("the goal is reached")
+        if time.monotonic() > self.deadline:
+            raise Over("the time allowed is over")
+
+    # ---- what there is to try ----
+
+    def open(self, outcome: Outcome | None = None) -> list[Finding]:
+        """What applies to the system as it stands, or to another one, and has not been tried."""
+        outcome = outcome or self.current
+        assert outcome
+        store, run_id = self.crew.bench.store, outcome.run_id
+
+        def look() -> tuple[Finding, ...]:
+            return audit(facts(store, view(store, store.load(run_id)))).findings
+
+        found = self.crew.journal.findings(run_id, look)
+        return [f for f in found if self._untried(f) and self._allowed(f)]
+
+    def _untried(self, finding: Finding) -> bool:
+        again = finding.spec in self._again and not needs_kernel(finding.change)
+        return again or finding.spec not in self.tried
 
     def _allowed(self, finding: Finding) -> bool:
         technique = finding.technique
         wanted = not self.goal.only or technique.id in self.goal.only
-        excluded = any(t in self.accepted for t in technique.conflicts) or any(
-            technique.id in techniques()[t].conflicts for t in self.accepted
-        )
-        return wanted and not excluded and not set(technique.loses) & set(self.goal.keep)
+        # A prediction is sure enough that what is predicted to save nothing need not be booted.
+        useless = finding.saving_ns is not None and finding.saving_ns <= 0
+        return wanted and not useless and not set(technique.loses) & set(self.goal.keep)
 
-    def system(self, accepted: Mapping[str, tuple[str, Change]]) -> LoadedSystem:
+    def changes(self, accepted: Mapping[str, Change]) -> dict[str, Change]:
+        """Changes as they are made together. Raises UserError when they conflict."""
+        # In one order whatever the way there, so that the same techniques give the same system.
+        order = {name: number for number, name in enumerate(techniques())}
+        names = sorted(accepted, key=lambda spec: (order.get(name_of(spec), len(order)), spec))
+        return composed(self.loaded.system, {name: accepted[name] for name in names})
+
+    def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
         """The system that was begun with, with some changes. Raises UserError when they conflict."""
-        changed = apply(self.loaded.system, dict(accepted.values()))
+        changed = apply(self.loaded.system, self.changes(accepted))
         named = msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.optimized")
         return LoadedSystem(named, self.loaded.path)
 
-    def ablation(self) -> list[tuple[str, Verdict]]:
-        """What each accepted technique is worth at the end: everything that was accepted, without it."""
-        final = view(self.bench.store, self.bench.measured(self.system(self.accepted)))
-        found = []
-        for name, (spec, _) in self.accepted.items():
-            rest = {key: value for key, value in self.accepted.items() if key != name}
-            self.tell(f"without {spec} ...")
-            without = view(self.bench.store, self.bench.measured(self.system(rest)))
-            found.append((spec, verdict(self.bench.store, without, final)))
-        return found
+    def candidate(self, accepted: Mapping[str, Change], title: str = "") -> Candidate:
+        """The system with those changes, for the crew. Raises UserError when they conflict."""
+        loaded = self.system(accepted) if accepted else self.loaded
+        return Candidate(tuple(sorted(accepted)), loaded, title or "everything accepted")
 
-    def _try(self, current: View, known: Facts, finding: Finding) -> tuple[View, Facts]:
-        self.tell(f"trying {finding.spec} ...")
+    def measured(self, accepted: Mapping[str, Change], title: str = "") -> Outcome:
+        """What came of the system with those changes. Raises UserError when they conflict."""
+        return self.crew.measured(self.candidate(accepted, title))
+
+    # ---- trying ----
+
+    def _try(self, trial: Sequence[Finding]) -> bool:
+        """Tries findings together; in halves when that does not help, down to one that is to blame.
+
+        Returns whether one was found: all the others may then be tried together again.
+        """
+        self.check()
+        made = self._experiment(trial)
+        self._again -= set(made.techniques)
+        if not made.halved:
+            self.tried |= set(made.techniques)
+            followers = [] if made.accepted else self._followers(trial, made)
+            if followers:
+                self._experiment([*trial, *followers], last=True)
+            return not made.accepted
+        assert made.variant
+        guilty = [f for f in trial if _sets(f.change, made.variant.symbols)]
+        if guilty and len(guilty) < len(trial):
+            # What Kconfig refuses it names, so that nobody need search for it.
+            self._alone |= {f.spec for f in guilty}
+            return self._try([f for f in trial if f not in guilty])
+        half = (len(trial) + 1) // 2
+        return self._try(trial[:half]) or self._try(trial[half:])
+
+    def _followers(self, trial: Sequence[Finding], made: Experiment) -> list[Finding]:
+        """What a refused change of the layout would make possible to leave out: a root file system in memory
+        pays when the drivers of the card go. What the boot showed with the change tells."""
+        variant = made.variant
+        if not variant or not trial[0].change.settings or faults(made.base, variant):
+            return []
+        before = {f.spec for f in self.open()}
+        given = self._with(trial, made.replaced)
+        found = [f for f in self.open(variant) if leaves_out(f.change) and f.spec not in before]
+        return [f for f in found if not rivals(f, given)]
+
+    def _experiment(self, trial: Sequence[Finding], last: bool = False) -> Experiment:
+        """Boots the system with the findings, and keeps them when they are worth it.
+
+        With `last` they are not to be tried in smaller groups.
+        """
+        assert self.current
+        names = tuple(f.spec for f in trial)
+        out = tuple(dict.fromkeys(name for f in trial for name in rivals(f, self.accepted)))
+        with_it = self._with(trial, out)
         try:
-            # Filled in now: what a later boot tells may be less, once its messages are gone.
-            change = filled(finding.technique.ways[finding.way].change, known)
-            with_it = {**self.accepted, finding.technique.id: (finding.spec, change)}
-            after = view(self.bench.store, self.bench.measured(self.system(with_it)))
-        except BootscopeError as error:
-            return self._refuse(finding, None, error.message, current, known)
-        found = verdict(self.bench.store, current, after)
-        # What is accepted shows the picture of the base, so that one comparison is enough.
-        if found.faults:
-            return self._refuse(finding, found, "; ".join(found.faults), current, known)
-        if (found.saving_ns or 0) <= 0:
-            return self._refuse(finding, found, "it saves nothing", current, known)
-        self.experiments.append(Experiment(finding.spec, finding.saving_ns, found))
-        self.accepted = with_it
-        return after, facts(self.bench.store, after)
+            candidate = self.candidate(with_it, title(names))
+            if not self.crew.known(candidate):
+                self._hint(trial)
+            variant = self.crew.measured(candidate)
+        except UserError as error:
+            # They conflict with what is accepted in a way that no technique tells of.
+            variant = Outcome(key="", what=names, message=error.message)
+        base, on = self.current, tuple(self.accepted)
+        why, halved = _why_not(base, variant, out), False
+        if not why:
+            self.accepted, self.current = with_it, variant
+        elif len(trial) > 1:
+            # That several effects cancel each other to the nanosecond is not to be feared.
+            halved = not last and (not variant.reached or variant.total_ns != base.total_ns)
+        made = Experiment(names, _sum(trial), base, variant, on, out, why, halved)
+        self.experiments.append(made)
+        self.tell(told(made))
+        return made
 
-    def _refuse(
-        self, finding: Finding, found: Verdict | None, why: str, current: View, known: Facts
-    ) -> tuple[View, Facts]:
-        self.experiments.append(Experiment(finding.spec, finding.saving_ns, found, why))
-        return current, known
+    def _with(self, trial: Iterable[Finding], out: Collection[str] = ()) -> dict[str, Change]:
+        kept = {name: change for name, change in self.accepted.items() if name not in out}
+        return {**kept, **{f.spec: f.change for f in trial}}
+
+    def _hint(self, trial: Sequence[Finding]) -> None:
+        """Tells the crew what comes after a trial, as far as that can be foreseen."""
+        left = [f for f in self.open() if f not in trial]
+        accepted = self._with(trial) if _likely(trial) else dict(self.accepted)
+        found = []
+        for _ in range(self.crew.boots + 1):
+            after = next_trial(left, self._alone, accepted)
+            if not after:
+                break
+            out = {name for f in after for name in rivals(f, accepted)}
+            with_it = {n: c for n, c in accepted.items() if n not in out} | {f.spec: f.change for f in after}
+            with contextlib.suppress(UserError):
+                found.append(self.candidate(with_it, title([f.spec for f in after])))
+            accepted = with_it if _likely(after) else accepted
+            left = [f for f in left if f not in after]
+        self.crew.hint(found)
 
 
-def _rank(finding: Finding) -> tuple[bool, int, int]:
-    """What comes first: see the top of this file."""
-    group = next((n for n, phases in enumerate(ORDER) if finding.technique.phase in phases), len(ORDER))
-    return LAST in finding.technique.loses, group, -(finding.saving_ns or 0)
+def title(names: Sequence[str]) -> str:
+    """What several techniques are called in a line."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def told(e: Experiment) -> str:
+    """An experiment in a line."""
+    name = title(e.techniques)
+    if not e.accepted or not e.variant or e.saving_ns is None:
+        return f"{name}: {e.refusal.splitlines()[0]}"
+    return f"{name}: saves {span(e.saving_ns)}, now {seconds(e.variant.total_ns)} s"
+
+
+def _why_not(base: Outcome, variant: Outcome, replaced: Sequence[str]) -> str:
+    found = faults(base, variant)
+    if found:
+        return "; ".join(found)
+    saving = base.total_ns - variant.total_ns
+    if saving > 0:
+        return ""
+    if replaced:
+        return f"no better than {' and '.join(replaced)}, in whose place it would come: {span(-saving)} more"
+    return f"it costs {span(-saving)}" if saving else "it saves nothing"
+
+
+def _worked(e: Experiment) -> bool:
+    """Whether an experiment was refused only for what it saved."""
+    return not e.accepted and e.variant is not None and not faults(e.base, e.variant)
+
+
+def _likely(trial: Sequence[Finding]) -> bool:
+    """Whether a trial will probably be accepted."""
+    return len(trial) > 1 or (trial[0].saving_ns or 0) > 0
+
+
+def _sum(trial: Sequence[Finding]) -> int | None:
+    """What findings are predicted to save; None when there is no prediction for one of them."""
+    savings = [f.saving_ns for f in trial]
+    return None if None in savings else sum(ns for ns in savings if ns is not None)
+
+
+def _sets(change: Change, symbols: Collection[str]) -> bool:
+    return any(name.rpartition(".")[2] in symbols for name in change.claims() if ".config." in name)

@@ -16,6 +16,7 @@ from bootscope.lab.facts import default_environment, in_memory, loader_commands
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.recording import flat
 from bootscope.system.load import LoadedSystem
+from bootscope.system.model import COMPRESSED_IMAGE
 
 _STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
 
@@ -67,8 +68,9 @@ def _scripts(folder: Path) -> dict[str, str]:
 
 
 def _images(folder: Path | None) -> dict[str, Image]:
-    if not folder:
+    image = folder / COMPRESSED_IMAGE if folder else None
+    if not folder or not image or not image.exists():
         return {}
-    count = (folder / kernel.IMAGE).stat().st_size
+    count = image.stat().st_size
     symbols = (folder / kernel.SYMBOLS).read_text(errors="replace")
     return {"zImage": Image("zImage", count, in_memory(symbols))}

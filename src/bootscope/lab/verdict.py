@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from bootscope.analysis.compare import Comparison
-from bootscope.capture.record import FRAME
 from bootscope.capture.store import Store, StoredRun
+from bootscope.lab.outcome import faults, outcome_of
 from bootscope.views import View, comparison
 
 
@@ -40,33 +39,15 @@ class Verdict:
 
 def verdict(store: Store, a: View, b: View) -> Verdict:
     """The verdict on boot `b` beside boot `a`, which must have reached its milestone."""
-    faults = tuple(_faults(a, b))
+    found = faults(outcome_of(a), outcome_of(b))
     reached = b.boot.info.complete
     return Verdict(
         a.run.info.run_id,
         b.run.info.run_id,
-        faults,
+        found,
         _sizes(a.run, b.run),
         comparison(store, a, b) if reached else None,
     )
-
-
-def _faults(a: View, b: View) -> list[str]:
-    if not b.boot.info.complete:
-        return [b.boot.info.message]
-    found = []
-    # Other milestones than the one waited for may well be missing: what is not needed may come later.
-    until = a.run.info.until
-    if until in a.timeline.milestones and until not in b.timeline.milestones:
-        found.append(f"{until} is not reached any more")
-    if _picture(a) != _picture(b):
-        found.append("the picture on the screen is another one")
-    return found
-
-
-def _picture(view: View) -> str:
-    path = view.boot.path / FRAME
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 def _sizes(a: StoredRun, b: StoredRun) -> dict[str, tuple[int, int]]:

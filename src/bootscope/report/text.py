@@ -49,6 +49,15 @@ def span(ns: int) -> str:
     return f"{ns} ns"
 
 
+def duration(host_s: float) -> str:
+    """A length of host time, to the second: `45 s`, `2 min 15 s`, `1 h 4 min`."""
+    minutes, rest = divmod(round(host_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 def size(count: int) -> str:
     """A number of bytes with a unit: `5.3 MB`, `812 kB`, `34 B` (powers of ten)."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):

@@ -18,7 +18,7 @@ from bootscope.errors import UserError, printable
 from bootscope.settings import Setting
 from bootscope.system.model import Symbols, System
 
-Value = str | int | bool | tuple[str, ...] | None
+Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
 
 TREES = ("kernel", "uboot", "busybox")
 """The parts of a system that are configured with Kconfig symbols."""
@@ -27,7 +27,8 @@ TREES = ("kernel", "uboot", "busybox")
 class Change(Setting, frozen=True):
     """An edit of a system. Every part may be left out.
 
-    `kernel`, `uboot`, `busybox`: Kconfig symbols without ``CONFIG_``.
+    `kernel`, `uboot`, `busybox`: Kconfig symbols without ``CONFIG_``. `kernel_wishes`: those that give way
+    to what others want, and need not land.
     `command_line`: words added to the kernel's command line; one with the same name before the `=` is
     replaced. `command_line_drop`: names of words taken out.
     `write`: files of the root file system by path, as text. `link`: symbolic links by path. `remove`:
@@ -37,6 +38,7 @@ class Change(Setting, frozen=True):
     """
 
     kernel: Symbols = {}
+    kernel_wishes: Symbols = {}
     uboot: Symbols = {}
     busybox: Symbols = {}
     command_line: tuple[str, ...] = ()
@@ -46,7 +48,7 @@ class Change(Setting, frozen=True):
     remove: tuple[str, ...] = ()
     compiler_options: tuple[str, ...] = ()
     compiler_options_drop: tuple[str, ...] = ()
-    settings: dict[str, str | int | bool | tuple[str, ...]] = {}
+    settings: dict[str, str | int | bool | tuple[str, ...] | dict[str, str]] = {}
 
     def claims(self) -> dict[str, Value]:
         """What the change wants of which setting: name -> value, None for "not there"."""
@@ -54,6 +56,7 @@ class Change(Setting, frozen=True):
         for tree in TREES:
             symbols: Symbols = getattr(self, tree)
             found.update({f"{tree}.config.{name}": value for name, value in symbols.items()})
+        found.update({f"wish for kernel {name} {value}": True for name, value in self.kernel_wishes.items()})
         found.update({f"command line {word_name(w)}": None for w in self.command_line_drop})
         found.update({f"command line {word_name(w)}": w for w in self.command_line})
         # What is removed and written is there in the end, and so are the words that replace others.
@@ -129,6 +132,7 @@ def _applied(system: System, change: Change) -> System:
     kernel = replace(
         s.kernel,
         config={**s.kernel.config, **change.kernel},
+        wishes={**s.kernel.wishes, **change.kernel_wishes},
         command_line=_words(s.kernel.command_line.split(), change.command_line, change.command_line_drop),
     )
     options = _words(s.application.compiler_options, change.compiler_options, change.compiler_options_drop)

@@ -10,11 +10,16 @@ from pathlib import Path
 from bootscope.errors import UserError
 from bootscope.paths import package_dir
 from bootscope.settings import find, load, names_in
-from bootscope.system.model import SCHEMA, Source, System
+from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
 
 SECTOR_BYTES = 512
-FILE_SYSTEMS = ("ext2", "ext3", "ext4")
+FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
 """Root file systems that can be made."""
+
+LIBCS = ("glibc", "musl")
+KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
+INITRAMFS_PLACES = ("built-in", "external")
+INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
 BUILT_IN_MILESTONES = ("spl", "bootloader", "kernel-entry", "init", "application", "first-frame")
 
@@ -87,15 +92,29 @@ def _check(system: System, path: Path) -> None:
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)
-    if system.uboot.falcon or card.raw_sector:
+    if card.raw_sector:
         free = f"{end} or more, after the partitions, and inside the card"
         require(end <= card.raw_sector < size // SECTOR_BYTES, "card.raw_sector", free)
     require(system.rootfs.filesystem in FILE_SYSTEMS, "rootfs.filesystem", f"one of {list(FILE_SYSTEMS)}")
+    require(system.kernel.image in KERNEL_IMAGES, "kernel.image", f"one of {list(KERNEL_IMAGES)}")
+    archive = system.initramfs
+    if archive:
+        require(archive.place in INITRAMFS_PLACES, "initramfs.place", f"one of {list(INITRAMFS_PLACES)}")
+        require(
+            archive.compression in INITRAMFS_COMPRESSIONS,
+            "initramfs.compression",
+            f"one of {list(INITRAMFS_COMPRESSIONS)}",
+        )
     for key, name in (("uboot", system.uboot.source), ("kernel", system.kernel.source)):
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
     require(system.busybox.source in system.sources, "busybox.source", "a name under [sources]")
     for name, source in system.sources.items():
         _check_source(name, source, path)
+    application = system.application
+    require(application.libc in LIBCS, "application.libc", f"one of {list(LIBCS)}")
+    if application.libc != LIBCS[0]:
+        named = application.libc_source in system.sources
+        require(named, "application.libc_source", "a name under [sources]")
     require(bool(system.application.process), "application.process", "the name of a process")
     for name, milestone in system.milestones.items():
         require(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from bootscope.settings import Setting
 
 SCHEMA = 1
+COMPRESSED_IMAGE = "zImage"
+"""The kernel image that unpacks itself."""
 
 Symbols = dict[str, str | int | bool]
 """Kconfig symbols without ``CONFIG_``: true is y, false is n, "m" is a module, else a value."""
@@ -35,7 +37,8 @@ class Source(Setting, frozen=True):
 class UBoot(Setting, frozen=True):
     """The boot loader: configuration, and the script that it finds on the boot partition.
 
-    `falcon`: the SPL loads Linux by itself, from `card.raw_sector`, and U-Boot is only the way back.
+    `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
+    boot partition; U-Boot is only the way back.
     """
 
     source: str
@@ -48,7 +51,13 @@ class UBoot(Setting, frozen=True):
 class Kernel(Setting, frozen=True):
     """The kernel: configuration, device tree, command line, and where it is loaded.
 
+    `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
+    `config` has its say, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
+    `image`: ``zImage`` (it unpacks itself) or ``Image`` (it is not compressed). `append_device_tree`: the
+    device tree, command line and all, follows the image in one file. `disabled_nodes`: paths of the device
+    tree that are marked as disabled. `uimage_address`: the image gets the
+    header of a legacy uImage and is moved to that address before it starts; 0: no header.
     """
 
     source: str
@@ -58,8 +67,14 @@ class Kernel(Setting, frozen=True):
     load_address: int
     device_tree_address: int
     config: Symbols = {}
+    wishes: Symbols = {}
     memory_address: int = 0x40000000
     memory_bytes: int = 1 << 30
+    image: str = COMPRESSED_IMAGE
+    append_device_tree: bool = False
+    uimage_address: int = 0
+    disabled_nodes: tuple[str, ...] = ()
+    initramfs_address: int = 0x44000000
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -74,19 +89,28 @@ class FrameBuffer(Setting, frozen=True):
 
 
 class BusyBox(Setting, frozen=True):
-    """The user land's programs: BusyBox's own default configuration plus `config`."""
+    """The user land's programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
+    everything, or `allnoconfig`: with nothing) plus `config`."""
 
     source: str
     config: Symbols = {}
+    defconfig: str = "defconfig"
 
 
 class Application(Setting, frozen=True):
-    """What the product is for: C sources in a folder beside the system file, and its process name."""
+    """What the product is for: C sources in a folder beside the system file, and its process name.
+
+    `libc`: ``glibc``, or ``musl`` (linked statically), made from the source that `libc_source` names.
+    `strip`: without symbols and debug information.
+    """
 
     process: str
     sources: str
     path: str
     compiler_options: tuple[str, ...] = ("-O2",)
+    libc: str = "glibc"
+    libc_source: str = "musl"
+    strip: bool = True
 
 
 class RootFs(Setting, frozen=True):
@@ -107,10 +131,28 @@ class RootFs(Setting, frozen=True):
     remove: tuple[str, ...] = ()
 
 
+class Initramfs(Setting, frozen=True):
+    """The root file system, or a part of it, as an archive in memory.
+
+    `place`: ``built-in`` (a part of the kernel image) or ``external`` (a file of the boot partition, with
+    `compression` of its own: none, gzip, lz4, lzo, xz, zstd). `only`: patterns of paths of the root file
+    system that go in, all when empty. `files`, `links`: as those of the root file system, put over it;
+    `nodes`: devices by path, for example ``c 5 1``; /dev/console is always there.
+    """
+
+    place: str
+    compression: str = "none"
+    only: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    links: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+
+
 class Card(Setting, frozen=True, omit_defaults=True):
     """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
 
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
+    `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
     """
 
     size_bytes: int
@@ -122,6 +164,7 @@ class Card(Setting, frozen=True, omit_defaults=True):
     root_sectors: int
     boot_volume_id: int
     raw_sector: int = 0
+    raw_kernel: bool = True
 
 
 class Milestone(Setting, frozen=True):
@@ -145,4 +188,5 @@ class System(Setting, frozen=True):
     rootfs: RootFs
     card: Card
     framebuffer: FrameBuffer | None = None
+    initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}

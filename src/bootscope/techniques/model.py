@@ -42,15 +42,21 @@ class Applies(Setting, frozen=True):
     """When a technique's way is worth trying, beside that it would change anything; all must hold.
 
     `kernel`, `uboot`, `busybox`: symbols with the value they must have in the configuration as built.
-    `command_line_lacks`: names of words that must not be there. `filesystem`: of the root.
+    `command_line`: words that must be there; `command_line_lacks`: names of words that must not.
+    `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths
+    of which the root file system must have at least one each. `compiler_options`: of the application.
     `shows`: something that a recorded boot must show (techniques/signs.py).
     """
 
     kernel: dict[str, str | bool] = {}
     uboot: dict[str, str | bool] = {}
     busybox: dict[str, str | bool] = {}
+    command_line: tuple[str, ...] = ()
     command_line_lacks: tuple[str, ...] = ()
     filesystem: tuple[str, ...] = ()
+    settings: dict[str, str | int | bool] = {}
+    files: tuple[str, ...] = ()
+    compiler_options: tuple[str, ...] = ()
     shows: str = ""
 
 

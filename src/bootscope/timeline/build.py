@@ -162,8 +162,9 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
 
 def _kernel_image(run: RunInfo) -> int:
     """Where the kernel's image was put, and so its decompressor, which is linked to 0."""
-    text = run.system.settings.get("kernel.load_address", "0")
-    return int(text) if text.isdigit() else 0
+    settings = run.system.settings
+    found = (settings.get(f"kernel.{name}", "0") for name in ("uimage_address", "load_address"))
+    return next((int(text) for text in found if text.isdigit() and int(text)), 0)
 
 
 def _uboot_offset(records: Sparse, run: RunInfo) -> int:

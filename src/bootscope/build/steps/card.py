@@ -15,23 +15,34 @@ from pathlib import Path
 import msgspec
 
 from bootscope.build.step import EPOCH, Context, Step
-from bootscope.build.steps import falcon, kernel, rootfs, uboot
+from bootscope.build.steps import falcon, initramfs, kernel, payload, rootfs, uboot
 from bootscope.capture.record import Extent
 from bootscope.errors import ToolError
 from bootscope.system.load import SECTOR_BYTES
-from bootscope.system.model import Card
+from bootscope.system.model import Card, System
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
-_FAT_NAMES = {"zImage": "kernel", "board.dtb": "device tree", "boot.scr": "boot script"}
+_FAT_NAMES = {
+    "zImage": "kernel",
+    "Image": "kernel",
+    "uImage": "kernel",
+    "board.dtb": "device tree",
+    "boot.scr": "boot script",
+    "initrd": "initramfs",
+    "falcon.dtb": "device tree",
+    "u-boot.img": "U-Boot",
+}
 
 
-def step(card: Card, script: str, with_falcon: bool = False) -> Step:
-    """The step `card`: the image that the board boots from."""
+def step(system: System, script: str) -> Step:
+    """The step `card`: the image that the board boots from, with `script` for U-Boot."""
+    card = system.card
+    external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
-        files = _boot_files(context, script)
+        files = _boot_files(context, system, script)
         boot = _fat(context, card, files)
         _partition(context, image, card)
         loader = context.results["uboot"] / uboot.IMAGE
@@ -48,22 +59,29 @@ def step(card: Card, script: str, with_falcon: bool = False) -> Step:
         ):
             copy_sparse(path, image, sector * SECTOR_BYTES)
         layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
-        if with_falcon:
-            layout += _raw(context, image, card)
+        if card.raw_sector:
+            layout += _raw(context, image, system)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
     inputs = {"card": card, "script": script}
-    needs = ("uboot", "kernel", "device-tree", "rootfs", *(("falcon",) if with_falcon else ()))
+    needs = (
+        *("uboot", "kernel", "device-tree", "rootfs"),
+        *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
+        *(("payload",) if payload.needed(system.kernel) else ()),
+        *(("initramfs",) if external else ()),
+    )
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
 
 
-def _raw(context: Context, image: Path, card: Card) -> list[Extent]:
+def _raw(context: Context, image: Path, system: System) -> list[Extent]:
     """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
-    found: list[Extent] = []
+    card, found = system.card, list[Extent]()
     for path, name, sector in (
         (context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector),
-        (context.results["kernel"] / kernel.IMAGE, "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
+        (payload.path_of(context, system.kernel), "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
     ):
+        if name == "kernel" and not card.raw_kernel:
+            continue
         sectors = _sectors(path.stat().st_size)
         room = falcon.ARGUMENT_SECTORS if name == "device tree" else card.size_bytes // SECTOR_BYTES - sector
         if sectors > room:
@@ -73,17 +91,25 @@ def _raw(context: Context, image: Path, card: Card) -> list[Extent]:
     return found
 
 
-def _boot_files(context: Context, script: str) -> list[Path]:
+def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     """What goes to the boot partition, with the build's time on it."""
     folder = context.scratch / "boot"
     folder.mkdir()
     text = folder.with_name("boot.cmd")
-    text.write_text(script)
+    kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
+    text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     wrapped = folder / "boot.scr"
     context.run(["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped])
-    shutil.copy(context.results["kernel"] / kernel.IMAGE, folder)
+    files = [wrapped, folder / payload.file_name(system.kernel), folder / kernel.DEVICE_TREE]
+    shutil.copy(payload.path_of(context, system.kernel), files[1])
     shutil.copy(context.results["device-tree"] / kernel.DEVICE_TREE, folder)
-    files = [folder / name for name in ("boot.scr", kernel.IMAGE, kernel.DEVICE_TREE)]
+    if system.uboot.falcon and not system.card.raw_sector:
+        for step_name, name in (("falcon", falcon.ARGUMENTS), ("uboot", falcon.WAY_BACK)):
+            files.append(folder / name)
+            shutil.copy(context.results[step_name] / name, folder)
+    if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:
+        files.append(folder / initramfs.PACKED)
+        shutil.copy(context.results["initramfs"] / initramfs.PACKED, folder)
     for path in files:
         os.utime(path, (EPOCH, EPOCH))
     return files

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Falcon mode: the SPL loads Linux itself, from sectors of the card; U-Boot stays as the way back.
+"""Falcon mode: the SPL loads Linux itself, from sectors or files of the card; U-Boot stays as the way back.
 
 Allwinner's boards lack the function that decides between the two, so it is added to a view of U-Boot's
 tree. What U-Boot would have put into the device tree, the command line and the memory, is put in here.
@@ -12,10 +12,12 @@ import shutil
 from pathlib import Path
 
 from bootscope.build.step import Context, Step
+from bootscope.build.steps import payload
 from bootscope.build.steps.kernel import DEVICE_TREE
-from bootscope.system.model import Card, Kernel, Symbols, System
+from bootscope.build.steps.unpack import TREE, tree_of
+from bootscope.system.model import Card, Kernel, Symbols, System, UBoot
 
-ARGUMENTS = "falcon.dtb"
+ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
 ARGUMENT_SECTORS = 256
 """Room for the device tree before the kernel: 128 KiB."""
 
@@ -37,32 +39,64 @@ _BOARD = "board/sunxi"
 
 def symbols(card: Card, kernel: Kernel) -> Symbols:
     """What U-Boot must be configured with."""
+    where = _raw(card) if card.raw_sector else _files(payload.file_name(kernel))
     return {
         "SPL_OS_BOOT": True,
-        "SPL_FALCON_BOOT_MMCSD": True,
         "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
-        "SYS_MMCSD_RAW_MODE_ARGS_SECTOR": hex(card.raw_sector),
-        "SYS_MMCSD_RAW_MODE_ARGS_SECTORS": hex(ARGUMENT_SECTORS),
-        "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR": hex(card.raw_sector + ARGUMENT_SECTORS),
         "SYS_LOAD_ADDR": hex(kernel.load_address),
+        **where,
     }
 
 
-def added() -> dict[str, str]:
-    """What :func:`tree_with` adds, for the name of the build."""
-    return {"source": _DECIDES, "makefile": _MAKE}
+def _files(kernel: str) -> Symbols:
+    return {
+        "SPL_FS_FAT": True,
+        "SYS_MMCSD_FS_BOOT": True,
+        "SYS_MMCSD_FS_BOOT_PARTITION": 1,
+        "SPL_FS_LOAD_KERNEL_NAME": kernel,
+        "SPL_FS_LOAD_ARGS_NAME": ARGUMENTS,
+        "SPL_FS_LOAD_PAYLOAD_NAME": WAY_BACK,
+    }
 
 
-def tree_with(context: Context, tree: Path) -> Path:
-    """A view of U-Boot's tree, of links, in which the SPL can decide."""
-    view = context.scratch / "tree"
+def _raw(card: Card) -> Symbols:
+    return {
+        "SPL_FALCON_BOOT_MMCSD": True,
+        "SYS_MMCSD_RAW_MODE_ARGS_SECTOR": hex(card.raw_sector),
+        "SYS_MMCSD_RAW_MODE_ARGS_SECTORS": hex(ARGUMENT_SECTORS),
+        "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR": hex(card.raw_sector + ARGUMENT_SECTORS),
+    }
+
+
+def needed(system: System) -> bool:
+    """Whether anything wants the device tree of this step."""
+    return system.uboot.falcon or bool(system.card.raw_sector) or system.kernel.append_device_tree
+
+
+def source_of(uboot: UBoot) -> str:
+    """The name of the source tree that this U-Boot is built from."""
+    return f"{uboot.source}-falcon" if uboot.falcon else uboot.source
+
+
+def tree_step(uboot: UBoot) -> Step:
+    """The step `unpack-SOURCE-falcon`: a view of U-Boot's tree, of links, in which the SPL can decide."""
+
+    def work(context: Context) -> None:
+        tree_with(tree_of(context, uboot.source), context.out / TREE)
+
+    inputs = {"source": _DECIDES, "makefile": _MAKE}
+    needs = (f"unpack-{uboot.source}",)
+    return Step(f"unpack-{source_of(uboot)}", "U-Boot's tree for Falcon mode", 1, work, inputs, needs)
+
+
+def tree_with(tree: Path, view: Path) -> None:
+    """Makes the view."""
     shutil.copytree(tree, view, symlinks=True, copy_function=_link)
     (view / _BOARD / "falcon.c").write_text(_DECIDES)
     makefile = view / _BOARD / "Makefile"
     text = makefile.read_text()
     makefile.unlink()
     makefile.write_text(text + _MAKE)
-    return view
 
 
 def _link(source: str, target: str) -> None:

@@ -6,66 +6,110 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap, trees
 from bootscope.build.step import Context, Step
-from bootscope.build.steps import kernel_layout
+from bootscope.build.steps import initramfs, kernel_layout
+from bootscope.build.steps.configure import configure, wanted
 from bootscope.build.steps.unpack import tree_of
-from bootscope.system.model import FrameBuffer, Kernel
+from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
 
-IMAGE, SYMBOLS, DEVICE_TREE = "zImage", "System.map", "board.dtb"
+SYMBOLS, DEVICE_TREE = "System.map", "board.dtb"
+LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CROSS = "arm-linux-gnueabihf-"
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
 _TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
-def step(kernel: Kernel) -> Step:
-    """The step `kernel`: zImage, vmlinux, System.map, layout, configuration, unchanged device tree."""
+def step(system: System) -> Step:
+    """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree, and
+    what the kernel was linked from.
+
+    With the initramfs in the image where the system says so.
+    """
+    kernel, archive = system.kernel, system.initramfs
+    symbols = wanted(system, "kernel")
+    built_in = archive is not None and archive.place == initramfs.BUILT_IN
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
         blob = f"{kernel.device_tree}.dtb"
-        context.make(tree, build, "ARCH=arm", kernel.defconfig)
-        config = build / ".config"
-        kconfig.apply(config, kernel.config)
-        context.make(tree, build, "ARCH=arm", "olddefconfig")
-        kconfig.check(config, kernel.config, "kernel.config")
-        context.make(tree, build, "ARCH=arm", IMAGE, blob)
+        key = trees.key_of(context, kernel.source, f"{kernel.defconfig} {kernel.device_tree}")
+        everything = {**kernel.wishes, **symbols}
+        trees.begin(context, key, everything, build)
+        config = configure(context, tree, build, "kernel", kernel.defconfig, everything)
+        kconfig.check(config, symbols, "kernel.config")
+        if built_in:
+            shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
+        linker = _mapping_linker(build)
+        context.make(tree, build, "ARCH=arm", f"LD={linker}", kernel.image, blob)
         boot = build / "arch" / "arm" / "boot"
         for path, name in (
-            (boot / IMAGE, IMAGE),
+            (boot / kernel.image, kernel.image),
             (build / SYMBOLS, SYMBOLS),
             (config, "config"),
             (boot / "dts" / blob, "unchanged.dtb"),
         ):
             shutil.copy(path, context.out / name)
         kernel_layout.write(context, tree, build)
+        map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
+        linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
         # With its symbols but without debug information, which would name folders of this machine.
         context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
-        names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+        names = ""
+        if kernel.image == COMPRESSED_IMAGE:
+            names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
         (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+        trees.keep(context, key, everything, build)
 
-    inputs = {
+    inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,
-        "config": kernel.config,
+        "config": symbols,
         "device_tree": kernel.device_tree,
-        "image": IMAGE,
+        "image": kernel.image,
     }
-    compressors = [tool for symbol, tool in _COMPRESSORS.items() if kernel.config.get(symbol) in (True, "y")]
+    if kernel.wishes:
+        inputs["wishes"] = kernel.wishes
+    compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (*_TOOLS, *compressors)
-    return Step("kernel", "building the kernel", 3, work, inputs, (f"unpack-{kernel.source}",), tools)
+    needs = (f"unpack-{kernel.source}", *(("initramfs",) if built_in else ()))
+    return Step("kernel", "building the kernel", 4, work, inputs, needs, tools)
 
 
-def device_tree_step(framebuffer: FrameBuffer | None) -> Step:
-    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory."""
+def _mapping_linker(build: Path) -> str:
+    """A linker that writes a map of the kernel beside it: the option for that would be part of the
+    configuration, and so of the kernel. Its name is relative to the build, as make remembers commands."""
+    path = build / "mapping-ld"
+    path.write_text(
+        "#!/bin/sh\n"
+        'case " $* " in\n'
+        f'*" -o vmlinux "* | *" -o vmlinux.unstripped "*) exec {_CROSS}ld -Map={LINK_MAP} "$@" ;;\n'
+        "esac\n"
+        f'exec {_CROSS}ld "$@"\n'
+    )
+    path.chmod(0o755)
+    return f"./{path.name}"
+
+
+def device_tree_step(framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = ()) -> Step:
+    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory.
+
+    The nodes of `disabled` are marked so.
+    """
 
     def work(context: Context) -> None:
         blob = context.out / DEVICE_TREE
         shutil.copy(context.results["kernel"] / "unchanged.dtb", blob)
         if framebuffer:
             _add_framebuffer(context, blob, framebuffer)
+        for node in disabled:
+            # fdtput would make a node that is not there.
+            context.run(["fdtget", "-p", blob, node])
+            context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
 
-    inputs = {"framebuffer": framebuffer}
+    inputs: dict[str, object] = {"framebuffer": framebuffer}
+    if disabled:
+        inputs["disabled"] = disabled
     return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
 
 

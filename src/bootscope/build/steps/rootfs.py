@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root file system image, made without root: debugfs writes every file, owned by root.
+"""The root file system: what goes into it, and the image made of that (build/filesystems).
 
 What goes in, later over earlier: folders, the C library, BusyBox with its links, the overlay, the
 application.
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
+from bootscope.build.filesystems import KINDS, steady
+from bootscope.build.filesystems.model import Entry, Order
 from bootscope.build.ids import file_sha256, tree_id
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import blockmap, programs, userland
 from bootscope.errors import ToolError, UserError, printable
-from bootscope.system.load import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
 IMAGE, CONTENTS = "root.img", "contents.txt"
@@ -41,37 +41,31 @@ _BASE_FOLDERS = (
 )
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder."""
-
-    path: PurePosixPath
-    source: Path | None = None
-    target: str | None = None
-    program: bool = False
-
-
 def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> Step:
-    """The step `rootfs`: an image of `sectors` sectors and the list of what is in it."""
+    """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it."""
+    kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
-        entries = _collect(context, rootfs, overlay, application_path)
-        image = context.out / IMAGE
-        _make_empty(context, image, rootfs, sectors)
-        _fill(context, image, entries)
+        entries = collect(context, rootfs, overlay, application_path)
+        order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
+        kind.make(order)
         (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
-        blockmap.write(context, image, [p for p in sorted(entries) if entries[p].target is None])
+        blockmap.write(context.out, kind.pieces(order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path))
 
-    inputs = {
+    inputs: dict[str, object] = {
         "rootfs": rootfs,
         "overlay": tree_id(overlay),
         "application_path": application_path,
         "sectors": sectors,
-        "libraries": {path.name: file_sha256(path) for path in _c_library()},
+        "libraries": library_hashes(),
     }
-    tools = (f"mkfs.{rootfs.filesystem}", "debugfs", "dumpe2fs", "arm-linux-gnueabihf-strip")
+    if kind.recipe:
+        inputs["filesystem"] = kind.recipe
+    if kind.steady:
+        inputs["steady"] = steady.source_id()
+    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), "arm-linux-gnueabihf-strip")
     return Step("rootfs", "root file system", 4, work, inputs, ("busybox", "application"), tools)
 
 
@@ -93,6 +87,11 @@ def _listed(entry: Entry) -> str:
         return f"/{entry.path}\tfolder\n"
     mode = "program" if entry.program else "file"
     return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
+
+
+def library_hashes() -> dict[str, str]:
+    """What the C library's files are, by name."""
+    return {path.name: file_sha256(path) for path in _c_library()}
 
 
 def _c_library() -> list[Path]:
@@ -128,9 +127,10 @@ def _with_dependencies(programs: list[Path]) -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-def _collect(
+def collect(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str
 ) -> dict[PurePosixPath, Entry]:
+    """All that goes into the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
     entries: dict[PurePosixPath, Entry] = {}
 
@@ -152,9 +152,17 @@ def _collect(
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
         del entries[path]
-    for entry in _written(context, rootfs):
+    for entry in written(context, rootfs):
+        _make_room(entries, entry)
         add(entry)
     return entries
+
+
+def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
+    """A link takes the place of a folder with all that lies in it."""
+    if entry.target is not None:
+        for path in [path for path in entries if entry.path in path.parents]:
+            del entries[path]
 
 
 def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
@@ -163,7 +171,7 @@ def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
+def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
     """Files whose text stands in the system itself, and links."""
     for number, (path, text) in enumerate(sorted(rootfs.files.items())):
         source = context.scratch / f"file-{number}"
@@ -181,7 +189,7 @@ def _name(path: str) -> PurePosixPath:
 
 
 def _printable(text: str) -> str:
-    """Raises UserError for what debugfs would take for the beginning of another command."""
+    """Raises UserError for what a tool would take for the beginning of another command."""
     if '"' in text or not text.isprintable():
         raise UserError(f"no image can be given this name: {printable(text)}")
     return text
@@ -207,47 +215,3 @@ def _overlay(overlay: Path) -> Iterator[Entry]:
             yield Entry(name)
         else:
             yield Entry(name, source=path, program=bool(path.stat().st_mode & 0o100))
-
-
-def _make_empty(context: Context, image: Path, rootfs: RootFs, sectors: int) -> None:
-    image.touch()
-    with image.open("r+b") as f:
-        f.truncate(sectors * SECTOR_BYTES)
-    fixed = f"hash_seed={rootfs.uuid},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
-    context.run(
-        [
-            f"mkfs.{rootfs.filesystem}",
-            "-q",
-            "-F",
-            "-U",
-            rootfs.uuid,
-            "-L",
-            rootfs.label,
-            "-E",
-            fixed,
-            *rootfs.options,
-            image,
-        ]
-    )
-
-
-def _fill(context: Context, image: Path, entries: dict[PurePosixPath, Entry]) -> None:
-    """Has debugfs write every entry; quotes keep odd names in one piece."""
-    commands: list[str] = []
-    for path in sorted(entries):
-        entry = entries[path]
-        if entry.target is not None:
-            commands.append(f'symlink "/{path}" "{entry.target}"')
-        elif entry.source is None:
-            commands.append(f'mkdir "/{path}"')
-        else:
-            mode = 0o100755 if entry.program else 0o100644
-            commands.append(f'write "{entry.source.resolve()}" "/{path}"')
-            commands.append(f'set_inode_field "/{path}" mode 0{mode:o}')
-    script = context.scratch / "fill.debugfs"
-    script.write_text("\n".join(commands) + "\n")
-    output = context.run(["debugfs", "-w", "-f", script, image]).output
-    # debugfs goes on after an error and ends with status 0, so its words decide.
-    errors = [line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))]
-    if errors:
-        raise ToolError(f"the root file system could not be filled: {errors[0]}")

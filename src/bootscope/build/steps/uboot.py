@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import shutil
 
-from bootscope.build import kconfig
+from bootscope.build import kconfig, linkmap, trees
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon
+from bootscope.build.steps.configure import configure, wanted
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import System
 
@@ -16,20 +17,18 @@ _TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bi
 
 
 def step(system: System) -> Step:
-    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration."""
+    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
+    U-Boot was linked from."""
     uboot = system.uboot
-    ours = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
-    wanted = {**uboot.config, **ours}
+    symbols = wanted(system, "uboot")
+    source = falcon.source_of(uboot)
 
     def work(context: Context) -> None:
-        tree, build = tree_of(context, uboot.source), context.scratch / "build"
-        if uboot.falcon:
-            tree = falcon.tree_with(context, tree)
-        context.make(tree, build, uboot.defconfig)
-        config = build / ".config"
-        kconfig.apply(config, wanted)
-        context.make(tree, build, "olddefconfig")
-        kconfig.check(config, wanted, "uboot.config")
+        tree, build = tree_of(context, source), context.scratch / "build"
+        key = trees.key_of(context, source, uboot.defconfig)
+        trees.begin(context, key, symbols, build)
+        config = configure(context, tree, build, "uboot", uboot.defconfig, symbols)
+        kconfig.check(config, symbols, "uboot.config")
         context.make(tree, build)
         for path, name in (
             (build / IMAGE, IMAGE),
@@ -37,13 +36,15 @@ def step(system: System) -> Step:
             (config, "config"),
         ):
             shutil.copy(path, context.out / name)
+        if uboot.falcon and not system.card.raw_sector:
+            shutil.copy(build / falcon.WAY_BACK, context.out)
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
             _symbols(context, path.as_posix(), name)
+        linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
+        trees.keep(context, key, symbols, build)
 
-    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": wanted}
-    if uboot.falcon:
-        inputs["added"] = falcon.added()
-    return Step("uboot", "building U-Boot", 2, work, inputs, (f"unpack-{uboot.source}",), _TOOLS)
+    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
+    return Step("uboot", "building U-Boot", 3, work, inputs, (f"unpack-{source}",), _TOOLS)
 
 
 def _symbols(context: Context, program: str, name: str) -> None:

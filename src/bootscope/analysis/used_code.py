@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which object files of a build ran in a boot, for how many instructions, and for what."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.names import KERNEL_BASE
+from bootscope.analysis.scene import Mapping as Mapped
+from bootscope.analysis.scene import Task
+from bootscope.build.linkmap import Objects, read
+from bootscope.capture import objects
+from bootscope.capture.objects import Program
+from bootscope.capture.stream import Hook
+from bootscope.capture.usage import AFTER, KERNEL, PROGRAMS, Block, Usage
+from bootscope.errors import UserError
+
+BUSYBOX = "/bin/busybox"
+_NO_BYTES = (".bss", "COMMON", ".sbss")
+"""Sections that take memory, but no place in an image."""
+
+
+_THROWN_AWAY = (".init", ".exit")
+"""Sections of code that the kernel frees once it has started: what sets things up, and runs once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Instructions executed: by code that only sets up, by other code before the first program, after
+    that for whomever, and of those while the application had the CPU."""
+
+    setup: int = 0
+    start: int = 0
+    programs: int = 0
+    application: int = 0
+
+    def __add__(self, other: Ran) -> Ran:
+        return Ran(
+            self.setup + other.setup,
+            self.start + other.start,
+            self.programs + other.programs,
+            self.application + other.application,
+        )
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.setup + self.start + self.programs
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """An object file: bytes in the image, and what of it was executed."""
+
+    name: str
+    image_bytes: int
+    ran: Ran
+
+
+Code = Mapping[str, Used]
+"""By the name of the object file, as the build calls it."""
+
+
+def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
+    """The object files of `kernel`, `uboot` or `busybox`.
+
+    Raises UserError for a recording that does not say what its programs were linked from.
+    """
+    name = {"kernel": objects.KERNEL_OBJECTS, "uboot": objects.UBOOT_OBJECTS}.get(
+        tree, objects.BUSYBOX_OBJECTS
+    )
+    kept = evidence.load(name)
+    linked = Objects(read(kept.decode("utf-8", "replace")))
+    if not linked.pieces:
+        raise UserError(f"run {evidence.run.run_id} does not say what its {tree} was linked from")
+    addresses = {"kernel": _of_kernel, "uboot": _of_uboot}.get(tree, _of_busybox)
+    executed: dict[str, Ran] = {}
+    for address, block in addresses(evidence, usage):
+        piece = linked.at(address)
+        if piece:
+            ran = _ran(block, piece.section.startswith(_THROWN_AWAY))
+            executed[piece.object] = executed.get(piece.object, _NOT) + ran
+    sizes = _image_sizes(linked)
+    return {o: Used(o, sizes.get(o, 0), executed.get(o, _NOT)) for o in {*sizes, *executed}}
+
+
+_NOT = Ran()
+
+
+def _ran(block: Block, sets_up: bool) -> Ran:
+    before, later = block.executed(KERNEL), block.executed(PROGRAMS, AFTER)
+    own = block.instructions * block.own
+    return Ran(before, 0, later, own) if sets_up else Ran(0, before, later, own)
+
+
+def _image_sizes(linked: Objects) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for piece in linked.pieces:
+        if not piece.section.startswith(_NO_BYTES):
+            found[piece.object] = found.get(piece.object, 0) + piece.size
+    return found
+
+
+def _of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
+    return ((b.address, b) for b in usage.blocks if b.address >= KERNEL_BASE)
+
+
+def _of_uboot(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
+    """U-Boot runs where it was linked until it moves to the end of memory, and is over when the kernel
+    starts."""
+    ends_ns = _virtual_ns(evidence, "kernel.start")
+    offset, linked = evidence.timeline.uboot_offset, evidence.run.board.qemu.loader_code
+    for block in usage.blocks:
+        if block.first_ns >= ends_ns or not any(low <= block.address < high for low, high in linked):
+            continue
+        moved = offset and block.address >= evidence.run.board.addresses.uboot + offset
+        yield (block.address - offset if moved else block.address), block
+
+
+def _virtual_ns(evidence: Evidence, hook: str) -> int:
+    """Virtual time at which a hook was first reached; the end of the recording when it was not."""
+    names = evidence.run.watch.hooks
+    found = (r.time_ns for r in evidence.records if isinstance(r, Hook) and names.get(r.hook) == hook)
+    return next(found, evidence.records[-1].time_ns if evidence.records else 0)
+
+
+def _of_busybox(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
+    return _of_program(evidence, usage, BUSYBOX)
+
+
+def _of_program(evidence: Evidence, usage: Usage, path: str) -> Iterator[tuple[int, Block]]:
+    """Code of a program of the root file system: (address as it was linked, block).
+
+    A block is told by whom it belonged to when it first ran; what first ran after the recording belongs
+    to whoever has something mapped there.
+    """
+    programs = msgspec.json.decode(evidence.load(objects.PROGRAMS), type=dict[str, Program])
+    program = programs.get(path)
+    if not program:
+        return
+    times = [record.time_ns for record in evidence.records]
+    for block in usage.blocks:
+        if block.address >= KERNEL_BASE:
+            continue
+        mapped = _mapped(evidence, times, block)
+        if mapped and mapped.path == path:
+            address = _linked(program, block.address - mapped.address + mapped.offset)
+            if address is not None:
+                yield address, block
+
+
+def _linked(program: Program, offset: int) -> int | None:
+    """The address at which what lies at an offset of the program's file was linked."""
+    for start, address, size in program.segments:
+        if start <= offset < start + size:
+            return offset - start + address
+    return None
+
+
+def _mapped(evidence: Evidence, times: list[int], block: Block) -> Mapped | None:
+    index = bisect_right(times, block.first_ns) - 1
+    if index < 0:
+        return None
+    if index == len(times) - 1:
+        tasks: Iterable[Task] = reversed(evidence.scene.tasks)
+    else:
+        tasks = [evidence.slice_at(evidence.clock.before(index)).task]
+    now = evidence.clock.before(index)
+    for task in tasks:
+        for mapped in reversed(task.maps_at(now)):
+            if mapped.address <= block.address < mapped.address + mapped.size:
+                return mapped
+    return None

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope trim: kernel, U-Boot and BusyBox without what a run of the application does not need."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bootscope.boards.watch import Limits
+from bootscope.build.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.optimize import budget_s
+from bootscope.cli.progress import progress
+from bootscope.cli.record import Quiet
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import printable, unknown
+from bootscope.lab.bench import Bench
+from bootscope.lab.handout import check_new, write_change
+from bootscope.lab.trim import ORDER, Goal, Trim
+from bootscope.lab.trim_tree import IMAGE, PHASES, Stay
+from bootscope.lab.trim_trial import programs_say
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report.text import seconds, size
+from bootscope.system.load import load_system
+from bootscope.views import View
+
+_AFTER_NS = 5_000_000_000
+"""How long the application is watched after it is ready, in virtual time."""
+_MOST_STAYS = 25
+
+
+class TrimVerb(Verb):
+    name = "trim"
+    summary = "switch off what a run of the application does not need, from evidence of what code ran"
+    example = "bootscope trim stock --only kernel --budget 3h -o trimmed"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
+        parser.add_argument(
+            "--only", nargs="+", default=ORDER, metavar="PART", help=f"only these of: {', '.join(ORDER)}"
+        )
+        parser.add_argument(
+            "--budget", default="4h", metavar="T", help="host time, such as 90m or 4h (default 4h)"
+        )
+        parser.add_argument(
+            "--keep", nargs="+", default=(), metavar="SYMBOL", help="symbols not to switch off"
+        )
+        parser.add_argument(
+            "--services",
+            action="store_true",
+            help="what init starts beside the application must go on as before, too",
+        )
+        parser.add_argument(
+            "--quiet", action="store_true", help="also keep the kernel's messages off the console"
+        )
+        parser.add_argument(
+            "--sure", action="store_true", help="only what never ran, or nothing but its own set-up"
+        )
+        parser.add_argument(
+            "--bare",
+            action="store_true",
+            help="also what is there for when something goes wrong: security, error messages, recovery",
+        )
+        parser.add_argument("--all", action="store_true", help="list all symbols that stay, with the reason")
+        parser.add_argument(
+            "-o", type=Path, metavar="DIR", help="write configuration fragments, and why what stays stays"
+        )
+        add_build_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        loaded = load_system(args.system)
+        for name in args.only:
+            if name not in ORDER:
+                raise unknown("part", name, list(ORDER))
+        if args.o:
+            check_new(args.o)
+        keep = tuple(name.removeprefix("CONFIG_") for name in args.keep)
+        goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
+        store, watcher = Store(store_dir()), progress(quiet=args.json)
+        limits = Limits(usage_after_ns=_AFTER_NS)
+        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet(), limits=limits)
+
+        def tell(text: str) -> None:
+            if not args.json:
+                print(printable(text), file=sys.stderr, flush=True)
+
+        trim = Trim(bench, loaded, goal, tell)
+        trim.run()
+        if args.o:
+            write_change(args.o, trim.system(), trim.change(), {"stays.txt": _stays_text(trim)})
+            tell(f"written to {args.o}")
+        if args.json:
+            print_json("trim", _json(trim))
+        else:
+            _print(terminal(), trim, args.all)
+        return 0
+
+
+def _phases(view: View) -> dict[str, int]:
+    return {p.name: p.duration_ns for p in view.timeline.phases}
+
+
+def _images(view: View) -> dict[str, int]:
+    sizes = {p.name: p.size_bytes for p in view.run.info.parts}
+    return {tree: sizes[name] for tree, name in IMAGE.items() if name in sizes}
+
+
+def _json(trim: Trim) -> dict[str, object]:
+    return {
+        "system": trim.loaded.system.name,
+        "base": trim.base.run.info.run_id,
+        "run_id": trim.current.run.info.run_id,
+        "ended": trim.ended,
+        "attempts": trim.attempts,
+        "total_ns": {"before": trim.base.timeline.total_ns, "after": trim.current.timeline.total_ns},
+        "images": {
+            tree: {"before_bytes": before, "after_bytes": _images(trim.current).get(tree, 0)}
+            for tree, before in _images(trim.base).items()
+        },
+        "phases": {
+            name: {"before_ns": ns, "after_ns": _phases(trim.current).get(name, 0)}
+            for name, ns in _phases(trim.base).items()
+        },
+        "groups": [asdict(group) for group in trim.groups],
+        "trees": {
+            name: {
+                "off": sorted(n for n, v in tree.off.items() if v is False),
+                "on": sorted(n for n, v in tree.off.items() if v is True),
+                "unknown": tree.unknown,
+                "stays": {n: {"reason": s.reason, "bytes": s.image_bytes} for n, s in tree.stays.items()},
+            }
+            for name, tree in trim.trees.items()
+        },
+        "programs_say": _changed_lines(trim),
+    }
+
+
+def _changed_lines(trim: Trim) -> list[str]:
+    """What init's programs say now that they did not say before."""
+    before = set(programs_say(trim.base))
+    return [line for line in programs_say(trim.current) if line not in before]
+
+
+def _stays_text(trim: Trim) -> str:
+    lines = []
+    for name, tree in trim.trees.items():
+        for symbol, stay in sorted(tree.stays.items()):
+            lines.append(f"{name} {symbol}: {stay.reason}".replace("\n", " "))
+    return "\n".join(lines) + "\n"
+
+
+def _print(out: Console, trim: Trim, everything: bool) -> None:
+    _print_groups(out, trim)
+    _print_stays(out, trim, everything)
+    for line in _changed_lines(trim):
+        out.print(f"init's programs now say: {printable(line)}", style="yellow", markup=False)
+    images, phases = (_images(trim.base), _images(trim.current)), (_phases(trim.base), _phases(trim.current))
+    for name in trim.trees:
+        before, after = images[0].get(name, 0), images[1].get(name, 0)
+        smaller = f"{before / after:.1f} times smaller" if after else ""
+        out.print(f"{IMAGE[name]}: {size(before)} -> {size(after)}, {smaller}")
+        for phase in PHASES[name]:
+            a, b = phases[0].get(phase, 0), phases[1].get(phase, 0)
+            shorter = f"{a / b:.1f} times shorter" if b else ""
+            out.print(f"{phase}: {seconds(a)} s -> {seconds(b)} s, {shorter}")
+    total = seconds(trim.base.timeline.total_ns), seconds(trim.current.timeline.total_ns)
+    out.print(f"{trim.base.run.info.until}: {total[0]} s -> {total[1]} s")
+    runs = f"{trim.base.run.info.run_id}, {trim.current.run.info.run_id}"
+    out.print(f"{trim.ended}; recordings: {runs}", markup=False)
+
+
+def _print_groups(out: Console, trim: Trim) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("part")
+    table.add_column("symbols with")
+    for name in ("tried", "off", "gone", "boots", "image", "phase s"):
+        table.add_column(name, justify="right")
+    for g in trim.groups:
+        image = f"{size(g.bytes_before)} -> {size(g.bytes_after)}"
+        phase = f"{seconds(g.before_ns)} -> {seconds(g.after_ns)}"
+        table.add_row(g.tree, g.title, str(g.tried), str(g.off), str(g.gone), str(g.attempts), image, phase)
+    out.print(table)
+
+
+def _print_stays(out: Console, trim: Trim, everything: bool) -> None:
+    found = [(tree, name, s) for tree, t in trim.trees.items() for name, s in t.stays.items()]
+    if not found:
+        return
+    found.sort(key=lambda f: (-f[2].image_bytes, f[1]))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("what stays")
+    table.add_column("with it", justify="right")
+    table.add_column("why")
+    for tree, name, stay in found if everything else found[:_MOST_STAYS]:
+        table.add_row(f"{tree} {name}", _with_it(stay), printable(stay.reason.splitlines()[0]))
+    out.print(table)
+    if len(found) > _MOST_STAYS and not everything:
+        out.print(f"... and {len(found) - _MOST_STAYS} more (--all)", style="dim")
+
+
+def _with_it(stay: Stay) -> str:
+    return size(stay.image_bytes) if stay.image_bytes else ""

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration of a tree, and what would become of it if symbols were switched off.
+
+What is said here comes from reading the Kconfig files; it is a forecast, good enough to choose what to
+try. The tree's own tools have the last word.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from bootscope.kbuild.expressions import NO, parse
+from bootscope.kbuild.symbols import Symbol, Symbols
+
+EXPERT = "EXPERT"
+"""The symbol behind which the kernel and U-Boot hide what most people should leave alone."""
+
+
+class Configuration:
+    """`config` maps symbols to values as in a .config file."""
+
+    def __init__(self, symbols: Symbols, config: Mapping[str, str]) -> None:
+        self.symbols = symbols
+        self.config = dict(config)
+        self.on = {name for name, value in config.items() if value in ("y", "m") and name in symbols}
+        self._selected_by: dict[str, set[str]] = defaultdict(set)
+        self._touches: dict[str, set[str]] = defaultdict(set)
+        for name in self.on:
+            symbol = symbols[name]
+            for target, _ in symbol.selects:
+                self._selected_by[target].add(name)
+                self._touches[name].add(target)
+            for used in _used(symbol):
+                self._touches[used].add(name)
+
+    def askable(self) -> list[str]:
+        """Symbols that are on and that a person could switch off, if nothing else holds them: with a
+        prompt that is seen (by experts), and not one of a choice."""
+        as_expert = {**self.config, EXPERT: "y"}
+        return sorted(
+            name
+            for name in self.on
+            if name != EXPERT
+            and self.symbols[name].switch
+            and not self.symbols[name].choice
+            and any(prompt.value(as_expert) != NO for prompt in self.symbols[name].prompts)
+        )
+
+    def hidden(self, name: str) -> bool:
+        """Whether a symbol can be switched off by experts only."""
+        plain = {**self.config, EXPERT: "n"}
+        return all(prompt.value(plain) == NO for prompt in self.symbols[name].prompts)
+
+    def holders(self, name: str) -> list[str]:
+        """Symbols that are on and select this one."""
+        return sorted(
+            other
+            for other in self._selected_by.get(name, ())
+            if any(t == name and c.value(self.config) != NO for t, c in self.symbols[other].selects)
+        )
+
+    def without(self, off: Iterable[str]) -> set[str]:
+        """All symbols that go off with these; those of `off` that others hold are not among them."""
+        wanted = set(off) & self.on
+        while True:
+            state = self._state_without(wanted)
+            # One that is still selected when everything has settled comes back, and others with it.
+            held = {name for name in wanted if self._selected(name, state)}
+            if not held:
+                return {name for name in self.on if state[name] == "n"}
+            wanted -= held
+
+    def _state_without(self, wanted: set[str]) -> dict[str, str]:
+        state = dict(self.config)
+        queue: set[str] = set()
+        for name in wanted:
+            state[name] = "n"
+            queue |= self._touches[name]
+        while queue:
+            name = queue.pop()
+            if name in self.on and state[name] != "n" and not self._stays(name, state):
+                state[name] = "n"
+                queue |= self._touches[name]
+        return state
+
+    def _selected(self, name: str, state: Mapping[str, str]) -> bool:
+        return any(
+            state[other] != "n"
+            and any(t == name and c.value(state) != NO for t, c in self.symbols[other].selects)
+            for other in self._selected_by.get(name, ())
+        )
+
+    def _stays(self, name: str, state: Mapping[str, str]) -> bool:
+        """Whether a symbol stays on when others are as in `state`."""
+        if self._selected(name, state):
+            return True
+        symbol = self.symbols[name]
+        if symbol.needs().value(state) == NO:
+            return False
+        if any(prompt.value(state) != NO for prompt in symbol.prompts):
+            return True
+        return _default(symbol, state) != NO
+
+
+def _default(symbol: Symbol, state: Mapping[str, str]) -> int:
+    for value, condition in symbol.defaults:
+        if condition.value(state) != NO:
+            return parse(value).value(state)
+    return NO
+
+
+def _used(symbol: Symbol) -> set[str]:
+    """Symbols whose value may decide on this one's."""
+    found = set(symbol.needs().symbols())
+    for prompt in symbol.prompts:
+        found |= set(prompt.symbols())
+    for value, condition in symbol.defaults:
+        found |= {value} | set(condition.symbols())
+    return found

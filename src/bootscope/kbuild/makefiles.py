@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which symbols bring an object file into a build: read from the Makefiles of its folder and above.
+
+Made for the files of the kernel, U-Boot and BusyBox: lists such as ``obj-$(CONFIG_X) += a.o dir/``,
+objects put together from others (``a-y := b.o``), and the conditions around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path, PurePosixPath
+
+Way = frozenset[str]
+"""Symbols that must all be on."""
+Ways = tuple[Way, ...]
+"""Any of these brings the object in; one without symbols does always."""
+
+ALWAYS: Ways = (frozenset(),)
+_MOST_WAYS = 16
+_LISTS = ("obj", "lib", "core", "drivers", "machine", "libs", "net", "head", "plat", "virt", "extra")
+_ASSIGN = re.compile(r"^([^\s:#?+=]*(?:\$\([^)]*\)[^\s:#?+=]*)*)\s*(?:[:?+]|::)?=\s*(.*)$")
+_LIST = re.compile(r"^(?P<base>[\w.$()/-]*?)-(?P<suffix>y|m|objs|\$\(.*\))$")
+_CONFIG = re.compile(r"CONFIG_(?:\$\(\w+\))?(\w+)")
+_REFERENCE = re.compile(r"\$\(([\w.-]+?)(?:-y|-objs|-m)\)")
+_INSERTED = re.compile(r"^//kbuild:(.*)$", re.M)
+_EMPTY_TEST = re.compile(r"^\((.*),\s*\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`listed` (a path below the folder; folders end in `/`) goes into `target`, under `way`.
+
+    `target` is "" for what goes into the program itself, else the object that it is part of.
+    """
+
+    target: str
+    listed: str
+    way: Way
+
+
+@dataclass
+class Makefiles:
+    """The Makefiles of one tree, read as they are needed."""
+
+    tree: Path
+    _rules: dict[str, dict[str, list[Rule]]] = field(default_factory=dict)
+    _known: dict[str, Ways] = field(default_factory=dict)
+
+    def ways(self, name: str) -> Ways:
+        """The ways by which an object file (path in the tree) is brought in; ALWAYS when no symbol does."""
+        if name not in self._known:
+            self._known[name] = ()  # while it is looked for: lists may go round in circles
+            self._known[name] = self._of(PurePosixPath(name)) or ALWAYS
+        return self._known[name]
+
+    def _of(self, path: PurePosixPath) -> Ways:
+        """From the Makefiles of all folders above that list the path."""
+        found: list[Way] = []
+        is_folder = path.suffix != ".o"
+        for folder in path.parents:
+            listed = path.relative_to(folder).as_posix()
+            rules = self._in(folder.as_posix())
+            for name in (f"{listed}/", listed) if is_folder else (listed,):
+                for rule in rules.get(name, ()):
+                    found += self._through(folder, rule)
+        # A file that no list names is one of its folder's.
+        return _least(found) if found or is_folder else self._folder(path.parent)
+
+    def _through(self, folder: PurePosixPath, rule: Rule) -> Iterator[Way]:
+        """A rule's way, joined with those of what it goes into."""
+        if rule.target:
+            outer = self._of_target(folder, rule.target)
+        else:
+            outer = self._folder(folder)
+        yield from (rule.way | way for way in outer)
+
+    def _of_target(self, folder: PurePosixPath, target: str) -> Ways:
+        return self.ways((folder / target).as_posix())
+
+    def _folder(self, folder: PurePosixPath) -> Ways:
+        return self.ways(folder.as_posix()) if folder.parts else ALWAYS
+
+    def _in(self, folder: str) -> dict[str, list[Rule]]:
+        """The rules of a folder by what they list."""
+        if folder not in self._rules:
+            found: dict[str, list[Rule]] = defaultdict(list)
+            for rule in _rules(self._text(folder), folder):
+                found[rule.listed].append(rule)
+            self._rules[folder] = dict(found)
+        return self._rules[folder]
+
+    def _text(self, folder: str) -> str:
+        here = self.tree / folder
+        texts = [
+            (here / name).read_text(errors="replace")
+            for name in ("Kbuild", "Makefile", "Kbuild.src")
+            if (here / name).is_file()
+        ]
+        # BusyBox writes rules into its C files.
+        if any(re.search(r"^INSERT$", text, re.M) for text in texts):
+            sources = sorted(here.glob("*.c"))
+            texts += ["\n".join(_INSERTED.findall(path.read_text(errors="replace"))) for path in sources]
+        return "\n".join(texts)
+
+
+def _least(ways: list[Way]) -> Ways:
+    """Ways without those that ask for more than another one does."""
+    found = sorted(set(ways), key=lambda way: (len(way), sorted(way)))
+    kept: list[Way] = []
+    for way in found:
+        if not any(less <= way for less in kept):
+            kept.append(way)
+    return tuple(kept[:_MOST_WAYS])
+
+
+def _rules(text: str, folder: str) -> Iterator[Rule]:
+    """The rules of one Makefile."""
+    inside: list[Ways] = []
+    for line in re.sub(r"\\\n", " ", text).splitlines():
+        line = line.split("#", 1)[0].strip()
+        if _conditional(line, inside):
+            continue
+        match = _ASSIGN.match(line)
+        if not match:
+            continue
+        target, own = _target(match[1])
+        if target is None:
+            continue
+        for way in _joined([*inside, own]):
+            yield from (Rule(target, name, way) for name in _listed(match[2], folder))
+
+
+def _joined(conditions: list[Ways]) -> Iterator[Way]:
+    for ways in product(*conditions):
+        yield frozenset[str]().union(*ways)
+
+
+def _conditional(line: str, inside: list[Ways]) -> bool:
+    """Takes note of a conditional line; False for another one. What `else` asks for is no symbol."""
+    word, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if word in ("ifdef", "ifeq", "ifneq", "ifndef"):
+        inside.append(_condition(word, rest))
+    elif word == "else" and inside:
+        inside[-1] = ALWAYS
+        inner, _, more = rest.partition(" ")
+        if inner in ("ifdef", "ifeq", "ifneq", "ifndef"):
+            inside[-1] = _condition(inner, more.strip())
+    elif word == "endif" and inside:
+        inside.pop()
+    else:
+        return word.startswith("if") and word[2:] in ("def", "eq", "neq", "ndef")
+    return True
+
+
+def _condition(word: str, rest: str) -> Ways:
+    """What a condition asks for, where that is symbols being on."""
+    names = _CONFIG.findall(rest)
+    if not names or word == "ifndef":
+        return ALWAYS
+    if word == "ifdef":
+        return (frozenset(names),)
+    # $(A)$(B) is not empty, or it is y: one of them is on. A yy or y-y asks for both.
+    either = tuple(frozenset({name}) for name in names)
+    if word == "ifneq":
+        return either if _EMPTY_TEST.match(rest) else ALWAYS
+    on = re.search(r",\s*([ym-]+)\s*\)$", rest) or re.match(r"^\(\s*([ym-]+)\s*,", rest)
+    if not on:
+        return ALWAYS
+    return either if on[1] in ("y", "m") else (frozenset(names),)
+
+
+def _target(name: str) -> tuple[str | None, Ways]:
+    """(what a list's members go into, its own ways); None for what is no list."""
+    match = _LIST.match(name)
+    if not match:
+        return None, ALWAYS
+    base, suffix = match["base"], match["suffix"]
+    symbols = _CONFIG.findall(suffix)
+    if suffix not in ("y", "m", "objs") and not symbols:
+        return None, ALWAYS
+    # Two symbols in a row are either of them, unless a function of make asks for both.
+    ways = (frozenset(symbols),) if "$(and " in suffix else tuple(frozenset({s}) for s in symbols)
+    return ("" if base in _LISTS else f"{base}.o"), ways or ALWAYS
+
+
+def _listed(text: str, folder: str) -> Iterator[str]:
+    """What a list names: objects and folders, as paths below the Makefile's folder."""
+    for base in _REFERENCE.findall(text):
+        yield f"{base}.o"
+    for word in re.sub(r"\$\((?:obj|src)\)/", "", text).split():
+        name = word.replace("$(SRCARCH)", "arm").replace("$(ARCH)", "arm")
+        if "$" in name or not name.endswith((".o", "/")):
+            continue
+        # The architecture's Makefile names folders from the top.
+        prefix = f"{folder}/"
+        yield name.removeprefix(prefix) if folder not in ("", ".") else name

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The symbols of a Kconfig tree: what they depend on, select and are asked for by.
+
+Read well enough to say who keeps a symbol on and what goes with it; what a configuration really comes
+to, the tree's own tools decide. Works with the kernel, U-Boot and BusyBox.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bootscope.errors import UserError
+from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
+
+_TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
+_SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")
+_IF = re.compile(r"\s+if\s+(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
+_IN_SOURCE = re.compile(r"^//config:(.*)$", re.M)
+_PROMPT = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')\s*(?:if\s+(.*))?$")
+
+
+@dataclass
+class Symbol:
+    """A symbol. `prompts` are the conditions under which a person is asked; `selects` and `implies` are
+    (symbol, condition); `places` are `file:line` of its definitions."""
+
+    name: str
+    type: str = ""
+    title: str = ""
+    prompts: list[Expression] = field(default_factory=list)
+    depends: list[Expression] = field(default_factory=list)
+    defaults: list[tuple[str, Expression]] = field(default_factory=list)
+    selects: list[tuple[str, Expression]] = field(default_factory=list)
+    implies: list[tuple[str, Expression]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    choice: int = 0
+    """The number of the choice that it is part of; 0: none."""
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is on or off, not a text or number."""
+        return self.type in ("bool", "tristate")
+
+    def needs(self) -> Expression:
+        """What it depends on: any of its definitions will do."""
+        if not self.depends or TRUE in self.depends:
+            return TRUE
+        return self.depends[0] if len(self.depends) == 1 else Expression("or", tuple(self.depends))
+
+
+Symbols = dict[str, Symbol]
+
+
+def read(tree: Path, top: str = "Kconfig", variables: dict[str, str] | None = None) -> Symbols:
+    """All symbols of a tree. `variables` are for paths, such as SRCARCH.
+
+    Raises UserError when the top file is not there; an included file that is not is left out.
+    """
+    reader = _Reader(tree, {"SRCARCH": "arm", "ARCH": "arm", **(variables or {})})
+    if not (tree / top).exists():
+        raise UserError(f"there is no {top} in {tree}")
+    reader.file(top)
+    return reader.symbols
+
+
+def _text(tree: Path, name: str) -> str | None:
+    """The text of a Kconfig file; BusyBox makes its own from a pattern and from its C files."""
+    path = tree / name
+    pattern = path.with_name("Config.src")
+    if pattern.is_file():
+        sources = sorted(path.parent.glob("*.c"))
+        found = [_IN_SOURCE.findall(source.read_text(errors="replace")) for source in sources]
+        inserted = "\n".join(line for lines in found for line in lines)
+        return re.sub(r"(?m)^INSERT$", lambda _: inserted, pattern.read_text(errors="replace"))
+    return path.read_text(errors="replace") if path.is_file() else None
+
+
+@dataclass
+class _Block:
+    """An open `if`, `menu` or `choice`, and what it makes all that is in it depend on."""
+
+    kind: str
+    condition: Expression = TRUE
+    choice: int = 0
+
+
+class _Reader:
+    def __init__(self, tree: Path, variables: dict[str, str]) -> None:
+        self.symbols: Symbols = {}
+        self._tree, self._variables = tree, variables
+        self._blocks: list[_Block] = []
+        self._choices = 0
+        self._open: Symbol | _Block | None = None
+        self._files: set[str] = set()
+
+    def file(self, name: str) -> None:
+        text = None if name in self._files else _text(self._tree, name)
+        if text is None:
+            return
+        self._files.add(name)
+        for number, line in _lines(text):
+            self._line(line, f"{name}:{number}")
+
+    def _line(self, line: str, place: str) -> None:
+        word, _, rest = line.partition(" ")
+        found = _SYMBOL.match(line)
+        if found:
+            self._begin(found[1], place)
+        elif word in ("source", "rsource", "osource", "orsource"):
+            self._source(rest, place)
+        elif word == "if":
+            self._blocks.append(_Block("if", parse(rest)))
+        elif word in ("menu", "choice"):
+            self._choices += word == "choice"
+            self._open = _Block(word, choice=self._choices if word == "choice" else 0)
+            self._blocks.append(self._open)
+        elif word in ("endif", "endmenu", "endchoice"):
+            if self._blocks:
+                self._blocks.pop()
+            self._open = None
+        elif word in ("comment", "mainmenu"):
+            self._open = _Block(word)
+        elif self._open is not None:
+            self._attribute(word, rest.strip())
+
+    def _source(self, rest: str, place: str) -> None:
+        name = rest.strip().strip('"')
+        for variable, value in self._variables.items():
+            name = name.replace(f"$({variable})", value).replace(f"${variable}", value)
+        self._open = None
+        self.file(name)
+
+    def _begin(self, name: str, place: str) -> None:
+        symbol = self.symbols.setdefault(name, Symbol(name))
+        symbol.places.append(place)
+        condition = TRUE
+        for block in self._blocks:
+            condition = both(condition, block.condition)
+            symbol.choice = block.choice or symbol.choice
+        symbol.depends.append(condition)
+        self._open = symbol
+
+    def _attribute(self, word: str, rest: str) -> None:
+        opened = self._open
+        if isinstance(opened, _Block):
+            if word == "depends":
+                opened.condition = both(opened.condition, parse(rest.removeprefix("on ")))
+            return
+        assert opened
+        if word in _TYPES:
+            opened.type = {"boolean": "bool"}.get(word, word)
+            if rest:
+                self._prompt(opened, rest)
+        elif word in ("def_bool", "def_tristate"):
+            opened.type = word.removeprefix("def_")
+            self._default(opened, rest)
+        elif word == "prompt":
+            self._prompt(opened, rest)
+        elif word == "default":
+            self._default(opened, rest)
+        elif word == "depends":
+            opened.depends[-1] = both(opened.depends[-1], parse(rest.removeprefix("on ")))
+        elif word in ("select", "imply"):
+            target, condition = _conditional(rest)
+            listed = opened.selects if word == "select" else opened.implies
+            listed.append((target, both(condition, opened.depends[-1])))
+
+    @staticmethod
+    def _prompt(symbol: Symbol, rest: str) -> None:
+        match = _PROMPT.match(rest)
+        if match:
+            symbol.title = symbol.title or match[1][1:-1]
+            symbol.prompts.append(both(symbol.depends[-1], parse(match[2]) if match[2] else TRUE))
+
+    @staticmethod
+    def _default(symbol: Symbol, rest: str) -> None:
+        value, condition = _conditional(without_macros(rest))
+        symbol.defaults.append((value, both(condition, symbol.depends[-1])))
+
+
+def _conditional(rest: str) -> tuple[str, Expression]:
+    """`X if CONDITION`."""
+    found = _IF.search(rest)
+    if not found:
+        return rest.strip(), TRUE
+    return rest[: found.start()].strip(), parse(rest[found.end() :])
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) without help texts, comments and indentation; words parted by single spaces."""
+    skip: Callable[[str], bool] | None = None
+    held, first = "", 0
+    for number, raw in enumerate(text.expandtabs().splitlines(), start=1):
+        if skip is not None:
+            if skip(raw):
+                continue
+            skip = None
+        stripped = raw.strip()
+        if stripped.endswith("\\"):
+            held, first = f"{held}{stripped[:-1]} ", first or number
+            continue
+        line, at = " ".join(f"{held}{stripped}".split()), first or number
+        held, first = "", 0
+        if line in ("help", "---help---"):
+            skip = _help()
+        elif line and not line.startswith("#"):
+            yield at, _without_comment(line)
+
+
+def _help() -> Callable[[str], bool]:
+    """Whether a line still belongs to a help text: as long as it is indented like its first line."""
+    depth: int | None = None
+
+    def inside(line: str) -> bool:
+        nonlocal depth
+        if not line.strip():
+            return True
+        here = len(line) - len(line.lstrip())
+        if depth is None:
+            depth = here
+            return here > 0
+        return here >= depth
+
+    return inside
+
+
+def _without_comment(line: str) -> str:
+    """The line up to a `#` that stands in no quotes."""
+    quote = ""
+    for at, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "#":
+            return line[:at].rstrip()
+    return line

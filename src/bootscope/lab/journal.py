@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What searches have seen of a system: a file of JSON lines beside the runs, which is only added to.
+
+    searches/SYSTEM.jsonl
+
+One line each: a search that began, with its options; a system that was built and booted, also one that
+could not be built or that hung; the audit of a recording. A search that is asked again finds all of it
+here, so that nothing is built or booted twice. A line that was cut off by a power cut or a kill counts for
+nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bootscope.build.ids import tree_id
+from bootscope.errors import ToolError
+from bootscope.lab.audit import Finding
+from bootscope.lab.outcome import Outcome
+from bootscope.paths import package_dir
+from bootscope.system.changes import Change
+from bootscope.techniques.model import techniques
+
+SCHEMA = 1
+
+
+class SavedFinding(msgspec.Struct, frozen=True):
+    """A finding of an audit, as it is kept."""
+
+    technique: str
+    way: str
+    saving_ns: int | None
+    evidence: str
+    assumptions: tuple[str, ...]
+    change: Change
+
+
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the journal. `kind` says which of the other fields there are: `begun` (`options`),
+    `outcome`, `audit` (`run_id`, `findings`), `ended` (`why`). `code` names the program that wrote it."""
+
+    kind: str
+    at: str
+    code: str = ""
+    schema: int = SCHEMA
+    options: dict[str, Any] | None = None
+    outcome: Outcome | None = None
+    run_id: str = ""
+    findings: tuple[SavedFinding, ...] = ()
+    why: str = ""
+
+
+class Journal:
+    """The journal of the system of that name in the store at `root`. Several threads may write to it."""
+
+    def __init__(self, root: Path, system: str) -> None:
+        self.path = root / "searches" / f"{system}.jsonl"
+        self._lock = threading.Lock()
+        self._code = tree_id(package_dir())
+        self._outcomes: dict[str, tuple[Outcome, bool]] = {}
+        self._audits: dict[str, tuple[SavedFinding, ...]] = {}
+        self.options: dict[str, Any] | None = None
+        """Of the last search that began."""
+        for line in self._read():
+            self._keep(line)
+
+    def outcome(self, key: str) -> tuple[Outcome, bool] | None:
+        """What came of the system with that key, and whether this very program reckoned its figures."""
+        with self._lock:
+            return self._outcomes.get(key)
+
+    def add(self, outcome: Outcome) -> None:
+        """Keeps what came of a system. Raises ToolError when it cannot be written."""
+        self._write(Line("outcome", _now(), self._code, outcome=outcome))
+
+    def findings(self, run_id: str, make: Callable[[], tuple[Finding, ...]]) -> list[Finding]:
+        """The findings of the audit of a recording; `make` makes them where they are not known yet."""
+        if run_id not in self._audits:
+            saved = tuple(
+                SavedFinding(f.technique.id, f.way, f.saving_ns, f.evidence, f.assumptions, f.change)
+                for f in make()
+            )
+            self._write(Line("audit", _now(), self._code, run_id=run_id, findings=saved))
+        found = techniques()
+        return [
+            Finding(found[s.technique], s.way, s.saving_ns, s.evidence, s.assumptions, s.change)
+            for s in self._audits[run_id]
+        ]
+
+    def begin(self, options: dict[str, Any]) -> None:
+        """A search begins."""
+        self._write(Line("begun", _now(), self._code, options=options))
+
+    def end(self, why: str) -> None:
+        """It has ended."""
+        self._write(Line("ended", _now(), self._code, why=why))
+
+    def _keep(self, line: Line) -> None:
+        same = line.code == self._code
+        if line.outcome:
+            self._outcomes[line.outcome.key] = (line.outcome, same)
+        elif line.kind == "audit" and same:
+            # Another catalogue may find other things in the same recording.
+            self._audits[line.run_id] = line.findings
+        elif line.kind == "begun":
+            self.options = line.options
+
+    def _read(self) -> list[Line]:
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ToolError(f"cannot read {self.path}: {error.strerror}") from error
+        found = []
+        for line in lines:
+            try:
+                decoded = msgspec.json.decode(line, type=Line)
+            except msgspec.DecodeError:
+                continue
+            if decoded.schema == SCHEMA:
+                found.append(decoded)
+        return found
+
+    def _write(self, line: Line) -> None:
+        data = msgspec.json.encode(line) + b"\n"
+        with self._lock:
+            try:
+                self.path.parent.mkdir(exist_ok=True)
+                with self.path.open("a+b") as f:
+                    fcntl.flock(f, fcntl.LOCK_EX)
+                    # What a killed writer left must not swallow this line.
+                    if f.seek(0, os.SEEK_END) and not self._ends_whole(f.tell()):
+                        data = b"\n" + data
+                    f.write(data)
+                    f.flush()
+                    os.fsync(f.fileno())
+            except OSError as error:
+                raise ToolError(f"cannot write {self.path}: {error.strerror}") from error
+            self._keep(line)
+
+    def _ends_whole(self, size: int) -> bool:
+        with self.path.open("rb") as f:
+            f.seek(size - 1)
+            return f.read(1) == b"\n"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search tries next: in which order, and what of it together.
+
+The order is that of the literature: application, init, file system, kernel, boot loader. Within these
+the parts that can be left out of a kernel (or of U-Boot, or BusyBox) come first and all together, since
+that is one build instead of one each, and every later build is quicker for it; then what is predicted to
+save most. What takes the means of measuring comes at the very end, since little can be explained after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from bootscope.build.kconfig import written
+from bootscope.lab.audit import Finding
+from bootscope.system.changes import TREES, Change, conflicts
+from bootscope.techniques.model import Technique, techniques
+
+ORDER = (
+    ("application", "toolchain"),
+    ("init",),
+    ("filesystem",),
+    ("kernel", "decompress", "load"),
+    ("bootloader", "spl"),
+)
+"""Phases of techniques in the order in which they are worked on."""
+
+LAST = "measuring"
+"""The ability that is given up last."""
+
+_OPENS = ("EXPERT", "EMBEDDED")
+"""Symbols that only let others be switched off."""
+
+
+def stage(technique: Technique) -> tuple[bool, int]:
+    """When a technique's turn comes; techniques of a stage are tried against each other."""
+    group = next((n for n, phases in enumerate(ORDER) if technique.phase in phases), len(ORDER))
+    return LAST in technique.loses, group
+
+
+def name_of(spec: str) -> str:
+    """The technique of an `ID=WAY`."""
+    return spec.partition("=")[0]
+
+
+def leaves_out(change: Change) -> str:
+    """The Kconfig tree of which a change only leaves parts out; empty when it does anything else."""
+    trees = [tree for tree in TREES if getattr(change, tree)]
+    if len(trees) != 1 or set(change.claims()) != {
+        f"{trees[0]}.config.{s}" for s in getattr(change, trees[0])
+    }:
+        return ""
+    symbols = getattr(change, trees[0]).items()
+    off = [name for name, value in symbols if written(value) == "n"]
+    rest = [name for name, value in symbols if written(value) != "n"]
+    return trees[0] if off and all(name in _OPENS for name in rest) else ""
+
+
+def needs_kernel(change: Change) -> bool:
+    """Whether a system with a change has another kernel than without it, which takes minutes to build."""
+    settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
+    return bool(change.kernel or change.kernel_wishes) or settings
+
+
+def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
+    """Whether two techniques cannot both be in a system: one is there, or the other."""
+    one, two = name_of(spec), name_of(other)
+    if one == two:
+        return spec != other
+    known = techniques()
+    told = two in known[one].conflicts or one in known[two].conflicts
+    return told or bool(conflicts({spec: change, other: another}))
+
+
+def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
+    """Those that were accepted in whose place a finding would come."""
+    return tuple(s for s, change in accepted.items() if exclude(finding.spec, finding.change, s, change))
+
+
+def next_trial(
+    findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change]
+) -> tuple[Finding, ...]:
+    """What to try next: one finding, or several together; nothing when there are none.
+
+    `alone` are those that are not to be tried together with others.
+    """
+    found = list(findings)
+    if not found:
+        return ()
+    first = min(stage(f.technique) for f in found)
+    here = sorted((f for f in found if stage(f.technique) == first), key=_by_prediction)
+    return _together(here, alone, accepted) or (_unblocked(here),)
+
+
+def _by_prediction(finding: Finding) -> tuple[int, int]:
+    """What is predicted to save most first; what is not predicted is hoped to save a little."""
+    saving = finding.saving_ns
+    return (0, -saving) if saving else (1, 0)
+
+
+def _unblocked(here: Sequence[Finding]) -> Finding:
+    """The first that need not come after another one."""
+    names = {f.technique.id for f in here}
+    free = (f for f in here if not names & (set(f.technique.after) - {f.technique.id}))
+    return next(free, here[0])
+
+
+def _together(
+    here: Sequence[Finding], alone: Collection[str], accepted: Mapping[str, Change]
+) -> tuple[Finding, ...]:
+    """Those that only leave parts out of the same tree, and go together; nothing for fewer than two."""
+    for tree in TREES:
+        group: list[Finding] = []
+        for f in here:
+            ways = sum(g.technique.id == f.technique.id for g in here)
+            if leaves_out(f.change) != tree or ways > 1 or f.spec in alone or rivals(f, accepted):
+                continue
+            if not any(exclude(f.spec, f.change, g.spec, g.change) for g in group):
+                group.append(f)
+        if len(group) > 1:
+            return tuple(group)
+    return ()

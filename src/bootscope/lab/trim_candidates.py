@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What could be switched off in a build: symbols, with what would go with them and what of it ever ran."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from bootscope.analysis.used_code import Code, Ran
+from bootscope.kbuild.graph import Configuration
+from bootscope.kbuild.makefiles import Way, Ways
+
+_CLOSE = 2
+"""Folders of a path that tell what it is about: `drivers/usb`, `net/ipv4`."""
+
+
+class Kind(IntEnum):
+    """What is known of the code that goes with a symbol, from the safest to switch off on."""
+
+    NEVER = 0
+    SETUP = 1
+    START = 2
+    BLANK = 3
+    PROGRAMS = 4
+    APPLICATION = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A symbol that could go: what goes off with it, and bytes and execution of the object files that go.
+    `folder` is where most of them lie."""
+
+    symbol: str
+    goes: frozenset[str]
+    image_bytes: int
+    ran: Ran
+    folder: str
+    kind: Kind
+
+    @property
+    def weight(self) -> int:
+        """What it is about as worth, for an order: a byte is as good as an instruction."""
+        return self.image_bytes + self.ran.total
+
+
+@dataclass(frozen=True)
+class Build:
+    """A configured and built tree: its configuration, and its object files with how they got in."""
+
+    configuration: Configuration
+    code: Code
+    ways: Mapping[str, Ways]
+
+    @staticmethod
+    def of(configuration: Configuration, code: Code, ways: Callable[[str], Ways]) -> Build:
+        """Keeps of the ways of each object those that are open in this configuration."""
+        on = configuration.on
+
+        def open_ways(name: str) -> tuple[Way, ...]:
+            return tuple(way for way in ways(name) if way <= on)
+
+        return Build(configuration, code, {name: open_ways(name) for name in code})
+
+    def near(self, off: Iterable[str]) -> set[str]:
+        """Object files that these symbols have a part in."""
+        return {name for symbol in off for name in self._by_symbol.get(symbol, ())}
+
+    def lost(self, off: Iterable[str]) -> list[str]:
+        """Object files that no way brings in any more when these symbols are off."""
+        gone = set(off)
+        return [name for name in self.near(gone) if all(way & gone for way in self.ways[name])]
+
+    @cached_property
+    def _by_symbol(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = defaultdict(set)
+        for name, ways in self.ways.items():
+            # An object without an open way was brought in by what is not understood: it stays.
+            for symbol in {s for way in ways for s in way}:
+                found[symbol].add(name)
+        return found
+
+
+def candidates(build: Build, without: Iterable[str] = ()) -> list[Candidate]:
+    """Every symbol that could go, largest first; those in `without` are no candidates."""
+    left_out = set(without)
+    found = [_candidate(build, name) for name in build.configuration.askable() if name not in left_out]
+    return sorted((c for c in found if c), key=lambda c: (-c.weight, c.symbol))
+
+
+def _candidate(build: Build, symbol: str) -> Candidate | None:
+    goes = build.configuration.without([symbol])
+    if symbol not in goes:
+        # Others hold it; it goes when they do.
+        return None
+    lost = build.lost(goes)
+    size, ran = measure(build.code, lost)
+    known = kind(lost, ran)
+    if known == Kind.BLANK:
+        near = build.near(goes)
+        # What others bring in as well, but never ran, is not missed either.
+        known = Kind.NEVER if near and not measure(build.code, near)[1].total else Kind.BLANK
+    return Candidate(symbol, frozenset(goes), size, ran, _folder(build.code, lost), known)
+
+
+def measure(code: Code, names: Iterable[str]) -> tuple[int, Ran]:
+    """(bytes in the image, execution) of object files."""
+    size, ran = 0, Ran()
+    for name in names:
+        size += code[name].image_bytes
+        ran += code[name].ran
+    return size, ran
+
+
+def kind(lost: Collection[str], ran: Ran) -> Kind:
+    """What the code that goes says of a symbol."""
+    if not lost:
+        return Kind.BLANK
+    if ran.application:
+        return Kind.APPLICATION
+    if ran.programs:
+        return Kind.PROGRAMS
+    if ran.start:
+        return Kind.START
+    return Kind.SETUP if ran.setup else Kind.NEVER
+
+
+def _folder(code: Code, lost: Iterable[str]) -> str:
+    """The folder, to the depth that tells what it is about, that most bytes lie in."""
+    sizes: dict[str, int] = defaultdict(int)
+    for name in lost:
+        parts = PurePosixPath(name).parent.parts[:_CLOSE]
+        sizes["/".join(parts)] += code[name].image_bytes + 1
+    return max(sizes, key=lambda folder: (sizes[folder], folder), default="")
+
+
+def safe_together(
+    build: Build, chosen: list[Candidate], worst: Kind, keep: Container[str] = ()
+) -> list[Candidate]:
+    """The candidates that can go together without taking code that is worse than `worst`, or object files
+    of `keep`.
+
+    An object file that two symbols bring in goes only when both do; then one of them stays.
+    """
+    kept = list(chosen)
+    while kept:
+        gone = build.configuration.without([c.symbol for c in kept])
+        bad = [n for n in build.lost(gone) if n in keep or kind([n], build.code[n].ran) > worst]
+        if not bad:
+            break
+        needed = {
+            s for name in bad for s in min(build.ways[name], key=lambda way: (len(way & gone), *sorted(way)))
+        }
+        kept = _without_those_that_take(build, kept, needed & gone)
+    return kept
+
+
+def _without_those_that_take(build: Build, kept: list[Candidate], needed: set[str]) -> list[Candidate]:
+    """The candidates without which these symbols stay on."""
+    left = [c for c in kept if not c.goes & needed]
+    if len(left) < len(kept):
+        return left
+    # None takes them by itself: whoever holds them goes with the others. The least one stays.
+    for candidate in sorted(kept, key=lambda c: c.weight):
+        rest = [c for c in kept if c is not candidate]
+        if not needed <= build.configuration.without([c.symbol for c in rest]):
+            return rest
+    return []

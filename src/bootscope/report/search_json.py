@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of a search as a JSON document (docs/json.md)."""
+
+from __future__ import annotations
+
+from bootscope.lab.ablation import Worth
+from bootscope.lab.account import Account
+from bootscope.lab.optimize import Experiment
+
+
+def document(a: Account) -> dict[str, object]:
+    """The fields of the document; `beside` is one like it, or null."""
+    return {
+        "system": a.search.loaded.system.name,
+        "keep": list(a.search.goal.keep),
+        "until": a.base.until,
+        "base": a.base.run_id,
+        "run_id": a.final.run_id,
+        "base_ns": a.base.total_ns,
+        "final_ns": a.final.total_ns,
+        "ended": a.search.ended,
+        "accepted": list(a.accepted),
+        "loses": list(a.lost),
+        "steps": [
+            {"came": s.came, "went": s.went, "before_ns": s.before_ns, "after_ns": s.after.total_ns}
+            for s in a.steps
+        ],
+        "experiments": [_experiment(e) for e in a.search.experiments],
+        "ablation": [_worth(w) for w in a.worths],
+        "phases": [{"name": name, "a_ns": before, "b_ns": after} for name, before, after in a.phases],
+        "floor": {**a.floor.sums, "rows": list(a.floor.rows)},
+        "pareto": [
+            {
+                "total_ns": p.total_ns,
+                "loses": p.loses,
+                "techniques": p.techniques,
+                "measured": bool(p.run_id),
+                "run_id": p.run_id or None,
+                "keeps": p.keeps or None,
+            }
+            for p in a.points
+        ],
+        "host_s": round(a.host_s),
+        "measured": a.measured,
+        "beside": document(a.beside) if a.beside else None,
+    }
+
+
+def _experiment(e: Experiment) -> dict[str, object]:
+    variant = e.variant
+    return {
+        "technique": " + ".join(e.techniques),
+        "techniques": e.techniques,
+        "on": e.on,
+        "replaced": e.replaced,
+        "predicted_ns": e.predicted_ns,
+        "saving_ns": e.saving_ns,
+        "accepted": e.accepted,
+        "halved": e.halved,
+        "refusal": e.refusal,
+        "log": (variant.log if variant else "") or None,
+        "base": e.base.run_id,
+        "variant": (variant.run_id if variant else "") or None,
+    }
+
+
+def _worth(w: Worth) -> dict[str, object]:
+    return {
+        "technique": w.technique,
+        "worth_ns": w.ns,
+        "dropped": w.dropped,
+        "why": w.why,
+        "run_id": w.without.run_id or None,
+    }

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of a search on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.errors import printable
+from bootscope.lab.account import Account
+from bootscope.lab.optimize import Experiment
+from bootscope.report.text import duration, seconds, span
+
+
+def show(out: Console, a: Account) -> None:
+    """Prints it: the way down, what was refused, what each is worth, phases, the floor, the list."""
+    _steps(out, a)
+    _refused(out, a)
+    _worths(out, a)
+    _phases(out, a)
+    _points(out, a)
+    took = f"{a.measured} systems built or booted in {duration(a.host_s)}"
+    out.print(f"{a.search.ended}; {took}; last recording: {a.final.run_id}", markup=False)
+    if a.beside:
+        out.print(f"\nand keeping {', '.join(a.beside.search.goal.keep)}:", style="bold")
+        show(out, a.beside)
+
+
+def _table(*columns: str, numbers: int = 0) -> Table:
+    """A table; the first `numbers` columns are figures."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for at, name in enumerate(columns):
+        table.add_column(name, justify="right" if at < numbers else "left", no_wrap=at < numbers)
+    return table
+
+
+def _steps(out: Console, a: Account) -> None:
+    table = _table("boot s", "saves", "what", numbers=2)
+    table.add_row(seconds(a.base.total_ns), "", Text(a.search.loaded.system.name, "dim"))
+    for s in a.steps:
+        what = Text(", ".join(s.came))
+        if s.went:
+            what.append(f"{' ' if s.came else ''}(without {', '.join(s.went)})", "dim")
+        saves = span(s.saving_ns) if s.saving_ns else ""
+        table.add_row(seconds(s.after.total_ns), saves, what)
+    out.print(table)
+    final, floor = a.final.total_ns, a.floor.sums["floor_ns"]
+    times = Text(f"{a.base.total_ns / final:.1f} times", "bold green")
+    out.print(
+        Text.assemble(
+            f"{a.base.until} after {seconds(final)} s instead of {seconds(a.base.total_ns)} s: ", times,
+            f" as fast; the floor of this board with these images is {seconds(floor)} s",
+        )
+    )  # fmt: skip
+    if a.lost:
+        out.print(Text(f"it has lost: {', '.join(a.lost)}", "dim"))
+
+
+def _refused(out: Console, a: Account) -> None:
+    if not a.refused:
+        return
+    table = _table("refused", "why")
+    for e in a.refused:
+        table.add_row(Text(", ".join(e.techniques)), Text(reason(e), "dim"))
+    out.print(table)
+
+
+def reason(e: Experiment) -> str:
+    """Why an experiment was refused, in a line, with the place of the log of a build."""
+    lines = e.refusal.splitlines() or [""]
+    # The first line of a failed build names the step, the last ones the cause.
+    told = " ... ".join(dict.fromkeys([lines[0].strip(), lines[-1].strip()]))
+    log = f"; full log: {e.variant.log}" if e.variant and e.variant.log else ""
+    return printable(told + log)
+
+
+def _worths(out: Console, a: Account) -> None:
+    if not a.worths:
+        return
+    table = _table("worth", "of what is accepted, at the end", numbers=1)
+    for w in sorted(a.worths, key=lambda w: -(w.ns or 0)):
+        why = f": {w.why}" if w.why else ": taken out" if w.dropped else ""
+        table.add_row("" if w.ns is None else span(max(0, w.ns)), Text(w.technique).append(why, "dim"))
+    out.print(table)
+
+
+def _phases(out: Console, a: Account) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("phase")
+    for name in ("before", "after"):
+        table.add_column(name, justify="right")
+    for name, before, after in a.phases:
+        table.add_row(name, seconds(before), Text(seconds(after), "green" if after < before else "dim"))
+    out.print(table)
+
+
+def _points(out: Console, a: Account) -> None:
+    if not a.points:
+        return
+    table = _table("boot s", "loses", "", numbers=1)
+    for p in a.points:
+        how = Text("" if p.run_id else "estimated", "dim")
+        table.add_row(seconds(p.total_ns), Text(", ".join(p.loses) or "nothing"), how)
+    out.print(table)

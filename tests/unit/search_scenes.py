@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A made-up catalogue and a bench that only pretends to build and boot, for tests of searches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bootscope.build.ids import id_of
+from bootscope.build.kconfig import written
+from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.errors import StepError, SymbolError
+from bootscope.lab import ablation, audit, journal, pareto, trials
+from bootscope.lab import optimize as optimize_module
+from bootscope.lab.crew import Crew
+from bootscope.lab.journal import Journal
+from bootscope.lab.optimize import Goal, Search
+from bootscope.report import search_html
+from bootscope.system.changes import Change
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import Status, Technique, Way
+
+from .lab_scenes import CONFIGS, boot, keep, stock
+
+INIT_MS = 5000
+
+
+def made_up(name: str, phase: str = "kernel", *ways: str, off: bool = False, **fields: object) -> Technique:
+    """A technique whose ways set the symbol that is called as it is; with `off` it leaves it out."""
+    value: Callable[[str], str | bool] = lambda way: False if off else way  # noqa: E731
+    given = {way: Way(change=Change(kernel={name.upper(): value(way)})) for way in ways or ("on",)}
+    words = {"title": name, "what": "what", "detect": "detect", "apply": "apply"}
+    made = {"schema": 1, "id": name, "phase": phase, "status": Status.RUNS, "ways": given, **words, **fields}
+    return Technique(**made)  # type: ignore[arg-type]
+
+
+def removals(*names: str, **fields: object) -> list[Technique]:
+    """Techniques that only leave a part out."""
+    return [made_up(name, off=True, **fields) for name in names]
+
+
+@dataclass
+class FakeBench:
+    """Each symbol of a kernel shortens init by the milliseconds that `worth` says for `SYMBOL=value`.
+
+    `wrong` says what is wrong with it: `symbol` (does not land), `build`, `panic`, `hang`, `picture`.
+    A symbol that is not in `worth` is part of the kernel until it is switched off.
+    """
+
+    store: Store
+    worth: dict[str, int]
+    wrong: dict[str, str] = field(default_factory=dict)
+    build_s: float = 0.0
+    boot_s: float = 0.0
+    built: list[frozenset[str]] = field(default_factory=list)
+    booted: list[frozenset[str]] = field(default_factory=list)
+    most_at_once: int = 0
+    overlapped: bool = False
+    """Something was built while something else booted."""
+    progress: Any = None
+    observer: Any = None
+    log: Path | None = None
+    """Where each build and boot leaves a line, for those who outlive this process."""
+    parent: FakeBench | None = None
+    _on: int = 0
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def _top(self) -> FakeBench:
+        return self.parent or self
+
+    def symbols(self, loaded: LoadedSystem) -> frozenset[str]:
+        """What differs from the kernel as it was: `SYMBOL=value`."""
+        told = {f"{n}={written(v).strip(chr(34))}" for n, v in loaded.system.kernel.config.items()}
+        return frozenset(told & (self.worth.keys() | self.wrong.keys()))
+
+    def saved(self, symbols: frozenset[str]) -> int:
+        """Milliseconds by which a system with those symbols is faster."""
+        return sum(self.worth.get(s, 0) for s in symbols)
+
+    def key(self, loaded: LoadedSystem) -> str:
+        return id_of(sorted(self.symbols(loaded)))
+
+    def recorded(self, _loaded: LoadedSystem) -> StoredRun | None:
+        return None
+
+    def watched_by(self, progress: object, observer: object) -> FakeBench:
+        given = (self.store, self.worth, self.wrong, self.build_s, self.boot_s, self.built, self.booted)
+        return type(self)(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
+
+    def limited(self, _limit_ns: int) -> FakeBench:
+        return self
+
+    def lasting(self, found: StoredBoot) -> bool:
+        return found.info.ended in ("milestone", "panic", "hang")
+
+    def order(self, loaded: LoadedSystem) -> object:
+        symbols = self.symbols(loaded)
+        self.progress.begin("kernel", "building the kernel")
+        self.built.append(symbols)
+        self._say("build", symbols)
+        self._wait(self.build_s, self._built_a_little)
+        bad = sorted(s for s in symbols if self.wrong.get(s) == "symbol")
+        if bad:
+            raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
+        if any(self.wrong.get(s) == "build" for s in symbols):
+            raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
+        return SimpleNamespace(loaded=loaded, symbols=symbols)
+
+    def _built_a_little(self) -> None:
+        self.progress.update(1, None, "objects")
+        self._top().overlapped |= self._top()._on > 0
+
+    def known(self, _order: object) -> StoredRun | None:
+        return None
+
+    def boot(self, order: Any) -> StoredRun:
+        symbols: frozenset[str] = order.symbols
+        self.observer.boot_begins(1, 1)
+        with self._lock_of_all():
+            self.booted.append(symbols)
+            self._say("boot", symbols)
+            self._wait(self.boot_s, lambda: self.observer.tick(0, "kernel"))
+        kinds = {self.wrong.get(s) for s in symbols}
+        ended = next((k for k in ("panic", "hang") if k in kinds), "milestone")
+        kernel = {**CONFIGS["kernel"], **{s.partition("=")[0]: _quoted(s) for s in sorted(symbols)}}
+        kernel |= {s.partition("=")[0]: "y" for s in self.worth if s.endswith("=n") and s not in symbols}
+        run_id = keep(
+            self.store,
+            boot(init_ms=INIT_MS - self.saved(symbols)).records,
+            order.loaded.system,
+            ended=ended,
+            frame=b"other" if "picture" in kinds else b"same",
+            configs={**CONFIGS, "kernel": kernel},
+        )
+        return self.store.load(run_id)
+
+    @contextmanager
+    def _lock_of_all(self) -> Iterator[None]:
+        top = self._top()
+        with top._lock:
+            top._on += 1
+            top.most_at_once = max(top.most_at_once, top._on)
+        try:
+            yield
+        finally:
+            with top._lock:
+                top._on -= 1
+
+    def _wait(self, time_s: float, look: Callable[[], None]) -> None:
+        until = time.monotonic() + time_s
+        look()
+        while time.monotonic() < until:
+            time.sleep(0.005)
+            look()
+
+    def _say(self, what: str, symbols: frozenset[str]) -> None:
+        if self.log:
+            with self.log.open("a") as f:
+                f.write(f"{what} {' '.join(sorted(symbols))}\n")
+
+
+def _quoted(symbol: str) -> str:
+    value = symbol.partition("=")[2]
+    return value if value in ("y", "n", "m") else f'"{value}"'
+
+
+class Scene:
+    """A search on the fake bench; `again` makes another one that finds what this one has left."""
+
+    def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
+        catalogue = {t.id: t for t in found}
+        for module in (audit, journal, trials, pareto, ablation, optimize_module, search_html):
+            patch.setattr(module, "techniques", lambda: catalogue)
+        self.store = Store(root / "store")
+        self.bench = FakeBench(self.store, {})
+        self.told: list[str] = []
+        self.crews: list[Crew] = []
+
+    def search(self, worth: dict[str, int], goal: Goal | None = None, boots: int = 1, **bench: Any) -> Search:
+        self.bench = FakeBench(self.store, worth, **bench)
+        return self.again(goal, boots)
+
+    def again(self, goal: Goal | None = None, boots: int = 1) -> Search:
+        """A new search, as if by a new process."""
+        crew = Crew(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
+        self.crews.append(crew)
+        return Search(crew, stock(), goal or Goal(), self.told.append)
+
+    def close(self) -> None:
+        for crew in self.crews:
+            crew.close()
+
+
+Make = Callable[..., Scene]
