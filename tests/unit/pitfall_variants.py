@@ -112,6 +112,11 @@ NOT_IN: list[tuple[str, Given]] = [
         {"environment": {"bootdelay": "-2", "bootcmd": "if gpio input 3; then run x; fi"}},
     ),
     ("rootfstype-missing", {"command_line": "root=/dev/nfs"}),
+    ("crc-check", {"environment": {"x": "y"}, "commands": f"setenv verify no\n{BOOTM}"}),
+    (
+        "lgpl-static",
+        {"built": {"application.compiler_options": "('-static',)", "application.libc": "musl"}},
+    ),
     ("tracer-inflation", {"scripts": {RC: "#!/bin/sh\n  # strace /usr/bin/app\n"}}),
     ("app-as-init", {"command_line": "init=/etc/boot.sh"}),
     (

@@ -10,8 +10,8 @@ import pytest
 from bootscope.capture.store import Store
 from bootscope.lab.audit import audit
 from bootscope.lab.beware import Beware, beware
-from bootscope.lab.facts import Facts, default_environment, facts
-from bootscope.lab.known import Part
+from bootscope.lab.facts import Facts, default_environment, facts, images
+from bootscope.lab.known import Image, Part
 from bootscope.views import view
 
 from ..fixtures.stock_boot import unpack
@@ -148,3 +148,22 @@ def test_the_environment_is_found_in_the_program() -> None:
     assert default_environment(program) == {"bootcmd": "run a", "bootdelay": "2", "a": "bootz"}
     assert default_environment(b"\x7fELF bootcmd= is not here") == {}
     assert default_environment(b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {"zImage": Image("zImage", 5, 0x2000)}),
+        ({"kernel.image": "Image"}, {"Image": Image("Image", 9, 0x2000)}),
+        ({"kernel.append_device_tree": "True"}, {"zImage": Image("zImage", 5, 0x2000, appended=True)}),
+        (
+            {"kernel.uimage_address": "1073774592"},
+            {"uImage": Image("uImage", 5, 0x2000, 0x40008000, "zImage")},
+        ),
+        ({"kernel.image": "none of these"}, {}),
+    ],
+)
+def test_the_images_of_a_build(settings: dict[str, str], expected: dict[str, Image]) -> None:
+    sizes = {"kernel/zImage": 5, "kernel/Image": 9, "device-tree/board.dtb": 3}
+    symbols = "c0008000 T _text\nc0009000 T _etext\nc000a000 B _end\n"
+    assert images(settings, sizes, symbols) == {**expected, "dtb": Image("dtb", 3)}

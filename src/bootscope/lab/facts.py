@@ -13,7 +13,6 @@ import msgspec
 
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
-from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.lab.bootlog import RECORDED, BootLog, log_line
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
@@ -25,7 +24,13 @@ CONFIGS = {
     "uboot": objects.UBOOT_CONFIG,
     "busybox": objects.BUSYBOX_CONFIG,
 }
-_KERNEL_IMAGE, _DEVICE_TREES = "kernel/zImage", ("falcon/falcon.dtb", "device-tree/board.dtb")
+_DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
+_ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "initramfs_address": "kernel.initramfs_address",
+    "raw_sector": "card.raw_sector",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +72,7 @@ def facts(store: Store, view: View) -> Facts:
     parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
     environment = default_environment(data(objects.UBOOT))
     parts |= {Part.ENVIRONMENT} if environment else set()
+    sizes = {part.name: part.size_bytes for part in view.run.info.parts}
     return Facts(
         view=view,
         parts=frozenset(parts),
@@ -77,7 +83,7 @@ def facts(store: Store, view: View) -> Facts:
         commands=loader_commands(system.settings),
         files=dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line),
         scripts=view.evidence.scripts,
-        images=_images(view.run.info, text(objects.KERNEL_SYMBOLS)),
+        images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
         log=_log(view),
     )
 
@@ -100,25 +106,28 @@ def default_environment(program: bytes) -> dict[str, str]:
 def loader_commands(settings: Mapping[str, str]) -> str:
     """U-Boot's script of a system, with addresses and command line put in."""
     script = settings.get("uboot.script", "")
-    for name, key in (("kernel_address", "load_address"), ("device_tree_address", "device_tree_address")):
-        value = settings.get(f"kernel.{key}", "")
+    for name, key in _ADDRESSES.items():
+        value = settings.get(key, "")
         script = script.replace("{" + name + "}", hex(int(value)) if value.isdecimal() else value)
     return script.replace("{command_line}", settings.get("kernel.command_line", ""))
 
 
-def _images(run: RunInfo, symbols: str) -> dict[str, Image]:
-    sizes = {part.name: part.size_bytes for part in run.parts}
+def images(settings: Mapping[str, str], sizes: Mapping[str, int], symbols: str) -> dict[str, Image]:
+    """Kernel and device tree of a build: `sizes` are bytes by step and file, `symbols` is System.map."""
+    kind = settings.get("kernel.image", "zImage")
     found: dict[str, Image] = {}
-    if _KERNEL_IMAGE in sizes:
-        # The build never appends the device tree: it lies beside the kernel.
-        found["zImage"] = Image("zImage", sizes[_KERNEL_IMAGE], in_memory(symbols))
-    for name in _DEVICE_TREES:
-        if name in sizes and "dtb" not in found:
-            found["dtb"] = Image("dtb", sizes[name])
-    return found
+    if f"kernel/{kind}" in sizes:
+        count, whole = sizes[f"kernel/{kind}"], _in_memory(symbols)
+        appended = settings.get("kernel.append_device_tree") == "True"
+        found[kind] = Image(kind, count, whole, appended=appended)
+        load = settings.get("kernel.uimage_address", "0")
+        if load.isdecimal() and int(load):
+            found = {"uImage": Image("uImage", count, whole, int(load), kind, appended)}
+    tree = next((sizes[name] for name in _DEVICE_TREES if name in sizes), 0)
+    return {**found, "dtb": Image("dtb", tree)} if tree else found
 
 
-def in_memory(symbols: str) -> int:
+def _in_memory(symbols: str) -> int:
     """Bytes from the first to the last of a kernel's symbols, bss and all."""
     ends = [
         re.search(rf"^([0-9a-f]{{8,16}}) \w {name}$", symbols, re.MULTILINE) for name in ("_text", "_end")

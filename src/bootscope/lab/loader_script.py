@@ -82,13 +82,17 @@ class LoaderScript:
         """The commands that start a kernel."""
         return self.called("bootz", "bootm", "booti")
 
+    def value(self, name: str) -> str | None:
+        """What a variable is set to in the end; None where that is not said."""
+        told = [words for words in self.called("setenv", "env") if name in words[1:3]]
+        if told:
+            return " ".join(told[-1][told[-1].index(name) + 1 :])
+        return self.environment.get(name)
+
     @property
     def bootargs(self) -> str | None:
         """What the kernel is given as its command line; None where that is not said."""
-        told = [words for words in self.called("setenv") if words[1:2] == ["bootargs"]]
-        if told:
-            return " ".join(told[-1][2:])
-        return self.environment.get("bootargs")
+        return self.value("bootargs")
 
     def deepest(self) -> list[str]:
         """The names of the scripts that run each other, from `bootcmd` down, where that goes deepest."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -12,12 +13,12 @@ from bootscope.build.cache import Cache
 from bootscope.build.kconfig import parse, written
 from bootscope.build.plan import plan
 from bootscope.build.steps import kernel, programs, rootfs
-from bootscope.lab.facts import default_environment, in_memory, loader_commands
+from bootscope.lab.facts import default_environment, images, loader_commands
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.recording import flat
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import COMPRESSED_IMAGE
 
+_IMAGES = ("kernel", "device-tree", "falcon")
 _STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
 
 
@@ -50,7 +51,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
         commands=loader_commands(settings),
         files=_contents(root) if root else {},
         scripts=_scripts(root) if root else {},
-        images=_images(built.get("kernel")),
+        images=_images(settings, built),
     )
     missing = [name for name in ("kernel", "uboot", "busybox", "rootfs") if not built.get(name)]
     told = f"not built: {', '.join(missing)}" if missing else "as built"
@@ -67,10 +68,10 @@ def _scripts(folder: Path) -> dict[str, str]:
     return msgspec.json.decode(data, type=dict[str, str])
 
 
-def _images(folder: Path | None) -> dict[str, Image]:
-    image = folder / COMPRESSED_IMAGE if folder else None
-    if not folder or not image or not image.exists():
+def _images(settings: Mapping[str, str], built: Mapping[str, Path | None]) -> dict[str, Image]:
+    folder = built.get("kernel")
+    if not folder:
         return {}
-    count = image.stat().st_size
-    symbols = (folder / kernel.SYMBOLS).read_text(errors="replace")
-    return {"zImage": Image("zImage", count, in_memory(symbols))}
+    folders = {step: path for step in _IMAGES if (path := built.get(step))}
+    sizes = {f"{step}/{f.name}": f.stat().st_size for step, path in folders.items() for f in path.iterdir()}
+    return images(settings, sizes, (folder / kernel.SYMBOLS).read_text(errors="replace"))

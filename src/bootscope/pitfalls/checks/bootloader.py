@@ -26,12 +26,17 @@ _NO = ("no", "n", "0", "false", "off")
 def _silent(known: Known) -> str:
     if not known.on("uboot", "SILENT_CONSOLE") or known.on("uboot", "SILENT_U_BOOT_ONLY"):
         return ""
-    if known.environment.get("silent_linux", "").lower() in _NO and "silent_linux" in known.environment:
+    if _said_no(known, "silent_linux"):
         return ""
     if known.knows(Part.ENVIRONMENT) and "silent" not in known.environment:
         return ""
     when = "silent is set" if "silent" in known.environment else "once silent is set"
     return f"CONFIG_SILENT_CONSOLE=y without CONFIG_SILENT_U_BOOT_ONLY, {when}"
+
+
+def _said_no(known: Known, variable: str) -> bool:
+    """Whether a variable is set to no, in any of the ways in which U-Boot takes that."""
+    return (known.loader.value(variable) or "yes").lower() in _NO
 
 
 def _name(path: str) -> str:
@@ -100,10 +105,10 @@ def _checksum(known: Known) -> str | None:
     if log and at >= 0:
         gap = log.gap_ns(at) if log.timed else None
         return "the log says so" + (f": {span(gap)} to the next line" if gap is not None else "")
+    if log and log.index(r"^## Booting kernel from ") >= 0:
+        return ""
     if known.knows(Part.ENVIRONMENT) and known.loader.called("bootm"):
-        if known.environment.get("verify", "").lower() in _NO and "verify" in known.environment:
-            return ""
-        return "bootm, and verify is not no"
+        return "" if _said_no(known, "verify") else "bootm, and verify is not no"
     return "" if known.loader.commands or (log and log.loader_lines) else None
 
 
@@ -177,7 +182,7 @@ def _noisy(known: Known) -> str:
 
 @check("missing-file-in-fatload", one_of=_SCRIPT)
 def _nameless(known: Known) -> str:
-    if "bootfile" in known.environment or any(w[1:2] == ["bootfile"] for w in known.loader.called("setenv")):
+    if known.loader.value("bootfile"):
         return ""
     found = [load for load in known.loader.loads if load.address is not None and not load.file]
     return f"{found[0].command} to {found[0].address:#x} names no file" if found else ""

@@ -126,7 +126,7 @@ def _leftover(known: Known) -> str | None:
     symbol = known.symbol("kernel", "ARM_APPENDED_DTB")
     if symbol != "y":
         return None if symbol is None else ""
-    image = next((i for i in known.images.values() if i.kind == "zImage"), None)
+    image = next((i for i in known.images.values() if "zImage" in (i.kind, i.payload)), None)
     if image:
         told = "CONFIG_ARM_APPENDED_DTB=y, and no tree behind the zImage"
         return "" if image.appended else told

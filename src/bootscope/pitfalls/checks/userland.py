@@ -16,8 +16,9 @@ _SMALL_BYTES = 128 << 20
 
 @check("lgpl-static", one_of=(Part.SETTINGS, Part.PROGRAMS))
 def _must_relink(known: Known) -> str:
-    # The builder's compiler is the one for glibc.
-    if "-static" in known.compiler_options:
+    # The builder's compiler is the one for glibc, unless musl is asked for.
+    libc = known.settings.get("application.libc", "glibc")
+    if "-static" in known.compiler_options and libc == "glibc":
         return f"{known.settings.get('application.path', 'the application')} is linked statically with glibc"
     found = [
         f"{path} ({program.libc})"
