@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bootscope.boards import emulated
 from bootscope.boards.profile import Board, load_board
@@ -30,6 +30,10 @@ class Bench:
     observer: Observer
     timeout_s: float = 900
     limits: Limits = field(default_factory=Limits)
+
+    def with_limits(self, limits: Limits) -> Bench:
+        """The same bench, where boots end in other ways."""
+        return replace(self, limits=limits)
 
     def record(self, loaded: LoadedSystem, board: Board, until: str, boots: int = 1) -> StoredRun:
         """Builds the system and boots it.
