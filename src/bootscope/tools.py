@@ -75,6 +75,7 @@ OPTIONAL_TOOLS = {
         Tool("btrfs", "btrfs-progs", "tells where files lie in btrfs"),
         Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
         Tool("xfs_db", "xfsprogs", "tells where files lie in XFS", ("-V",)),
+        Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
     )
 }
 """What is needed only by systems that ask for it."""

@@ -50,6 +50,9 @@ WRONG_LINES = [
     "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",
     "call 4 1", "call 0 0 0", "call 5 1 1", "call 4 1 1 1", "idle 8 1 1",
+    "usage 1", "usage x /f", "usage 1 /f 2", "usage 1 /f\nusage 1 /g", "stage 7", "stage", "stage x",
+    "owner 1 0+4 2", "owner 0 0+4 2 2+4", "owner 1 0 2 2+4", "owner 1 0+4 2 2", "owner 1 0+4 2 x",
+    "owner 1 0+4 2 2+4\nowner 1 0+4 2 2+4",
     "\n".join(["return 1 2"] * 9), "\n".join(["call 4 1 1"] * 9),
 ]  # fmt: skip
 

@@ -77,8 +77,12 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
     """The description of a run of a system whose build is made up."""
     configs = fields.pop("configs", CONFIGS)
     files = fields.pop("files", FILES)
+    more = fields.pop("objects", {})
+    size_bytes = fields.pop("size_bytes", 4_000_000)
     assert isinstance(configs, Mapping)
     assert isinstance(files, Mapping)
+    assert isinstance(more, Mapping)
+    assert isinstance(size_bytes, int)
     kept = {
         _KEPT[tree]: "".join(
             f"# CONFIG_{name} is not set\n" if value == "n" else f"CONFIG_{name}={value}\n"
@@ -88,6 +92,7 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
     }
     kept[objects.ROOT_CONTENTS] = "".join(f"{path}\t{what}\n" for path, what in files.items()).encode()
     kept[objects.UBOOT_SYMBOLS] = UBOOT_MAP
+    kept |= more
     base = run_info(run_id)
     told = msgspec.structs.replace(
         base.system,
@@ -96,7 +101,7 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
         settings=flat(system),
         symbols={name: store.keep_object(objects.packed(data)) for name, data in kept.items()},
     )
-    image = Part(name="kernel/zImage", step_id="s" * 64, sha256="0" * 64, size_bytes=4_000_000)
+    image = Part(name="kernel/zImage", step_id="s" * 64, sha256="0" * 64, size_bytes=size_bytes)
     given = {name: getattr(base, name) for name in base.__struct_fields__}
     return RunInfo(**{**given, "system": told, "parts": (image,), "until": "application", **fields})
 
@@ -109,6 +114,7 @@ def keep(
     frame: bytes = b"",
     watch: str = "",
     watch_names: WatchNames | None = None,
+    usage: bytes = b"",
     **fields: object,
 ) -> str:
     """Puts a run of one boot into the store; `fields` are of its description, `watch` is its watch file."""
@@ -123,6 +129,8 @@ def keep(
         (folder / record.STREAM).write_bytes(stream_file(boot().records if records is None else records))
         if frame:
             (folder / record.FRAME).write_bytes(frame)
+        if usage:
+            (folder / record.USAGE).write_bytes(usage)
         if watch:
             (folder / record.WATCH).write_text(watch)
         info: BootInfo = boot_info(run_id, ended=ended)

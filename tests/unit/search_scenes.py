@@ -18,11 +18,12 @@ from bootscope.build.ids import id_of
 from bootscope.build.kconfig import written
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import StepError, SymbolError
-from bootscope.lab import audit, journal, pareto, trials
+from bootscope.lab import ablation, audit, journal, pareto, trials
 from bootscope.lab import optimize as optimize_module
 from bootscope.lab.crew import Crew
 from bootscope.lab.journal import Journal
 from bootscope.lab.optimize import Goal, Search
+from bootscope.report import search_html
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, Technique, Way
@@ -62,6 +63,8 @@ class FakeBench:
     built: list[frozenset[str]] = field(default_factory=list)
     booted: list[frozenset[str]] = field(default_factory=list)
     most_at_once: int = 0
+    overlapped: bool = False
+    """Something was built while something else booted."""
     progress: Any = None
     observer: Any = None
     log: Path | None = None
@@ -78,6 +81,10 @@ class FakeBench:
         told = {f"{n}={written(v).strip(chr(34))}" for n, v in loaded.system.kernel.config.items()}
         return frozenset(told & (self.worth.keys() | self.wrong.keys()))
 
+    def saved(self, symbols: frozenset[str]) -> int:
+        """Milliseconds by which a system with those symbols is faster."""
+        return sum(self.worth.get(s, 0) for s in symbols)
+
     def key(self, loaded: LoadedSystem) -> str:
         return id_of(sorted(self.symbols(loaded)))
 
@@ -86,7 +93,7 @@ class FakeBench:
 
     def watched_by(self, progress: object, observer: object) -> FakeBench:
         given = (self.store, self.worth, self.wrong, self.build_s, self.boot_s, self.built, self.booted)
-        return FakeBench(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
+        return type(self)(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
 
     def limited(self, _limit_ns: int) -> FakeBench:
         return self
@@ -99,13 +106,17 @@ class FakeBench:
         self.progress.begin("kernel", "building the kernel")
         self.built.append(symbols)
         self._say("build", symbols)
-        self._wait(self.build_s, lambda: self.progress.update(1, None, "objects"))
+        self._wait(self.build_s, self._built_a_little)
         bad = sorted(s for s in symbols if self.wrong.get(s) == "symbol")
         if bad:
             raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
         if any(self.wrong.get(s) == "build" for s in symbols):
             raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
         return SimpleNamespace(loaded=loaded, symbols=symbols)
+
+    def _built_a_little(self) -> None:
+        self.progress.update(1, None, "objects")
+        self._top().overlapped |= self._top()._on > 0
 
     def known(self, _order: object) -> StoredRun | None:
         return None
@@ -117,14 +128,13 @@ class FakeBench:
             self.booted.append(symbols)
             self._say("boot", symbols)
             self._wait(self.boot_s, lambda: self.observer.tick(0, "kernel"))
-        saved = sum(self.worth.get(s, 0) for s in symbols)
         kinds = {self.wrong.get(s) for s in symbols}
         ended = next((k for k in ("panic", "hang") if k in kinds), "milestone")
         kernel = {**CONFIGS["kernel"], **{s.partition("=")[0]: _quoted(s) for s in sorted(symbols)}}
         kernel |= {s.partition("=")[0]: "y" for s in self.worth if s.endswith("=n") and s not in symbols}
         run_id = keep(
             self.store,
-            boot(init_ms=INIT_MS - saved).records,
+            boot(init_ms=INIT_MS - self.saved(symbols)).records,
             order.loaded.system,
             ended=ended,
             frame=b"other" if "picture" in kinds else b"same",
@@ -167,7 +177,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (audit, journal, trials, pareto, optimize_module):
+        for module in (audit, journal, trials, pareto, ablation, optimize_module, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})

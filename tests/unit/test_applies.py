@@ -92,7 +92,7 @@ def test_a_calibration_that_was_skipped_tells_nothing_to_preset(store: Store) ->
 
 def test_a_run_without_settings_is_no_bug(store: Store) -> None:
     """Such as one of a version that did not keep them."""
-    bare = Facts(kept_view(store), {}, {"kernel": {}, "uboot": {}, "busybox": {}}, {})
+    bare = Facts(view=kept_view(store), configs={"kernel": {}, "uboot": {}, "busybox": {}})
     with pytest.raises(UserError, match="does not tell application"):
         filled(Change(command_line=("init=@application@",)), bare)
 

@@ -16,7 +16,8 @@ from bootscope.build.kconfig import written
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
 from bootscope.lab.applies import filled
-from bootscope.lab.facts import ADDRESSES, SETTINGS, VALUES, Facts
+from bootscope.lab.facts import Facts
+from bootscope.lab.known import ADDRESSES, SETTINGS, VALUES
 from bootscope.lab.signs import SIGNS
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts

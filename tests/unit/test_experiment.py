@@ -260,7 +260,7 @@ def test_a_finding_tells_what_the_boot_shows_and_what_is_assumed(some: Facts) ->
     assert found["uboot-bootdelay"].saving_ns == 30 * MS
     assert found["uboot-bootdelay"].evidence == "U-Boot waits 30.0 ms for a key"
     assert found["kernel-quiet"].assumptions
-    assert found["kernel-limit-memory"].evidence == ""
+    assert found["kernel-limit-memory=half"].evidence == ""
 
 
 def test_what_a_boot_does_not_show_is_left_out(store: Store) -> None:

@@ -76,3 +76,12 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="is no path"):
             write(tmp_path / "out", system, {"kernel-quiet": change})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_wishes_give_way_to_what_others_want() -> None:
+    changes = {
+        "kernel-allnoconfig-up": Change(kernel_wishes={"MMC": True, "NET": True}),
+        "kernel-no-net": Change(kernel={"NET": False}),
+    }
+    found = files(apply(load_system("stock").system, changes), changes)
+    assert kconfig.parse(found["kernel.config"]) == {"MMC": "y", "NET": "n"}

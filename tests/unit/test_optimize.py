@@ -9,7 +9,8 @@ from bootscope.capture.store import StoredRun
 from bootscope.errors import SpaceError, ToolError, UserError
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Way
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import Applies, Technique, Way
 
 from .lab_scenes import keep
 from .search_scenes import FakeBench, Make, made_up, removals
@@ -183,6 +184,52 @@ def test_what_excludes_another_of_a_group_waits_for_its_turn(scene: Make) -> Non
     found = [*removals("part1", "part2"), *removals("part3", conflicts=("part1",))]
     made = scene(*found).search({"PART1=n": 1, "PART2=n": 1, "PART3=n": 5})
     assert sorted(ran(made)) == ["part2", "part3"]
+
+
+# ---- what makes other things possible ----
+
+
+def layout() -> tuple[Technique, Technique]:
+    """A change of the layout, and what may be left out only after it."""
+    change = Change(settings={"rootfs.label": "memory"}, kernel={"LAYOUT": "on"})
+    ways = {"off": Way(change=Change(kernel={"CARD": False}), applies=Applies(kernel={"LAYOUT": "on"}))}
+    return made_up("layout", "filesystem", ways={"on": Way(change=change)}), made_up("card", ways=ways)
+
+
+@pytest.mark.parametrize(("card", "accepted"), [(30, ["card", "layout"]), (5, [])])
+def test_a_change_that_costs_time_is_tried_with_what_it_makes_possible(
+    scene: Make, card: int, accepted: list[str]
+) -> None:
+    made = scene(*layout()).search({"LAYOUT=on": -10, "CARD=n": card})
+    assert sorted(ran(made)) == accepted
+    assert [e.techniques for e in made.experiments] == [("layout",), ("layout", "card")]
+    if not accepted:
+        assert made.experiments[1].refusal == "it costs 5.0 ms"
+        assert not made.experiments[1].halved
+
+
+class Late(FakeBench):
+    """A bench on which the word `early` helps only beside GOOD=on; it counts as EARLY=on."""
+
+    def symbols(self, loaded: LoadedSystem) -> frozenset[str]:
+        early = {"EARLY=on"} if "early" in loaded.system.kernel.command_line.split() else set()
+        return super().symbols(loaded) | early
+
+    def saved(self, symbols: frozenset[str]) -> int:
+        return super().saved(symbols) + (10 if {"EARLY=on", "GOOD=on"} <= symbols else 0)
+
+
+@pytest.mark.parametrize("good", [20, -20])
+def test_what_saved_nothing_at_first_is_tried_once_more_at_the_end(scene: Make, good: int) -> None:
+    ways = {"on": Way(change=Change(command_line=("early",)))}
+    here = scene(made_up("early", "application", ways=ways), made_up("bad"), made_up("good"))
+    here.bench = Late(here.store, {"EARLY=on": -1, "GOOD=on": good, "BAD=on": -1})
+    made = here.again()
+    assert sorted(ran(made)) == (["early", "good"] if good > 0 else [])
+    names = [e.techniques[0] for e in made.experiments]
+    # Another kernel is not built for it.
+    assert names == ["early", "bad", "good", "early"]
+    assert len(made.experiments[3].on) == (1 if good > 0 else 0)
 
 
 # ---- the end ----

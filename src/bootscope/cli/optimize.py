@@ -99,7 +99,8 @@ class Optimize(Verb):
 
 def _hand_out(folder: Path, a: Account) -> None:
     pages = {"report.html": render(a)}
-    write(folder, a.search.system(a.search.accepted).system, a.search.accepted, pages)
+    accepted = a.search.accepted
+    write(folder, a.search.system(accepted).system, a.search.changes(accepted), pages)
 
 
 def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:

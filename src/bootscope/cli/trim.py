@@ -59,6 +59,14 @@ class TrimVerb(Verb):
         parser.add_argument(
             "--quiet", action="store_true", help="also keep the kernel's messages off the console"
         )
+        parser.add_argument(
+            "--sure", action="store_true", help="only what never ran, or nothing but its own set-up"
+        )
+        parser.add_argument(
+            "--bare",
+            action="store_true",
+            help="also what is there for when something goes wrong: security, error messages, recovery",
+        )
         parser.add_argument("--all", action="store_true", help="list all symbols that stay, with the reason")
         parser.add_argument(
             "-o", type=Path, metavar="DIR", help="write configuration fragments, and why what stays stays"
@@ -73,7 +81,7 @@ class TrimVerb(Verb):
         if args.o:
             check_new(args.o)
         keep = tuple(name.removeprefix("CONFIG_") for name in args.keep)
-        goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet)
+        goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
         limits = Limits(usage_after_ns=_AFTER_NS)
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet(), limits=limits)

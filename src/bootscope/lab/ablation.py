@@ -16,10 +16,10 @@ from bootscope.errors import UserError
 from bootscope.lab.crew import Candidate
 from bootscope.lab.optimize import Search
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import name_of
+from bootscope.lab.trials import name_of, needs_kernel
 from bootscope.report.text import span
 from bootscope.system.changes import Change
-from bootscope.techniques.model import technique
+from bootscope.techniques.model import techniques
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def ablate(search: Search, everything: bool) -> list[Worth]:
     Stops when the search's time is over.
     """
     found: list[Worth] = []
-    left = [s for s in _order(search.accepted) if everything or not _of_kernel(search.accepted[s])]
+    left = [s for s in _order(search.accepted) if everything or not needs_kernel(search.accepted[s])]
     while left and time.monotonic() < search.deadline:
         name, *left = left
         search.crew.hint(_without(search, left[: search.crew.boots]))
@@ -64,15 +64,10 @@ def _worth(search: Search, name: str, without: Outcome) -> Worth:
     return Worth(name, ns, without, dropped=ns <= 0)
 
 
-def _of_kernel(change: Change) -> bool:
-    """Whether a system without a change has another kernel, which takes minutes to build."""
-    settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
-    return bool(change.kernel or change.kernel_wishes) or settings
-
-
 def _order(accepted: Iterable[str]) -> list[str]:
     """What takes away most first: of two that stand for each other that one should go."""
-    return sorted(accepted, key=lambda spec: -len(technique(name_of(spec)).loses))
+    known = techniques()
+    return sorted(accepted, key=lambda spec: -len(known[name_of(spec)].loses))
 
 
 def _rest(accepted: Mapping[str, Change], name: str) -> dict[str, Change]:

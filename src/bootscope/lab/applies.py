@@ -1,41 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a technique applies to a system: would its change change anything, and are its conditions met?"""
+"""Whether a technique applies to a system: would its change change anything, and are its conditions met?
+
+Where a part of the system is not known, the answer is that: neither yes nor no.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from bootscope.build.kconfig import written
 from bootscope.errors import UserError
-from bootscope.lab.facts import Facts
-from bootscope.lab.signs import SIGNS
+from bootscope.lab.known import TREE_PARTS, Known, Part
+from bootscope.lab.signs import SIGNS, told
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
 
-_PLACEHOLDER = re.compile(r"@(\w+)@")
+PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
-def with_values(text: str, facts: Facts) -> str:
+def with_values(text: str, facts: Known) -> str:
     """A text with the values of this system and this boot in the place of `@name@`.
 
     Raises UserError when the boot does not tell one.
     """
-    return _PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+    return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
 
 
-def filled(change: Change, facts: Facts) -> Change:
+def filled(change: Change, facts: Known) -> Change:
     """The change with the values of this system and this boot put in for its placeholders.
 
     Raises UserError when the boot does not tell one.
     """
 
-    def put_in(text: str) -> str:
-        return with_values(text, facts)
+    return fill(change, lambda text: with_values(text, facts))
+
+
+def fill(change: Change, put_in: Callable[[str], str]) -> Change:
+    """The change with every text in it that may have placeholders made another one by `put_in`."""
 
     def values(table: Mapping[str, Any]) -> dict[str, Any]:
         return {put_in(key): value_of(value) for key, value in table.items()}
@@ -57,76 +63,138 @@ def filled(change: Change, facts: Facts) -> Change:
     )
 
 
-def why_not(way: Way, facts: Facts) -> str:
-    """Why a way of a technique need not be tried on this system; empty when it applies."""
+def why_not(way: Way, facts: Known) -> str:
+    """Why a way of a technique need not be tried on this system; empty when it applies, or when too little
+    is known to tell (see :func:`not_known`)."""
     try:
         change = filled(way.change, facts)
     except UserError as error:
-        return error.message
-    if not any(_differences(change, facts)):
+        return error.message if facts.knows(Part.BOOT) else ""
+    if not any(_differences(change, facts)) and not any(_blind(change, facts)):
         return "it is so already"
     return next(_unmet(way.applies, facts), "")
 
 
-def _differences(change: Change, facts: Facts) -> Iterator[str]:
-    """What of a change is not so already."""
+def not_known(way: Way, facts: Known) -> str:
+    """What would have to be known to tell whether a way applies that nothing speaks against; empty when it
+    does apply."""
+    missing = list(_missing(way.applies, facts))
+    try:
+        change = filled(way.change, facts)
+    except UserError as error:
+        return ", ".join(dict.fromkeys([*missing, error.message]))
+    if not any(_differences(change, facts)):
+        missing = [*_blind(change, facts), *missing]
+    return ", ".join(dict.fromkeys(missing))
+
+
+def _differences(change: Change, facts: Known) -> Iterator[str]:
+    """What of a change is known not to be so already."""
     for tree in TREES:
         for symbol, value in getattr(change, tree).items():
-            if facts.configs[tree].get(symbol, "n") != written(value):
+            now = facts.symbol(tree, symbol)
+            if now is not None and now != written(value):
                 yield f"{tree} {symbol}"
-    words = {word_name(word): word for word in facts.words}
+    if facts.knows(Part.COMMAND_LINE):
+        yield from _words(change, facts.words)
+    if facts.knows(Part.FILES):
+        yield from _files(change, facts)
+    if facts.knows(Part.SETTINGS):
+        yield from _options(change, facts.compiler_options)
+    for key, value in change.settings.items():
+        if (facts.knows(Part.SETTINGS) or key in facts.settings) and not facts.has_setting(key, value):
+            yield key
+
+
+def _words(change: Change, now: list[str]) -> Iterator[str]:
+    words = {word_name(word): word for word in now}
     yield from (word for word in change.command_line if words.get(word_name(word)) != word)
-    dropped_words = {word_name(word) for word in change.command_line_drop}
-    yield from dropped_words & (words.keys() - {word_name(word) for word in change.command_line})
-    yield from (path for path, text in change.write.items() if not facts.has_file(path, text))
+    dropped = {word_name(word) for word in change.command_line_drop}
+    yield from dropped & (words.keys() - {word_name(word) for word in change.command_line})
+
+
+def _files(change: Change, facts: Known) -> Iterator[str]:
+    known = {path: text for path, text in change.write.items() if not facts.unread(path)}
+    yield from (path for path, text in known.items() if not facts.has_file(path, text))
     yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
     kept = {*change.write, *change.link}
     for pattern in change.remove:
         yield from (path for path in facts.files if path not in kept and fnmatch.fnmatchcase(path, pattern))
-    options = facts.compiler_options
-    yield from (option for option in change.compiler_options if option not in options)
-    dropped = {word_name(o) for o in change.compiler_options_drop} - {
-        word_name(o) for o in change.compiler_options
+
+
+def _options(change: Change, now: list[str]) -> Iterator[str]:
+    yield from (option for option in change.compiler_options if option not in now)
+    added = {word_name(option) for option in change.compiler_options}
+    dropped = {word_name(option) for option in change.compiler_options_drop} - added
+    yield from (option for option in now if word_name(option) in dropped)
+
+
+def _blind(change: Change, facts: Known) -> Iterator[str]:
+    """The parts that a change is about and that are not known."""
+    for tree in TREES:
+        if any(facts.symbol(tree, symbol) is None for symbol in getattr(change, tree)):
+            yield TREE_PARTS[tree]
+    about = {
+        Part.COMMAND_LINE: (change.command_line, change.command_line_drop),
+        Part.FILES: (change.write, change.link, change.remove),
+        Part.SETTINGS: (
+            change.compiler_options,
+            change.compiler_options_drop,
+            [key for key in change.settings if key not in facts.settings],
+        ),
     }
-    yield from (option for option in options if word_name(option) in dropped)
-    yield from (key for key, value in change.settings.items() if not facts.has_setting(key, value))
+    yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+    yield from (f"the content of {path}" for path in change.write if facts.unread(path))
 
 
-def _unmet(wanted: Applies, facts: Facts) -> Iterator[str]:
+def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
     for tree in TREES:
         for symbol, value in getattr(wanted, tree).items():
-            now = facts.configs[tree].get(symbol, "n")
-            if now != written(value):
+            now = facts.symbol(tree, symbol)
+            if now is not None and now != written(value):
                 yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
     yield from _unmet_words(wanted, facts)
-    filesystem = facts.settings.get("rootfs.filesystem", "")
-    if wanted.filesystem and filesystem not in wanted.filesystem:
-        yield f"the root file system is {filesystem}"
+    if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
+        yield f"the root file system is {facts.filesystem}"
     for key, value in wanted.settings.items():
-        now = facts.settings.get(key, "")
-        if not facts.has_setting(key, value):
-            yield f"{key} is {now or 'not set'}, it is for {value}"
+        if facts.knows(Part.SETTINGS) and not facts.has_setting(key, value):
+            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {value}"
     yield from _unmet_files(wanted, facts)
-    if wanted.shows and not SIGNS[wanted.shows].evidence(facts):
+    if wanted.shows and told(wanted.shows, facts) == "":
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
 
 
-def _unmet_words(wanted: Applies, facts: Facts) -> Iterator[str]:
+def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
     """What is not met of the kernel's command line."""
-    for word in wanted.command_line:
-        needed = with_values(word, facts)
-        if needed not in facts.words:
-            yield f"the command line lacks {needed}"
+    if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
+        needed = (with_values(word, facts) for word in wanted.command_line)
+        yield from (f"the command line lacks {word}" for word in needed if word not in facts.words)
     for name in wanted.command_line_lacks:
         if any(word_name(word) == name for word in facts.words):
             yield f"the command line has {name}"
 
 
-def _unmet_files(wanted: Applies, facts: Facts) -> Iterator[str]:
+def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
     """What is not met of the root file system and the application."""
-    for pattern in wanted.files:
-        if not fnmatch.filter(facts.files, pattern):
-            yield f"there is no {pattern}"
-    for option in wanted.compiler_options:
-        if option not in facts.compiler_options:
-            yield f"the application is not compiled with {option}"
+    if facts.knows(Part.FILES):
+        yield from (f"there is no {p}" for p in wanted.files if not fnmatch.filter(facts.files, p))
+    if facts.knows(Part.SETTINGS):
+        lacking = (option for option in wanted.compiler_options if option not in facts.compiler_options)
+        yield from (f"the application is not compiled with {option}" for option in lacking)
+
+
+def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
+    """Conditions of which nobody can tell whether they are met."""
+    for tree in TREES:
+        if any(facts.symbol(tree, symbol) is None for symbol in getattr(wanted, tree)):
+            yield TREE_PARTS[tree]
+    about = {
+        Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
+        Part.FILES: (wanted.files,),
+        Part.SETTINGS: (wanted.settings, wanted.compiler_options, wanted.command_line),
+    }
+    yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
+    if wanted.filesystem and not facts.filesystem:
+        yield "the kind of root file system"
+    if wanted.shows and told(wanted.shows, facts) is None:
+        yield f"a boot that shows whether there is {SIGNS[wanted.shows].what}"

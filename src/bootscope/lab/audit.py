@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which techniques apply to a system, what each is worth on its recorded boot, and why."""
+"""The audit: which techniques apply to a system, what each is worth on its boot, and why."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
-from bootscope.lab.applies import filled, why_not, with_values
+from bootscope.lab.applies import not_known, why_not, with_values
+from bootscope.lab.compose import told as told_change
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
-from bootscope.lab.signs import SIGNS
+from bootscope.lab.known import Known
+from bootscope.lab.log_signs import BY_CHANGE, BY_SIGN, Prediction
+from bootscope.lab.signs import told
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Technique, Way, techniques
 
@@ -27,7 +30,7 @@ class Finding:
     evidence: str
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
-    """The way's change with the values of this boot filled in."""
+    """The way's change with what this boot tells filled in (see compose.py)."""
 
     @property
     def spec(self) -> str:
@@ -38,25 +41,30 @@ class Finding:
 @dataclass(frozen=True)
 class Audit:
     """`findings` with the largest predicted saving first, then those without a prediction in the order of
-    the boot; `not_for_us` maps the others that bootscope carries out to the reason why they do not apply."""
+    the boot; `not_for_us` maps the others that bootscope carries out to the reason why they do not apply,
+    `unknown` to what would have to be known to tell."""
 
     findings: tuple[Finding, ...]
     not_for_us: dict[str, str]
+    unknown: dict[str, str] = field(default_factory=dict)
 
 
-def audit(facts: Facts) -> Audit:
+def audit(facts: Known) -> Audit:
     """Goes through all techniques that bootscope carries out by itself."""
     findings: list[Finding] = []
     others: dict[str, str] = {}
+    unknown: dict[str, str] = {}
     for technique in techniques().values():
         for name, way in technique.ways.items():
             reason = why_not(way, facts)
             if reason:
                 others[title(technique, name)] = reason
+            elif missing := not_known(way, facts):
+                unknown[title(technique, name)] = missing
             else:
                 findings.append(_finding(technique, name, way, facts))
     findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
-    return Audit(tuple(findings), others)
+    return Audit(tuple(findings), others, unknown)
 
 
 def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
@@ -71,9 +79,13 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
         return None
 
 
-def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding:
-    evidence = SIGNS[way.applies.shows].evidence(facts) if way.applies.shows else ""
-    change = filled(way.change, facts)
+def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding:
+    evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
+    change = told_change(way.change, facts)
+    if not isinstance(facts, Facts):
+        found = _without_recording(way, facts)
+        saving_ns, assumptions = found or (None, ())
+        return Finding(technique, name, saving_ns, evidence, assumptions, change)
     if not way.predict:
         return Finding(technique, name, None, evidence, change=change)
     view = facts.view
@@ -84,3 +96,15 @@ def _finding(technique: Technique, name: str, way: Way, facts: Facts) -> Finding
         # Not for this boot, that is; the others can be told all the same.
         return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
     return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
+
+
+def _without_recording(way: Way, known: Known) -> Prediction | None:
+    """What a log alone allows to predict of a way."""
+    if not way.predict:
+        by_sign = BY_SIGN.get(way.applies.shows)
+        return by_sign(known) if by_sign else None
+    found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in way.predict]
+    sure = [one for one in found if one]
+    if len(sure) < len(found):
+        return None
+    return sum(ns for ns, _ in sure), tuple(dict.fromkeys(text for _, texts in sure for text in texts))

@@ -6,7 +6,8 @@ from __future__ import annotations
 import msgspec
 
 from bootscope.errors import UserError, unknown
-from bootscope.lab.applies import filled, why_not
+from bootscope.lab.applies import why_not
+from bootscope.lab.compose import composed, told
 from bootscope.lab.facts import Facts
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -55,8 +56,8 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
                 f"{title(found, name)} does not apply to {loaded.system.name}: {reason}",
                 hint="--force tries it all the same",
             )
-        changes[title(found, name)] = filled(way.change, facts)
-    system = apply(loaded.system, changes)
+        changes[title(found, name)] = told(way.change, facts)
+    system = apply(loaded.system, composed(loaded.system, changes))
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)
 

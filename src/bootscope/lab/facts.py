@@ -1,103 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a system: how it was configured in the end, and what a recorded boot of it showed."""
+"""What is known of a recorded system: how it was configured in the end, and what a boot of it showed."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import get_type_hints
 
 import msgspec
 
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
+from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
+from bootscope.lab.bootlog import RECORDED, BootLog, log_line
+from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.system.model import System
 from bootscope.views import View
 
-_CONFIGS = {
+CONFIGS = {
     "kernel": objects.KERNEL_CONFIG,
     "uboot": objects.UBOOT_CONFIG,
     "busybox": objects.BUSYBOX_CONFIG,
 }
+_KERNEL_IMAGE, _DEVICE_TREES = "kernel/zImage", ("falcon/falcon.dtb", "device-tree/board.dtb")
 
 
-@dataclass(frozen=True)
-class Facts:
-    """A system as built, and a boot of it.
-
-    `configs`: tree -> symbol -> value as written. `files`: path in the root file system -> what the list
-    of contents says of it. `settings`: name in the system file -> value as text.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Facts(Known):
+    """A system as built, and a boot of it."""
 
     view: View
-    settings: Mapping[str, str]
-    configs: Mapping[str, Mapping[str, str]]
-    files: Mapping[str, str]
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The kernel's command line."""
-        return self.view.run.info.system.command_line.split()
-
-    @property
-    def compiler_options(self) -> list[str]:
-        """Of the application."""
-        return re.findall(r"'([^']*)'", self.settings.get("application.compiler_options", ""))
-
-    @cached_property
-    def console(self) -> str:
-        """All console lines of the boot."""
-        return "\n".join(line.data.decode("utf-8", "replace") for line in self.view.timeline.lines)
-
-    def has_file(self, path: str, text: str) -> bool:
-        """Whether this text is already the content of that file."""
-        told = self.files.get(path, "")
-        return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
-
-    def has_setting(self, key: str, value: object) -> bool:
-        """Whether this setting has that value already."""
-        if isinstance(value, Mapping):
-            there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
-            return there == {f"{key}.{name}": str(text) for name, text in value.items()}
-        return self.settings.get(key) == str(value)
-
-    def value(self, name: str) -> str:
-        """A value of this system or this boot, for the placeholder `@name@` in a change.
-
-        Raises UserError when the boot does not tell it.
-        """
-        if SETTINGS.get(name) in self.settings:
-            return self.settings[SETTINGS[name]]
-        if ADDRESSES.get(name) in self.settings:
-            return hex(int(self.settings[ADDRESSES[name]]))
-        found = VALUES[name].search(self.console) if name in VALUES else None
-        if not found:
-            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
-        return found[1]
-
-
-VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
-"""Placeholders in changes, and where in the console log their values stand."""
-
-SETTINGS = {
-    "application": "application.path",
-    "process": "application.process",
-    "command_line": "kernel.command_line",
-}
-"""Placeholders in changes, and the settings whose values they have."""
-
-ADDRESSES = {
-    "kernel_address": "kernel.load_address",
-    "device_tree_address": "kernel.device_tree_address",
-    "raw_sector": "card.raw_sector",
-}
-"""Placeholders in changes, and the settings whose values they have, as hexadecimal numbers."""
 
 
 @functools.cache
@@ -119,9 +54,81 @@ def facts(store: Store, view: View) -> Facts:
     system = view.run.info.system
     kept = system.symbols
 
-    def text(name: str) -> str:
-        return objects.unpacked(store.object(kept[name])).decode("utf-8", "replace") if name in kept else ""
+    def data(name: str) -> bytes:
+        return objects.unpacked(store.object(kept[name])) if name in kept else b""
 
-    settings = {**_defaults(), **system.settings}
-    files = dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line)
-    return Facts(view, settings, {tree: parse(text(name)) for tree, name in _CONFIGS.items()}, files)
+    def text(name: str) -> str:
+        return data(name).decode("utf-8", "replace")
+
+    parts = {Part.COMMAND_LINE, Part.SETTINGS, Part.LOG, Part.BOOT}
+    parts |= {TREE_PARTS[tree] for tree, name in CONFIGS.items() if name in kept}
+    parts |= {Part.FILES} if objects.ROOT_CONTENTS in kept else set()
+    parts |= {Part.SCRIPTS} if objects.SCRIPTS in kept else set()
+    parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
+    environment = default_environment(data(objects.UBOOT))
+    parts |= {Part.ENVIRONMENT} if environment else set()
+    return Facts(
+        view=view,
+        parts=frozenset(parts),
+        settings={**_defaults(), **system.settings},
+        configs={tree: parse(text(name)) for tree, name in CONFIGS.items()},
+        command_line=system.command_line,
+        environment=environment,
+        commands=loader_commands(system.settings),
+        files=dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line),
+        scripts=view.evidence.scripts,
+        images=_images(view.run.info, text(objects.KERNEL_SYMBOLS)),
+        log=_log(view),
+    )
+
+
+_VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})+\0\0")
+
+
+def default_environment(program: bytes) -> dict[str, str]:
+    """The environment that a U-Boot program starts with, out of its file; empty where it is not found."""
+    at = program.find(b"\0bootcmd=")
+    if at < 0:
+        return {}
+    # It is a row of texts; bootcmd stands near its beginning.
+    begin = max(0, program.rfind(b"\0\0", 0, at))
+    found = _VARIABLES.search(program, begin, begin + (1 << 20))
+    lines = found[0].split(b"\0") if found else []
+    return dict(line.decode("utf-8", "replace").split("=", 1) for line in lines if b"=" in line)
+
+
+def loader_commands(settings: Mapping[str, str]) -> str:
+    """U-Boot's script of a system, with addresses and command line put in."""
+    script = settings.get("uboot.script", "")
+    for name, key in (("kernel_address", "load_address"), ("device_tree_address", "device_tree_address")):
+        value = settings.get(f"kernel.{key}", "")
+        script = script.replace("{" + name + "}", hex(int(value)) if value.isdecimal() else value)
+    return script.replace("{command_line}", settings.get("kernel.command_line", ""))
+
+
+def _images(run: RunInfo, symbols: str) -> dict[str, Image]:
+    sizes = {part.name: part.size_bytes for part in run.parts}
+    found: dict[str, Image] = {}
+    if _KERNEL_IMAGE in sizes:
+        # The build never appends the device tree: it lies beside the kernel.
+        found["zImage"] = Image("zImage", sizes[_KERNEL_IMAGE], in_memory(symbols))
+    for name in _DEVICE_TREES:
+        if name in sizes and "dtb" not in found:
+            found["dtb"] = Image("dtb", sizes[name])
+    return found
+
+
+def in_memory(symbols: str) -> int:
+    """Bytes from the first to the last of a kernel's symbols, bss and all."""
+    ends = [
+        re.search(rf"^([0-9a-f]{{8,16}}) \w {name}$", symbols, re.MULTILINE) for name in ("_text", "_end")
+    ]
+    first, last = (int(match[1], 16) if match else 0 for match in ends)
+    return max(0, last - first)
+
+
+def _log(view: View) -> BootLog:
+    lines = view.timeline.lines
+    return BootLog(
+        [log_line(line.start_ns, line.data.decode("utf-8", "replace")) for line in lines], RECORDED
+    )

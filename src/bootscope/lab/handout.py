@@ -36,7 +36,9 @@ def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
     found: dict[str, str] = {}
     changes = list(given)
     for tree in TREES:
-        symbols = {name: value for c in changes for name, value in getattr(c, tree).items()}
+        # Wishes give way to what others want.
+        wishes = {name: value for c in changes for name, value in c.kernel_wishes.items() if tree == "kernel"}
+        symbols = wishes | {name: value for c in changes for name, value in getattr(c, tree).items()}
         if symbols:
             found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
     if any(c.command_line or c.command_line_drop for c in changes):

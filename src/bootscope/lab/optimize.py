@@ -18,10 +18,11 @@ import msgspec
 
 from bootscope.errors import UserError
 from bootscope.lab.audit import Finding, audit
+from bootscope.lab.compose import composed
 from bootscope.lab.crew import Candidate, Crew
 from bootscope.lab.facts import facts
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import name_of, next_trial, rivals
+from bootscope.lab.trials import leaves_out, name_of, needs_kernel, next_trial, rivals
 from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -96,6 +97,7 @@ class Search:
     current: Outcome | None = None
     deadline: float = 0.0
     _alone: set[str] = field(default_factory=set)
+    _again: set[str] = field(default_factory=set)
 
     def run(self) -> Outcome:
         """Searches until the goal, the budget, or nothing is left; returns what the last system came to.
@@ -112,13 +114,19 @@ class Search:
         if faults(self.base, self.first):
             raise UserError(f"what it was begun with does not work: {self.first.message}")
         try:
-            while trial := next_trial(self.open(), self._alone, self.accepted):
-                self._try(trial)
+            self._try_all()
+            # What saved nothing may save something now. Boots are short by now, builds of kernels are not.
+            self._again = {name for e in self.experiments if _worked(e) for name in e.techniques}
+            self._try_all()
             raise Over("nothing is left to try")
         except Over as over:
             self.ended = str(over)
         self.crew.hint(())
         return self.current
+
+    def _try_all(self) -> None:
+        while trial := next_trial(self.open(), self._alone, self.accepted):
+            self._try(trial)
 
     def check(self) -> None:
         """Raises Over when the goal is reached or the time is over."""
@@ -130,16 +138,21 @@ class Search:
 
     # ---- what there is to try ----
 
-    def open(self) -> list[Finding]:
-        """What applies to the system as it stands, and has not been tried."""
-        assert self.current
-        store, run_id = self.crew.bench.store, self.current.run_id
+    def open(self, outcome: Outcome | None = None) -> list[Finding]:
+        """What applies to the system as it stands, or to another one, and has not been tried."""
+        outcome = outcome or self.current
+        assert outcome
+        store, run_id = self.crew.bench.store, outcome.run_id
 
         def look() -> tuple[Finding, ...]:
             return audit(facts(store, view(store, store.load(run_id)))).findings
 
         found = self.crew.journal.findings(run_id, look)
-        return [f for f in found if f.spec not in self.tried and self._allowed(f)]
+        return [f for f in found if self._untried(f) and self._allowed(f)]
+
+    def _untried(self, finding: Finding) -> bool:
+        again = finding.spec in self._again and not needs_kernel(finding.change)
+        return again or finding.spec not in self.tried
 
     def _allowed(self, finding: Finding) -> bool:
         technique = finding.technique
@@ -148,12 +161,16 @@ class Search:
         useless = finding.saving_ns is not None and finding.saving_ns <= 0
         return wanted and not useless and not set(technique.loses) & set(self.goal.keep)
 
-    def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
-        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+    def changes(self, accepted: Mapping[str, Change]) -> dict[str, Change]:
+        """Changes as they are made together. Raises UserError when they conflict."""
         # In one order whatever the way there, so that the same techniques give the same system.
         order = {name: number for number, name in enumerate(techniques())}
         names = sorted(accepted, key=lambda spec: (order.get(name_of(spec), len(order)), spec))
-        changed = apply(self.loaded.system, {name: accepted[name] for name in names})
+        return composed(self.loaded.system, {name: accepted[name] for name in names})
+
+    def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
+        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+        changed = apply(self.loaded.system, self.changes(accepted))
         named = msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.optimized")
         return LoadedSystem(named, self.loaded.path)
 
@@ -175,10 +192,12 @@ class Search:
         """
         self.check()
         made = self._experiment(trial)
-        self.experiments.append(made)
-        self.tell(told(made))
+        self._again -= set(made.techniques)
         if not made.halved:
             self.tried |= set(made.techniques)
+            followers = [] if made.accepted else self._followers(trial, made)
+            if followers:
+                self._experiment([*trial, *followers], last=True)
             return not made.accepted
         assert made.variant
         guilty = [f for f in trial if _sets(f.change, made.variant.symbols)]
@@ -189,8 +208,22 @@ class Search:
         half = (len(trial) + 1) // 2
         return self._try(trial[:half]) or self._try(trial[half:])
 
-    def _experiment(self, trial: Sequence[Finding]) -> Experiment:
-        """Boots the system with the findings, and keeps them when they are worth it."""
+    def _followers(self, trial: Sequence[Finding], made: Experiment) -> list[Finding]:
+        """What a refused change of the layout would make possible to leave out: a root file system in memory
+        pays when the drivers of the card go. What the boot showed with the change tells."""
+        variant = made.variant
+        if not variant or not trial[0].change.settings or faults(made.base, variant):
+            return []
+        before = {f.spec for f in self.open()}
+        given = self._with(trial, made.replaced)
+        found = [f for f in self.open(variant) if leaves_out(f.change) and f.spec not in before]
+        return [f for f in found if not rivals(f, given)]
+
+    def _experiment(self, trial: Sequence[Finding], last: bool = False) -> Experiment:
+        """Boots the system with the findings, and keeps them when they are worth it.
+
+        With `last` they are not to be tried in smaller groups.
+        """
         assert self.current
         names = tuple(f.spec for f in trial)
         out = tuple(dict.fromkeys(name for f in trial for name in rivals(f, self.accepted)))
@@ -209,8 +242,11 @@ class Search:
             self.accepted, self.current = with_it, variant
         elif len(trial) > 1:
             # That several effects cancel each other to the nanosecond is not to be feared.
-            halved = not variant.reached or variant.total_ns != base.total_ns
-        return Experiment(names, _sum(trial), base, variant, on, out, why, halved)
+            halved = not last and (not variant.reached or variant.total_ns != base.total_ns)
+        made = Experiment(names, _sum(trial), base, variant, on, out, why, halved)
+        self.experiments.append(made)
+        self.tell(told(made))
+        return made
 
     def _with(self, trial: Iterable[Finding], out: Collection[str] = ()) -> dict[str, Change]:
         kept = {name: change for name, change in self.accepted.items() if name not in out}
@@ -257,6 +293,11 @@ def _why_not(base: Outcome, variant: Outcome, replaced: Sequence[str]) -> str:
     if replaced:
         return f"no better than {' and '.join(replaced)}, in whose place it would come: {span(-saving)} more"
     return f"it costs {span(-saving)}" if saving else "it saves nothing"
+
+
+def _worked(e: Experiment) -> bool:
+    """Whether an experiment was refused only for what it saved."""
+    return not e.accepted and e.variant is not None and not faults(e.base, e.variant)
 
 
 def _likely(trial: Sequence[Finding]) -> bool:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded boot shows: signs by which techniques are found to apply, each with its evidence."""
+"""What a boot shows: signs by which techniques are found to apply, each with its evidence.
+
+A recording shows most. Where there is none, a log or a configuration may show it too.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bootscope.analysis.waits import countdown
+from bootscope.lab import log_signs
 from bootscope.lab.facts import Facts
+from bootscope.lab.known import Known
 from bootscope.report.text import size, span
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign: what it is, and the words that say what the boot shows of it (empty when nothing)."""
+    """A sign: what it is, and the words that say what a recorded boot shows of it (empty when nothing).
+
+    `otherwise` does that without a recording; it gives None where that cannot be told.
+    """
 
     what: str
     evidence: Callable[[Facts], str]
+    otherwise: Callable[[Known], str | None] = lambda known: None
 
 
 def _console(*phases: str) -> Callable[[Facts], str]:
@@ -59,12 +68,26 @@ def _phase(name: str) -> Callable[[Facts], str]:
 
 
 SIGNS = {
-    "loader-console": Sign("boot loaders that write to the console", _console("spl", "bootloader", "load")),
-    "kernel-console": Sign("a kernel that writes to the console", _console("decompress", "kernel", "init")),
-    "countdown": Sign("a countdown in U-Boot", _countdown),
-    "calibration": Sign("a calibration of the delay loop", _calibration),
-    "decompress": Sign("a compressed kernel", _phase("decompress")),
-    "init": Sign("an init", _phase("init")),
-    "bootloader": Sign("a boot loader", _phase("bootloader")),
+    "loader-console": Sign(
+        "boot loaders that write to the console",
+        _console("spl", "bootloader", "load"),
+        log_signs.loader_console,
+    ),
+    "kernel-console": Sign(
+        "a kernel that writes to the console",
+        _console("decompress", "kernel", "init"),
+        log_signs.kernel_console,
+    ),
+    "countdown": Sign("a countdown in U-Boot", _countdown, log_signs.countdown),
+    "calibration": Sign("a calibration of the delay loop", _calibration, log_signs.calibration),
+    "decompress": Sign("a compressed kernel", _phase("decompress"), log_signs.compressed),
+    "init": Sign("an init", _phase("init"), log_signs.init),
+    "bootloader": Sign("a boot loader", _phase("bootloader"), log_signs.loader),
 }
 """Signs by the name that a technique's `shows` uses."""
+
+
+def told(name: str, facts: Known) -> str | None:
+    """What is seen of a sign, in words; empty when it is not there, None when that cannot be told."""
+    sign = SIGNS[name]
+    return sign.evidence(facts) if isinstance(facts, Facts) else sign.otherwise(facts)

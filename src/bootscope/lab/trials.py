@@ -56,6 +56,12 @@ def leaves_out(change: Change) -> str:
     return trees[0] if off and all(name in _OPENS for name in rest) else ""
 
 
+def needs_kernel(change: Change) -> bool:
+    """Whether a system with a change has another kernel than without it, which takes minutes to build."""
+    settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
+    return bool(change.kernel or change.kernel_wishes) or settings
+
+
 def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
     """Whether two techniques cannot both be in a system: one is there, or the other."""
     one, two = name_of(spec), name_of(other)

@@ -10,11 +10,12 @@ breaks something is halved until what must stay is found, and that is remembered
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
+from bootscope.boards.watch import default_until
 from bootscope.build.plan import configured, source_tree
 from bootscope.build.steps.configure import wanted
 from bootscope.errors import UserError, unknown
@@ -23,6 +24,7 @@ from bootscope.lab.bisect import Attempt, reduce
 from bootscope.lab.facts import facts
 from bootscope.lab.landing import land
 from bootscope.lab.trim_candidates import Build, Candidate, Kind
+from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
 from bootscope.lab.trim_trial import Trials
@@ -33,18 +35,20 @@ from bootscope.views import View, view
 
 ORDER = ("uboot", "busybox", "kernel")
 """Trees in the order in which they are worked on: a short boot loader makes all later boots short."""
-STEPS: dict[str, tuple[tuple[Kind, ...], ...]] = {
-    "uboot": ((Kind.NEVER,), (Kind.START,), (Kind.BLANK,)),
-    "busybox": ((Kind.NEVER,), (Kind.BLANK,)),
+_NEVER, _RAN = "code that never ran", "code that ran"
+_WITHOUT_CODE = "no code of their own"
+STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
+    "uboot": ((_NEVER, (Kind.NEVER,)), (_RAN, (Kind.START,)), (_WITHOUT_CODE, (Kind.BLANK,))),
+    "busybox": ((_NEVER, (Kind.NEVER,)), (_WITHOUT_CODE, (Kind.BLANK,))),
     "kernel": (
-        (Kind.NEVER, Kind.SETUP),
-        (Kind.START,),
-        (Kind.PROGRAMS,),
-        (Kind.APPLICATION,),
-        (Kind.BLANK,),
+        (f"{_NEVER}, or only at the start", (Kind.NEVER, Kind.SETUP, Kind.START)),
+        ("code that programs had run", (Kind.PROGRAMS, Kind.APPLICATION)),
+        (_WITHOUT_CODE, (Kind.BLANK,)),
     ),
 }
-"""Kinds of symbols that are tried together, the safest first."""
+"""Groups of symbols, by what is known of the code that goes with them, the safest first."""
+SURE = (Kind.NEVER, Kind.SETUP)
+"""Kinds of symbols that can hardly be missed."""
 AGAIN = ("kernel",)
 """Trees that are gone through once more at the end: what went may have been all that used the rest."""
 _LEAST_BYTES, _LEAST_INSTRUCTIONS, _LEAST_BLANK = 4096, 500_000, 16
@@ -60,6 +64,8 @@ class Goal:
     keep: Collection[str] = ()
     services: bool = False
     quiet: bool = False
+    bare: bool = False
+    sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ class Trim:
         """
         self._begun = time.monotonic()
         self.tell("recording the system itself, and which code runs ...")
-        run = self.bench.measured(self.loaded)
+        run = self.bench.measured(self.loaded, until=until(self.loaded.system))
         self.base = self.current = view(self.bench.store, run)
         if not self.base.boot.info.complete:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.boot.info.message}")
@@ -127,10 +133,11 @@ class Trim:
         missing = set(self.goal.keep)
         for name in names:
             source = source_tree(self.loaded, name, self.bench.runner, self.bench.progress)
-            wished = wanted(self.loaded.system, name)
-            tree = TrimTree(name, source.resolve(), known.configs[name], wished)
-            tree.kept = frozenset(n for n in self.goal.keep if n in tree.symbols)
-            missing -= tree.kept
+            tree = TrimTree(name, source.resolve(), known.configs[name], wanted(self.loaded.system, name))
+            asked = {n: "it was asked for" for n in self.goal.keep if n in tree.symbols}
+            tree.spared = {} if self.goal.bare else in_case(name, tree.symbols)
+            tree.kept = {**by_nature(name, self.loaded.system, known.files), **asked}
+            missing -= asked.keys()
             self.trees[name] = tree
             for symbol in tree.unknown:
                 self.tell(f"{name}: {symbol} does not exist in this version of the sources")
@@ -141,12 +148,15 @@ class Trim:
     # ---- one tree ----
 
     def _tree(self, tree: TrimTree) -> None:
-        for kinds in STEPS[tree.name]:
+        for title, all_kinds in STEPS[tree.name]:
+            kinds = [k for k in all_kinds if k in SURE or not self.goal.sure]
+            if not kinds:
+                continue
             build = tree.build(self.current)
             in_use = self._in_use(tree, build)
             chosen = group(tree, build, kinds, in_use)
             if chosen:
-                self._group(tree, build, kinds, chosen)
+                self._group(tree, build, title, chosen, in_use)
 
     def _in_use(self, tree: TrimTree, build: Build) -> dict[str, str]:
         if tree.name != "kernel":
@@ -154,14 +164,20 @@ class Trim:
         blob = self.bench.device_tree(self.loaded)
         return drivers_in_use(tree, self.current, build.code, blob)
 
-    def _group(self, tree: TrimTree, build: Build, kinds: Sequence[Kind], chosen: list[Candidate]) -> None:
-        title = max(kinds).words
+    def _group(
+        self,
+        tree: TrimTree,
+        build: Build,
+        title: str,
+        chosen: list[Candidate],
+        in_use: Mapping[str, str],
+    ) -> None:
         self.tell(f"{tree.name}: {len(chosen)} symbols with {title}")
         before, off, attempts = self.current, set(tree.off), self.attempts
         definitions = tree.definitions(self.current)
 
         def attempt(items: Sequence[Candidate]) -> Attempt:
-            return self._attempt(tree, build, items, definitions)
+            return self._attempt(tree, build, items, definitions, in_use)
 
         def refuse(item: Candidate, reason: str) -> None:
             tree.stays[item.symbol] = Stay(reason, item.image_bytes, item.kind)
@@ -178,7 +194,12 @@ class Trim:
             self.groups.append(Group(tree.name, title, len(chosen), new, gone, tried, *sizes, *phases))
 
     def _attempt(
-        self, tree: TrimTree, build: Build, items: Sequence[Candidate], definitions: object
+        self,
+        tree: TrimTree,
+        build: Build,
+        items: Sequence[Candidate],
+        definitions: Mapping[str, str],
+        in_use: Mapping[str, str],
     ) -> Attempt:
         if time.monotonic() - self._begun > self.goal.budget_s:
             raise _Over
@@ -187,7 +208,7 @@ class Trim:
             lambda symbols: self._configured(tree, symbols),
             {*(n for n, v in tree.off.items() if v is False), *(c.symbol for c in items)},
             tree.config,
-            tree.fixed,
+            tree.fixed | tree.spared.keys(),
         )
         sizes = {c.symbol: c for c in items}
         for name, reason in landed.held.items():
@@ -195,15 +216,15 @@ class Trim:
                 tree.stays[name] = Stay(reason, sizes[name].image_bytes, sizes[name].kind)
         if _on(landed.config) == _on(tree.config):
             return Attempt()
-        unmet = tree.unmet(landed.config)
-        if unmet:
-            return Attempt(f"{unmet[0]}, which is to stay, would go")
+        missing = _missing(tree, build, landed.config, in_use)
+        if missing:
+            # Seen without a build.
+            return Attempt(missing)
         self.attempts += 1
         self.tell(f"  without {_named(items)} ...")
         outcome, found = self.trials.run(self.system({**self._off(), tree.name: landed.symbols}))
         if found is None:
             self.tell(f"    does not work: {outcome.reason.splitlines()[0]}")
-            assert isinstance(definitions, dict)
             missed = {definitions[name] for name in outcome.undefined if name in definitions}
             guilty = [p for p, c in enumerate(items) if missed & build.near(c.goes)]
             return Attempt(outcome.reason, tuple(guilty) if len(guilty) < len(items) else ())
@@ -253,8 +274,22 @@ class Trim:
         self.groups.append(Group("kernel", "messages on the console: quiet", 1, 1, 0, 1, *sizes, *phases))
 
 
-def _on(config: object) -> set[str]:
-    assert isinstance(config, dict)
+def _missing(tree: TrimTree, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
+    """What a configuration lacks that must be there; empty when it has everything."""
+    unmet = tree.unmet(config)
+    if unmet:
+        return f"{unmet[0]} would go ({tree.kept.get(unmet[0], 'the system asks for it')})"
+    lost = build.lost(_on(tree.config) - _on(config))
+    driver = next((name for name in lost if name in in_use), "")
+    return f"{driver} would go, and drives {in_use[driver]}" if driver else ""
+
+
+def until(system: System) -> str:
+    """Where recordings of a trimming end: where the application says that it is ready, if it does."""
+    return "app-ready" if "app-ready" in system.milestones else default_until(system)
+
+
+def _on(config: Mapping[str, str]) -> set[str]:
     return {name for name, value in config.items() if value in ("y", "m")}
 
 

@@ -28,21 +28,6 @@ class Kind(IntEnum):
     PROGRAMS = 4
     APPLICATION = 5
 
-    @property
-    def words(self) -> str:
-        """For people."""
-        return _WORDS[self]
-
-
-_WORDS = {
-    Kind.NEVER: "code that never ran",
-    Kind.SETUP: "code of which nothing ran but its own set-up",
-    Kind.START: "code that ran only while the kernel started",
-    Kind.BLANK: "options without code of their own",
-    Kind.PROGRAMS: "code that ran for other programs than the application",
-    Kind.APPLICATION: "code that ran while the application had the CPU",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

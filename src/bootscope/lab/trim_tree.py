@@ -48,13 +48,15 @@ class Stay:
 @dataclass
 class TrimTree:
     """`config` is the configuration so far, `off` the symbols switched off for it; `wished` are those that
-    the system's own file asks for, `kept` those that the user wants to keep."""
+    the system's own file asks for; `kept` those that must stay, with the reason; `spared` those that are
+    not tried, but may go with what they are part of."""
 
     name: str
     source: Path
     config: Mapping[str, str]
     wished: Symbols
-    kept: frozenset[str] = frozenset()
+    kept: Mapping[str, str] = field(default_factory=dict)
+    spared: Mapping[str, str] = field(default_factory=dict)
     off: Symbols = field(default_factory=dict)
     stays: dict[str, Stay] = field(default_factory=dict)
 
@@ -74,9 +76,9 @@ class TrimTree:
         return sorted(name for name in self.wished if name not in self.symbols)
 
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed(self) -> set[str]:
         """Symbols that are not to be switched off: what somebody wants to be on."""
-        return self.kept | {name for name, value in self.wished.items() if written(value) != "n"}
+        return self.kept.keys() | {name for name, value in self.wished.items() if written(value) != "n"}
 
     def unmet(self, config: Mapping[str, str]) -> list[str]:
         """Symbols that were asked for and are not so in a configuration, or that were to be kept."""
@@ -110,10 +112,11 @@ def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[s
     the rest stays."""
     wanted = set(kinds)
     found: list[Candidate] = []
-    for candidate in candidates(build, tree.fixed | tree.stays.keys()):
+    for candidate in candidates(build, tree.stays):
         if candidate.kind not in wanted:
             continue
-        reason = _must_stay(tree, build, candidate, in_use)
+        spared = tree.kept.get(candidate.symbol) or tree.spared.get(candidate.symbol)
+        reason = spared or _must_stay(tree, build, candidate, in_use)
         if reason:
             tree.stays[candidate.symbol] = Stay(reason, candidate.image_bytes, candidate.kind)
         else:
@@ -126,6 +129,6 @@ def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[s
 def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mapping[str, str]) -> str:
     needing = sorted(candidate.goes & tree.fixed)
     if needing:
-        return f"{needing[0]}, which is to stay, needs it"
+        return f"{needing[0]} needs it ({tree.kept.get(needing[0], 'the system asks for that')})"
     used = [name for name in build.lost(candidate.goes) if name in in_use]
     return f"{used[0]} drives {in_use[used[0]]}" if used else ""

@@ -56,7 +56,7 @@ class Trials:
         return self.memory.keep(key, outcome), None if outcome.reason else found
 
     def _view(self, system: System) -> View:
-        run = self.bench.measured(LoadedSystem(system, self.loaded.path))
+        run = self.bench.measured(LoadedSystem(system, self.loaded.path), until=self.base.run.info.until)
         return view(self.bench.store, run)
 
     def _faults(self, found: View) -> list[str]:

@@ -13,7 +13,7 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -167,7 +167,7 @@ def archive(name: str, data: bytes, budget: Budget) -> Archive | None:
     """The files in a tar or zip archive; None when `data` is neither. Raises UserError for a bomb."""
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip(name, data, budget)
-    if _checksum_fits(data[:_BLOCK]):
+    if is_tar(data):
         return _tar(name, data, budget)
     return None
 
@@ -222,33 +222,68 @@ def _octal(field: bytes) -> int:
     return int(text, 8) if text and not text.strip(b"01234567") else -1
 
 
-def _tar(name: str, data: bytes, budget: Budget) -> Archive:
-    found = Archive({}, [])
-    at, long_name = 0, b""
+@dataclass(frozen=True, slots=True)
+class TarMember:
+    """A member of a tar archive: its data begin at `start` and have `size` bytes, or what is there of them.
+
+    `kind` is the type flag: 0 a file, 1 and 2 links, 3 and 4 devices, 5 a folder. None for `name` says that
+    the archive is damaged from here on.
+    """
+
+    name: bytes | None
+    kind: bytes
+    mode: int
+    start: int
+    size: int
+    target: bytes
+
+
+def is_tar(data: bytes) -> bool:
+    """Whether this begins like a tar archive."""
+    return _checksum_fits(data[:_BLOCK])
+
+
+def tar_members(data: bytes) -> Iterator[TarMember]:
+    """All members of a tar archive, in order."""
+    at, long_name, long_target = 0, b"", b""
     while at + _BLOCK <= len(data):
         header = data[at : at + _BLOCK]
         if not header.strip(b"\0"):
-            break
+            return
         size = _octal(header[124:136])
         if not _checksum_fits(header) or size < 0:
-            found.repairs.append(Repair("tar archive damaged; read as far as it goes", 1, 1))
-            break
+            yield TarMember(None, b"", 0, at, 0, b"")
+            return
         start, kind = at + _BLOCK, header[156:157]
-        body = data[start : start + size] if kind in b"LxX" else b""
+        body = data[start : start + size] if kind in b"LKxX" else b""
         if kind == b"L":
             long_name = body.rstrip(b"\0")
+        elif kind == b"K":
+            long_target = body.rstrip(b"\0")
         elif kind in (b"x", b"X"):
-            long_name = _pax_path(body) or long_name
-        elif kind in (b"0", b"\0", b"7"):
-            member = (long_name or _tar_name(header)).decode("utf-8", "backslashreplace")
-            budget.member(name)
-            budget.spend(min(size, len(data) - start), name)
-            found.members[member] = data[start : start + size]
-            if start + size > len(data):
-                found.repairs.append(Repair("tar archive cut off; read as far as it goes", 1, 1))
-        if kind not in (b"L", b"x", b"X"):
-            long_name = b""
+            long_name = _pax(body, b"path") or long_name
+            long_target = _pax(body, b"linkpath") or long_target
+        else:
+            target = long_target or header[157:257].split(b"\0")[0]
+            mode = max(0, _octal(header[100:108]))
+            kind = b"0" if kind in (b"\0", b"7") else kind
+            yield TarMember(long_name or _tar_name(header), kind, mode, start, size, target)
+            long_name = long_target = b""
         at = start + -(-size // _BLOCK) * _BLOCK
+
+
+def _tar(name: str, data: bytes, budget: Budget) -> Archive:
+    found = Archive({}, [])
+    for member in tar_members(data):
+        if member.name is None:
+            found.repairs.append(Repair("tar archive damaged; read as far as it goes", 1, 1))
+        elif member.kind == b"0":
+            start, end = member.start, member.start + member.size
+            budget.member(name)
+            budget.spend(min(end, len(data)) - start, name)
+            found.members[member.name.decode("utf-8", "backslashreplace")] = data[start:end]
+            if end > len(data):
+                found.repairs.append(Repair("tar archive cut off; read as far as it goes", 1, 1))
     return found
 
 
@@ -257,10 +292,10 @@ def _tar_name(header: bytes) -> bytes:
     return prefix + b"/" + name if prefix and header[257:262] == b"ustar" else name
 
 
-def _pax_path(body: bytes) -> bytes:
-    """The `path` of an extended header: lines of `LENGTH KEY=VALUE`."""
+def _pax(body: bytes, key: bytes) -> bytes:
+    """A value of an extended header: lines of `LENGTH KEY=VALUE`."""
     for line in body[:65536].split(b"\n"):
         _, _, pair = line.partition(b" ")
-        if pair.startswith(b"path="):
-            return pair[5:]
+        if pair.startswith(key + b"="):
+            return pair[len(key) + 1 :]
     return b""

@@ -20,7 +20,7 @@ from bootscope.lab.outcome import Outcome
 from bootscope.lab.trials import name_of
 from bootscope.report.search_text import reason
 from bootscope.report.text import duration, seconds, span
-from bootscope.techniques.model import technique
+from bootscope.techniques.model import techniques
 from bootscope.timeline.model import PHASES
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -81,7 +81,7 @@ def _account(a: Account) -> dict[str, object]:
             }
             for p in a.points
         ],
-        "techniques": [(name, technique(name_of(name))) for name in a.accepted],
+        "techniques": [(name, techniques()[name_of(name)]) for name in a.accepted],
         "provenance": [
             ("first recording", a.base.run_id),
             ("last recording", a.final.run_id),

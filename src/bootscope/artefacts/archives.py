@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Root file systems as archives: cpio (an initramfs) and tar, read in memory."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from functools import partial
+
+from bootscope.artefacts import tree
+from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry, clean
+from bootscope.errors import UserError, printable
+from bootscope.pitfalls.checks.filesystem import INITRAMFS
+from bootscope.readers.unpack import is_tar, tar_members
+
+_CPIO = (b"070701", b"070702")
+_OLD_CPIO = (b"070707", b"\xc7\x71", b"\x71\xc7")
+_HEADER, _LONGEST_NAME = 110, 4096
+_TRAILER = "TRAILER!!!"
+_FILLED = re.compile(rb"[^\0]")
+
+
+def is_cpio(data: bytes) -> bool:
+    """Whether this is an archive as the kernel takes it for an initramfs."""
+    return data.startswith(_CPIO)
+
+
+def read_cpio(name: str, data: bytes) -> Piece:
+    """An initramfs. Raises UserError when there is nothing in it."""
+    contents = Contents()
+    whole = [False]
+    for entry in _cpio_entries(data, whole):
+        contents.add(entry)
+    notes = () if whole[0] else ("the archive breaks off; read as far as it goes",)
+    return contents.piece(name, "cpio archive", INITRAMFS, notes)
+
+
+def _cpio_entries(data: bytes, whole: list[bool]) -> Iterator[Entry]:
+    at = 0
+    while data.startswith(_CPIO, at) and at + _HEADER <= len(data):
+        fields = _hexadecimal(data[at + 6 : at + _HEADER])
+        if fields is None or not 0 < fields[11] <= _LONGEST_NAME:
+            return
+        mode, count = fields[1], fields[6]
+        name = data[at + _HEADER : at + _HEADER + fields[11] - 1].decode("utf-8", "backslashreplace")
+        start = _aligned(at + _HEADER + fields[11])
+        if start + count > len(data):
+            return
+        if name == _TRAILER:
+            whole[0] = True
+            # Several archives may follow each other, with zeros between them.
+            more = _FILLED.search(data, start)
+            at = more.start() if more else len(data)
+            continue
+        if clean(name) != "/":
+            yield _entry(clean(name), mode, data, start, count)
+        at = _aligned(start + count)
+
+
+def _aligned(at: int) -> int:
+    return -(-at // 4) * 4
+
+
+def _hexadecimal(text: bytes) -> list[int] | None:
+    """The thirteen numbers of a header; None when one is none."""
+    try:
+        return [int(text[n : n + 8].decode("ascii"), 16) for n in range(0, len(text), 8)]
+    except ValueError:
+        return None
+
+
+def _entry(path: str, mode: int, data: bytes, start: int, count: int) -> Entry:
+    kind = stat.S_IFMT(mode)
+    if kind == stat.S_IFLNK:
+        return Entry(
+            path, LINK, target=data[start : start + min(count, 4096)].decode("utf-8", "backslashreplace")
+        )
+    if kind == stat.S_IFDIR:
+        return Entry(path, FOLDER)
+    if kind != stat.S_IFREG:
+        return Entry(path, DEVICE)
+    return Entry(path, FILE, count, bool(mode & 0o111), read=partial(_part, data, start, count))
+
+
+def _part(data: bytes, start: int, count: int, most: int) -> bytes:
+    return data[start : start + min(count, most)]
+
+
+def is_root_tar(data: bytes) -> bool:
+    """Whether this is a tar archive of a root file system (bootchart's is one of something else)."""
+    if not is_tar(data):
+        return False
+    names = []
+    for member in tar_members(data):
+        names.append(clean((member.name or b"").decode("utf-8", "replace")))
+        if len(names) >= tree.MOST_ENTRIES:
+            break
+    return tree.is_root(names)
+
+
+def read_tar(name: str, data: bytes) -> Piece:
+    """A root file system in a tar archive."""
+    contents = Contents()
+    notes: tuple[str, ...] = ()
+    for member in tar_members(data):
+        if member.name is None or (member.kind == b"0" and member.start + member.size > len(data)):
+            notes = ("the archive is damaged; read as far as it goes",)
+            break
+        path = clean(member.name.decode("utf-8", "backslashreplace"))
+        if path == "/":
+            continue
+        target = member.target.decode("utf-8", "backslashreplace")
+        if member.kind == b"0":
+            reader = partial(_part, data, member.start, member.size)
+            contents.add(Entry(path, FILE, member.size, bool(member.mode & 0o111), read=reader))
+        elif member.kind in b"12":
+            # The target of a hard link is a path in the archive.
+            contents.add(Entry(path, LINK, target=clean(target) if member.kind == b"1" else target))
+        else:
+            contents.add(Entry(path, FOLDER if member.kind == b"5" else DEVICE))
+    return contents.piece(name, "tar archive", "", notes)
+
+
+def refused(name: str, data: bytes) -> UserError | None:
+    """The error for an archive of a kind that is recognised but not read; None for all others."""
+    if data.startswith(_OLD_CPIO):
+        hint = "make it anew with: cpio -H newc"
+        return UserError(
+            f"{printable(name)} is a cpio archive of the old form, which no kernel takes", hint=hint
+        )
+    return None

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The little that is asked of programs: static or not, which C library, section headers or none."""
+
+from __future__ import annotations
+
+import struct
+
+from bootscope.lab.known import Program
+
+MAGIC = b"\x7fELF"
+_EXECUTABLE = 2
+_INTERPRETER = 3
+_MARKS = (
+    ("uclibc", (b"uClibc",)),
+    ("glibc", (b"GLIBC_TUNABLES", b"GNU C Library", b"glibc")),
+    ("musl", (b"MUSL_LOCPATH", b"/etc/ld-musl-", b"musl libc")),
+)
+_MOST_SEGMENTS = 128
+
+
+def program(data: bytes, size_bytes: int) -> Program | None:
+    """What an ELF file tells, of which `data` is the beginning or all; None when it is no ELF program."""
+    if not data.startswith(MAGIC) or len(data) < 64:
+        return None
+    wide, order = data[4] == 2, ">" if data[5] == 2 else "<"
+    try:
+        (kind,) = struct.unpack_from(order + "H", data, 16)
+        if wide:
+            ph_at, sh_at = struct.unpack_from(order + "QQ", data, 32)
+            ph_size, ph_count, _, sh_count = struct.unpack_from(order + "HHHH", data, 54)
+        else:
+            ph_at, sh_at = struct.unpack_from(order + "II", data, 28)
+            ph_size, ph_count, _, sh_count = struct.unpack_from(order + "HHHH", data, 42)
+        count = min(ph_count, _MOST_SEGMENTS)
+        kinds = [struct.unpack_from(order + "I", data, ph_at + n * ph_size)[0] for n in range(count)]
+    except struct.error:
+        return None
+    static = kind == _EXECUTABLE and bool(kinds) and _INTERPRETER not in kinds
+    return Program(static, _libc(data) if static else "", size_bytes, bool(sh_at and sh_count))
+
+
+def _libc(data: bytes) -> str:
+    return next((name for name, marks in _MARKS if any(mark in data for mark in marks)), "")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A root file system as a folder of this machine. Links in it are told, never followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from bootscope.artefacts import tree
+from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry
+from bootscope.errors import UserError, printable
+
+_DEEPEST = 64
+
+
+def read(path: Path) -> Piece:
+    """What a folder holds. Raises UserError when it is no root file system, or cannot be read."""
+    try:
+        names = os.listdir(path)  # noqa: PTH208
+    except OSError as error:
+        raise UserError(f"cannot read {printable(str(path))}: {error.strerror}") from error
+    if not tree.is_root(names):
+        raise UserError(
+            f"{printable(str(path))} is a folder, but no root file system: it has no etc, bin or the like",
+            hint="name the files in it that are to be read, one by one",
+        )
+    contents = Contents()
+    notes: list[str] = []
+    for entry in _entries(path, "", 0, notes):
+        contents.add(entry)
+    more = f" and {len(notes) - 1} more" if len(notes) > 1 else ""
+    told = (f"could not be read: {notes[0]}{more}",) if notes else ()
+    return contents.piece(str(path), "folder", "", told)
+
+
+def _entries(folder: Path, prefix: str, depth: int, notes: list[str]) -> Iterator[Entry]:
+    """Everything below a folder; what cannot be read is noted."""
+    try:
+        with os.scandir(folder) as found:
+            inner = sorted(found, key=lambda item: item.name)
+    except OSError:
+        notes.append(_text(prefix) or "/")
+        return
+    for item in inner:
+        name = f"{prefix}/{item.name}"
+        try:
+            about = item.stat(follow_symlinks=False)
+            entry = _entry(item, name, about)
+        except OSError:
+            notes.append(_text(name))
+            continue
+        yield entry
+        if entry.kind == FOLDER and depth < _DEEPEST:
+            yield from _entries(Path(item.path), name, depth + 1, notes)
+
+
+def _entry(item: os.DirEntry[str], name: str, about: os.stat_result) -> Entry:
+    mode, path = about.st_mode, _text(name)
+    if stat.S_ISLNK(mode):
+        return Entry(path, LINK, target=_text(os.readlink(item.path)))  # noqa: PTH115
+    if stat.S_ISDIR(mode):
+        return Entry(path, FOLDER)
+    if not stat.S_ISREG(mode):
+        return Entry(path, DEVICE)
+    return Entry(path, FILE, about.st_size, bool(mode & 0o111), read=partial(_head, item.path))
+
+
+def _head(path: str, most: int) -> bytes:
+    """The first bytes of a regular file; nothing of what became something else meanwhile."""
+    try:
+        # Neither through a link nor waiting for somebody at the other end of a pipe.
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with os.fdopen(number, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            return b""
+        try:
+            return opened.read(most)
+        except OSError:
+            return b""
+
+
+def _text(name: str) -> str:
+    """A name of this machine's files as text that can be printed and stored."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Console and kernel logs, by the readers that `import` has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bootscope.artefacts.piece import Piece
+from bootscope.capture.imported import Answers, Raw
+from bootscope.errors import UserError, printable
+from bootscope.imports import FileRead, Understood, understand
+from bootscope.lab.bootlog import BootLog, log_line
+from bootscope.lab.known import Part
+from bootscope.lab.log_signs import AUTOBOOT, countdown_s
+from bootscope.readers.base import Boot
+from bootscope.readers.detect import recognised
+from bootscope.readers.registry import readers
+from bootscope.readers.source import opened
+from bootscope.readers.unpack import Budget
+
+_MOST_LINES = 200_000
+_SMP = re.compile(r"^Linux version .* #\d\S* (SMP\b)?", re.MULTILINE)
+
+
+def is_log(name: str, data: bytes) -> bool:
+    """Whether a reader of `import` takes this for its own."""
+    found = opened(name, data, Budget())
+    return bool(recognised(found.source, readers()))
+
+
+def read(raws: Sequence[Raw]) -> list[Piece]:
+    """All logs together, as `import` would join them: the one that tells the first boot best, and the rest.
+
+    Raises UserError when none of them is a log with lines.
+    """
+    return of_understood(understand(raws, Answers(), strict=True))
+
+
+def of_understood(found: Understood) -> list[Piece]:
+    """The pieces of files that were read."""
+    best = _with_lines(found)
+    if best is None:
+        names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
+        raise UserError(
+            f"nothing here tells the lines of a boot: {names}", hint="audit reads console and kernel logs"
+        )
+    file, boot = best
+    log = _log(boot, found.boots, file.reader.name)
+    pieces = [
+        Piece(f.name, "log", f"{f.reader.title}, not looked into") for f in found.files if f is not file
+    ]
+    return [_piece(file, boot, log), *pieces]
+
+
+def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
+    """The file and boot whose lines tell the first of the boots best."""
+    for group in found.joined.groups:
+        for member in group.members:
+            file = found.files[member.file]
+            boot = file.reading.boots[member.boot]
+            if len(boot.log):
+                return file, boot
+    return None
+
+
+def _log(boot: Boot, boots: int, tool: str) -> BootLog:
+    log = boot.log
+    count = min(len(log), _MOST_LINES)
+    lines = [log_line(log.at_ns[i], log.text(i), log.kernel_ns[i], log.level[i]) for i in range(count)]
+    return BootLog(lines, boot.clock.name, boot.clock.stamp, boots, tool, boot.clock.resolution_ns)
+
+
+def _piece(file: FileRead, boot: Boot, log: BootLog) -> Piece:
+    parts = {Part.LOG}
+    fields: dict[str, object] = {"log": log}
+    if log.command_line is not None:
+        fields["command_line"] = log.command_line
+        parts.add(Part.COMMAND_LINE)
+    configs = _told_symbols(log)
+    if configs:
+        fields |= {"configs": configs, "partial": frozenset(configs)}
+    told = f"{file.reader.title}: {len(boot.log):,} lines, {log.boots} boot{'s' if log.boots > 1 else ''}"
+    kernel = boot.facts.get("kernel")
+    told += f", Linux {printable(kernel)[:40]}" if kernel else ""
+    notes = [f"only its first {_MOST_LINES:,} lines are looked at"] if len(boot.log) > _MOST_LINES else []
+    if log.clock == "none":
+        notes.append("no clock stamped its lines: nothing can be told of time but by their length")
+    return Piece(file.name, "log", told, fields, frozenset(parts), tuple(notes))
+
+
+def _told_symbols(log: BootLog) -> dict[str, dict[str, str]]:
+    """Symbols of configurations that the lines give away."""
+    found: dict[str, dict[str, str]] = {}
+    banner = _SMP.search(log.text)
+    if banner:
+        found["kernel"] = {"SMP": "y" if banner[1] else "n"}
+    at = log.index(AUTOBOOT)
+    delay = countdown_s(log.lines[at].text) if at >= 0 else None
+    if delay is not None:
+        found["uboot"] = {"BOOTDELAY": str(delay)}
+    return found

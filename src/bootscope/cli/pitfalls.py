@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope pitfalls: what misleads or breaks while a boot is made shorter, as a list or one explained."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import unknown
+from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
+
+_COLOURS = {How.CHECKED: "green", How.ADVICE: "yellow"}
+_WHY = {How.CHECKED: "What the audit looks at", How.ADVICE: "Why only a person can tell"}
+
+
+class Pitfalls(Verb):
+    name = "pitfalls"
+    summary = "list what misleads or breaks while a boot is made shorter, or explain one"
+    example = "bootscope pitfalls savings-overlap"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("id", nargs="?", help="the pitfall to explain (default: list all)")
+        parser.add_argument("--kind", metavar="K", help=f"only of this kind: {', '.join(KINDS)}")
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.id:
+            found = pitfall(args.id)
+            if args.json:
+                print_json("pitfall", as_json(args.id, found))
+            else:
+                _explain(terminal(), args.id, found)
+            return 0
+        if args.kind and args.kind not in KINDS:
+            raise unknown("kind", args.kind, list(KINDS))
+        chosen = {name: p for name, p in pitfalls().items() if args.kind in (None, p.kind)}
+        if args.json:
+            print_json("pitfalls", {"pitfalls": [as_json(name, p) for name, p in chosen.items()]})
+        else:
+            _table(terminal(), chosen)
+        return 0
+
+
+def as_json(name: str, found: Pitfall) -> dict[str, object]:
+    """A pitfall as the JSON of this verb has it."""
+    table = {key: _plain(value) for key, value in msgspec.to_builtins(found).items()}
+    # `kind` is what all documents call their own kind.
+    table["about"] = table.pop("kind")
+    return {"id": name, **table}
+
+
+def _plain(value: object) -> object:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _table(out: Console, chosen: dict[str, Pitfall]) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("kind", "pitfall", "what", "audit"):
+        table.add_column(column, no_wrap=column != "what")
+    for name, p in chosen.items():
+        table.add_row(p.kind, name, Text(p.title), Text(p.how, _COLOURS[p.how]))
+    out.print(table)
+    counts = ", ".join(f"{sum(p.how == how for p in chosen.values())} {how}" for how in How)
+    out.print(f"{len(chosen)} pitfalls: {counts}")
+
+
+def _explain(out: Console, name: str, p: Pitfall) -> None:
+    out.print(Text.assemble((p.title, "bold"), f"  ({name}; {p.kind}; {p.how})"))
+    for head, text in (
+        ("", p.what),
+        ("What to do", p.do),
+        (_WHY[p.how], p.by),
+        ("See also the techniques", ", ".join(p.covered_by)),
+    ):
+        if text:
+            out.print()
+            if head:
+                out.print(Text(head, "bold"))
+            out.print(Text(" ".join(text.split())))

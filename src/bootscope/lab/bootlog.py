@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a boot wrote, line by line, whoever stamped it: a recording, a host's tool, the kernel itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from bootscope.readers.base import FIRST_BYTE, NO_STAMP
+from bootscope.readers.markers import split_line
+
+RECORDED = "board"
+"""The clock of a recording: board time, exact, and known to mean the first byte of a line."""
+_PREFIX_BYTES = 15
+"""What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
+_STARTING = re.compile(r"^Starting kernel \.\.\.")
+_LOADER = re.compile(r"^(?:U-Boot (?:[STV]PL )?\d|barebox \d|AT91Bootstrap )")
+_INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line: `at_ns` on the log's clock and `kernel_ns` by the kernel's own stamp (-1 where there is none),
+    `level` 0 to 7 (-1: not told), the text without stamps, and how many bytes it is on a console."""
+
+    at_ns: int
+    kernel_ns: int
+    level: int
+    text: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class BootLog:
+    """The lines of one boot. `clock` is RECORDED or one of readers.base.Clock; `stamp` is the moment of a
+    line that it tells; `boots` is how many boots the files held; `tool` is the reader's name. Steps of the
+    clock are `resolution_ns` long.
+    """
+
+    lines: Sequence[LogLine]
+    clock: str
+    stamp: str = FIRST_BYTE
+    boots: int = 1
+    tool: str = ""
+    resolution_ns: int = 1
+
+    @cached_property
+    def text(self) -> str:
+        """All texts, a line each, without stamps: for regular expressions over the whole log."""
+        return "\n".join(line.text for line in self.lines)
+
+    def find(self, pattern: str) -> re.Match[str] | None:
+        """The first place where a pattern matches; `^` and `$` stand for the ends of a line."""
+        return re.search(pattern, self.text, re.MULTILINE)
+
+    def index(self, pattern: str) -> int:
+        """The first line in which a pattern is found; -1 where there is none."""
+        compiled = re.compile(pattern)
+        return next((i for i, line in enumerate(self.lines) if compiled.search(line.text)), -1)
+
+    @property
+    def timed(self) -> bool:
+        """Whether a clock beside the kernel's own stamped the lines."""
+        return self.clock not in ("none", "kernel")
+
+    def gap_ns(self, index: int) -> int | None:
+        """From a line to the next, by the log's clock or else by the kernel's; None where neither tells."""
+        if not 0 <= index < len(self.lines) - 1:
+            return None
+        a, b = self.lines[index], self.lines[index + 1]
+        # A step shorter than those of the clock is none that it could tell.
+        if self.timed and b.at_ns - a.at_ns >= self.resolution_ns:
+            return b.at_ns - a.at_ns
+        if a.kernel_ns < 0 or b.kernel_ns < 0:
+            return None
+        return max(0, b.kernel_ns - a.kernel_ns)
+
+    @cached_property
+    def kernel_lines(self) -> tuple[LogLine, ...]:
+        """The kernel's lines, as far as its stamps tell them from others'."""
+        return tuple(line for line in self.lines if line.kernel_ns >= 0)
+
+    @cached_property
+    def loader_lines(self) -> tuple[LogLine, ...]:
+        """What came before the kernel, where the log reaches back that far."""
+        if self.index(_LOADER.pattern) < 0:
+            return ()
+        end = self.index(_STARTING.pattern) + 1
+        if not end:
+            end = next((i for i, line in enumerate(self.lines) if line.kernel_ns >= 0), len(self.lines))
+        return tuple(self.lines[:end])
+
+    @property
+    def initcall_lines(self) -> tuple[LogLine, ...]:
+        """The lines that `initcall_debug` adds."""
+        return tuple(line for line in self.kernel_lines if _INITCALL.match(line.text))
+
+    @property
+    def has_kernel_start(self) -> bool:
+        """Whether the kernel's first line is in the log."""
+        return self.index(r"Linux version \d|Booting Linux on") >= 0
+
+    @property
+    def command_line(self) -> str | None:
+        """The command line that the kernel says it was given."""
+        found = self.find(r"Kernel command line: ?(.*)$")
+        return found[1].strip() if found else None
+
+
+def total_bytes(lines: Iterable[LogLine]) -> int:
+    """What lines are on a console, line ends and all."""
+    return sum(line.bytes for line in lines)
+
+
+def log_line(at_ns: int, raw: str, kernel_ns: int = NO_STAMP, level: int = -1) -> LogLine:
+    """A line of a log; `raw` may have the kernel's stamp in front."""
+    found_ns, text = split_line(raw)
+    stamped = found_ns >= 0
+    at_kernel = found_ns if stamped else kernel_ns
+    size = len(raw.encode("utf-8", "replace")) + 2
+    if at_kernel >= 0 and not stamped:
+        size += _PREFIX_BYTES
+    return LogLine(at_ns, at_kernel, level, text, size)
+
+
+def stamps(lines: Iterable[LogLine]) -> Iterator[tuple[int, int]]:
+    """Pairs of (time on the log's clock, kernel's stamp) of the lines that have both."""
+    return ((line.at_ns, line.kernel_ns) for line in lines if line.kernel_ns >= 0 and line.at_ns >= 0)
+
+
+def longest_gap_ns(values: Sequence[int]) -> int:
+    """The longest step between neighbours; 0 for fewer than two."""
+    return max((b - a for a, b in pairwise(values)), default=0)

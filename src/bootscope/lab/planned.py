@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a system from its file alone, and from its build where the cache has that."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import msgspec
+
+from bootscope.build.cache import Cache
+from bootscope.build.kconfig import parse, written
+from bootscope.build.plan import plan
+from bootscope.build.steps import kernel, programs, rootfs
+from bootscope.lab.facts import default_environment, in_memory, loader_commands
+from bootscope.lab.known import TREE_PARTS, Image, Known, Part
+from bootscope.recording import flat
+from bootscope.system.load import LoadedSystem
+from bootscope.system.model import COMPRESSED_IMAGE
+
+_STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
+
+
+def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
+    """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
+    system = loaded.system
+    built = {step.name: cache.find(step.step_id) for step in plan(loaded, cache) if step.cached}
+    asked = {"kernel": system.kernel.config, "uboot": system.uboot.config, "busybox": system.busybox.config}
+    configs, partial = {}, set()
+    for tree, step in _STEPS.items():
+        folder = built.get(step)
+        if folder:
+            configs[tree] = parse((folder / "config").read_text(errors="replace"))
+        else:
+            configs[tree] = {name: written(value) for name, value in asked[tree].items()}
+            partial.add(tree)
+    parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
+    root, boot = built.get("rootfs"), built.get("uboot")
+    environment = default_environment((boot / "u-boot.elf").read_bytes()) if boot else {}
+    parts |= {Part.ENVIRONMENT} if environment else set()
+    parts |= {Part.FILES, Part.SCRIPTS} if root else set()
+    settings = flat(system)
+    known = Known(
+        parts=frozenset(parts),
+        settings=settings,
+        configs=configs,
+        partial=frozenset(partial),
+        command_line=system.kernel.command_line,
+        environment=environment,
+        commands=loader_commands(settings),
+        files=_contents(root) if root else {},
+        scripts=_scripts(root) if root else {},
+        images=_images(built.get("kernel")),
+    )
+    missing = [name for name in ("kernel", "uboot", "busybox", "rootfs") if not built.get(name)]
+    told = f"not built: {', '.join(missing)}" if missing else "as built"
+    return known, told
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    lines = (folder / rootfs.CONTENTS).read_text(errors="replace").splitlines()
+    return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
+
+def _scripts(folder: Path) -> dict[str, str]:
+    data = gzip.decompress((folder / programs.SCRIPTS).read_bytes())
+    return msgspec.json.decode(data, type=dict[str, str])
+
+
+def _images(folder: Path | None) -> dict[str, Image]:
+    image = folder / COMPRESSED_IMAGE if folder else None
+    if not folder or not image or not image.exists():
+        return {}
+    count = image.stat().st_size
+    symbols = (folder / kernel.SYMBOLS).read_text(errors="replace")
+    return {"zImage": Image("zImage", count, in_memory(symbols))}

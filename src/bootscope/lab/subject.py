@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit is about, as the user names it: a recording, a system, an import, or files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.artefacts.gather import KINDS, gather, together
+from bootscope.artefacts.logs import of_understood
+from bootscope.artefacts.piece import Piece
+from bootscope.build.cache import Cache
+from bootscope.capture.store import IMPORTED, RECORDED, Store, StoredRun
+from bootscope.errors import UserError, printable
+from bootscope.imports import of_run
+from bootscope.lab.facts import Facts, facts
+from bootscope.lab.known import Known
+from bootscope.lab.planned import planned
+from bootscope.recording import flat
+from bootscope.report.text import seconds
+from bootscope.system.load import LoadedSystem, load_system, system_names
+from bootscope.views import view
+
+_MOST_DIFFERENCES = 5
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is looked at: `title` in words, what is known, `pieces` where it came from files, `notes`."""
+
+    title: str
+    known: Known
+    pieces: tuple[Piece, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def boot(self) -> str | None:
+        """The id of the recorded boot, if there is one."""
+        return self.known.view.boot.info.boot_id if isinstance(self.known, Facts) else None
+
+
+def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
+    """What `names` name; nothing stands for the last run.
+
+    Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
+    did not reach its milestone.
+    """
+    if len(names) == 1 and names[0].endswith(".toml"):
+        return _system(store, cache, load_system(names[0]))
+    if len(names) <= 1 and not (names and _is_path(store, names[0])):
+        return _named(store, cache, names[0] if names else "last")
+    return _files(names)
+
+
+def _is_path(store: Store, name: str) -> bool:
+    """Whether a name is that of a file; the exact name of a run or a system comes first."""
+    if name == "last" or name in system_names() or name in store.run_ids() or _RUN_AND_BOOT.fullmatch(name):
+        return False
+    if any(part in name for part in ("/", "\0")) or name in (".", ".."):
+        return True
+    return Path(name).exists()
+
+
+_RUN_AND_BOOT = re.compile(r"(?:last|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
+
+
+def _files(names: Sequence[str]) -> Subject:
+    systems = [name for name in names if name.endswith(".toml")]
+    if systems:
+        raise UserError(
+            f"{printable(systems[0])} is a system: it is looked at alone", hint="or name loose files only"
+        )
+    known, pieces = gather(names)
+    count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"
+    notes = tuple(f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes)
+    return Subject(count, known, pieces, notes)
+
+
+def _named(store: Store, cache: Cache, name: str) -> Subject:
+    bare, _, number = name.partition("/")
+    if name in system_names():
+        return _system(store, cache, load_system(name))
+    try:
+        run_id = store.find_id(bare)
+    except UserError as error:
+        if bare != "last" and not error.message.startswith("no boot"):
+            raise UserError(error.message, hint=f"{error.hint}; or the path of a file: {KINDS}") from error
+        raise
+    if store.kind(run_id) == IMPORTED:
+        info, understood = of_run(store, run_id)
+        pieces = tuple(of_understood(understood))
+        return Subject(f"{run_id}: {printable(info.name)}, imported", together(pieces), pieces)
+    return _recording(store, store.load(run_id), int(number) if number else None)
+
+
+def _recording(store: Store, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()) -> Subject:
+    v = view(store, run, number)
+    if not v.boot.info.complete:
+        raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
+    title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
+    return Subject(title, facts(store, v), (), notes)
+
+
+def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
+    """A system: by its last recorded boot where there is one, else by its file and its build."""
+    system, now = loaded.system, flat(loaded.system)
+    runs = [s for s in store.summaries() if s.system == system.name and s.kind == RECORDED]
+    # One that failed is looked at only where there is no other: it says what to do about it.
+    runs = [s for s in runs if s.complete] or runs[-1:]
+    for summary in reversed(runs):
+        run = store.load(summary.run_id)
+        if run.info.system.settings == now:
+            return _recording(store, run, None)
+    if runs:
+        run = store.load(runs[-1].run_id)
+        then = run.info.system.settings
+        changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
+        more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
+        note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
+        return _recording(store, run, None, (note,))
+    known, told = planned(loaded, cache)
+    return Subject(f"{system.name}: never recorded; {told}", known, (), ("no boot tells anything of time",))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must not be tried: symbols that a system needs by what it is, and those whose code runs only when
+something goes wrong, so that a run without errors is no evidence against them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from bootscope.system.model import System
+
+IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
+    "kernel": {
+        "security": (
+            *("STACKPROTECTOR*", "STRICT_*_RWX", "HARDEN_*", "VMAP_STACK", "SECCOMP*", "MULTIUSER"),
+            *("INIT_STACK_*", "INIT_ON_*", "FORTIFY_SOURCE", "CPU_SW_DOMAIN_PAN", "ARM_PAN"),
+            *("HARDENED_USERCOPY", "SLAB_FREELIST_*", "RANDOMIZE_*", "SECURITY*", "LEGACY_TIOCSTI"),
+        ),
+        "errors": ("BUG", "PRINTK", "DEBUG_BUGVERBOSE"),
+        "recovery": ("PANIC_*", "BLK_DEV_WRITE_MOUNTED"),
+        "measuring": ("PRINTK_TIME",),
+        "a kernel for several CPUs on one": ("SMP_ON_UP",),
+    },
+    "uboot": {
+        "recovery": ("AUTOBOOT", "CMDLINE", "CMD_BOOTDELAY", "HUSH_PARSER", "CMD_MMC", "CMD_RUN", "CMD_ENV*"),
+        "errors": ("PRINTF", "PANIC_HANG", "SYS_HUSH_PARSER"),
+    },
+    "busybox": {"recovery": ("ASH", "SH_IS_ASH", "INIT", "REBOOT", "MOUNT", "UMOUNT", "LOGIN")},
+}
+"""By tree and what they are good for: patterns of symbols."""
+
+_SHELL_FILE = re.compile(r"\.sh$|^/etc/init\.d/.+")
+
+
+def in_case(tree: str, names: Iterable[str]) -> dict[str, str]:
+    """Symbols that are there for when something goes wrong, with the reason to keep them."""
+    groups = IN_CASE.get(tree, {})
+    return {
+        name: f"for {what}: that it never ran is no evidence"
+        for name in names
+        for what, patterns in groups.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+
+
+def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, str]:
+    """Symbols of the kernel that a system needs by what it is, with the reason; `files` are those of its
+    root file system, as the list of contents has them."""
+    if tree != "kernel":
+        return {}
+    kind = system.rootfs.filesystem
+    found = {f"{kind.upper()}_FS": f"the root file system is {kind}", "BINFMT_ELF": "programs are ELF files"}
+    if not any(path.startswith("/dev/") for path in files):
+        why = "the root file system has nothing in /dev"
+        found |= {"DEVTMPFS": why, "DEVTMPFS_MOUNT": why}
+    if any(_SHELL_FILE.search(path) for path in files):
+        found["BINFMT_SCRIPT"] = "init runs scripts"
+    found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
+    if any(path.startswith("/lib/ld-linux-armhf") for path in files):
+        found["VFP"] = "programs use the floating point unit"
+        found["ARM_THUMB"] = "programs may be Thumb code"
+        found["COMPAT_32BIT_TIME"] = "programs of 32 bits count time in 32 bits"
+    if "root=/dev/mmcblk" in system.kernel.command_line:
+        found["MMC_BLOCK"] = "the root file system is on an MMC or SD card"
+    return found

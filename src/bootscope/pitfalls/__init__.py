@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pitfalls: what misleads, breaks or costs while a boot is made shorter."""

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trimming on a bench that only pretends to build and boot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bootscope.errors import UserError
+from bootscope.lab.trim import Trim
+
+from .lab_scenes import keep
+from .trim_scenes import trimming
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """made(breaks, links, **goal) -> (Trim, Bench, what it told)."""
+    return lambda *given, **goal: trimming(tmp_path, monkeypatch, *given, **goal)
+
+
+def off(trim: Trim) -> set[str]:
+    return {name for name, value in trim.trees["kernel"].off.items() if value is False}
+
+
+def test_everything_that_is_not_needed_goes(made: Any) -> None:
+    trim, _, told = made()
+    trim.run()
+    assert off(trim) >= {"USB", "SOUND", "IIO", "PINS", "NET", "FS", "SWAP", "QUICK", "ODD"}
+    assert trim.trees["kernel"].config["TIMERS"] == "y"
+    assert trim.ended == "nothing is left to try"
+    stays = trim.trees["kernel"].stays
+    assert stays["TIMERS"].reason == "TIMERS needs it (the system asks for that)"
+    assert stays["BUG"].reason.startswith("for errors")
+    assert "kernel: LONG_GONE does not exist in this version of the sources" in told
+    assert trim.groups[0].bytes_before > trim.groups[-1].bytes_after
+    assert sum(group.attempts for group in trim.groups) == trim.attempts
+
+
+def test_what_breaks_something_stays_with_the_reason(made: Any) -> None:
+    trim, bench, _ = made({"PINS": "panic", "FS": "paints", "SWAP": "slow"})
+    trim.run()
+    assert not off(trim) & {"PINS", "FS", "SWAP"}
+    assert off(trim) >= {"USB", "SOUND", "IIO", "NET"}
+    stays = trim.trees["kernel"].stays
+    assert stays["PINS"].reason == "the kernel panicked" or "panic" in stays["PINS"].reason
+    assert stays["FS"].reason == "the picture on the screen is another one"
+    assert stays["SWAP"].reason == "the application does 10 % of what it did in the same time"
+    assert len(bench.booted) == len({tuple(b) for b in bench.booted})
+
+
+def test_a_build_that_names_its_culprit_is_believed(made: Any) -> None:
+    trim, bench, _ = made(links="IIO")
+    trim.run()
+    assert "undefined reference to `iio_init'" in trim.trees["kernel"].stays["IIO"].reason
+    assert [b for b in bench.booted if "IIO" in b] == [b for b in bench.booted[:2] if "IIO" in b]
+
+
+def test_what_is_selected_goes_with_its_holder_or_stays(made: Any) -> None:
+    trim, _, _ = made({"NET": "panic"})
+    trim.run()
+    config = trim.trees["kernel"].config
+    assert (config["NET"], config["CRC"]) == ("y", "y")
+
+
+def test_symbols_can_be_kept(made: Any) -> None:
+    trim, _, _ = made(keep=("USB",))
+    trim.run()
+    assert trim.trees["kernel"].config["USB"] == "y"
+    assert trim.trees["kernel"].stays["USB"].reason == "it was asked for"
+    with pytest.raises(UserError, match="unknown symbol 'USBB'"):
+        made(keep=("USBB",))[0].run()
+
+
+def test_sure_takes_only_what_never_ran(made: Any) -> None:
+    trim, bench, _ = made(sure=True)
+    trim.run()
+    assert off(trim) == {"USB"}
+    assert len(bench.booted) == 2
+
+
+def test_bare_takes_the_safety_net_too(made: Any) -> None:
+    trim, _, _ = made(bare=True)
+    trim.run()
+    assert "BUG" in off(trim)
+
+
+def test_quiet_comes_last(made: Any) -> None:
+    trim, _, _ = made(quiet=True)
+    trim.run()
+    assert trim.system().kernel.command_line.endswith(" quiet")
+    assert trim.groups[-1].title.endswith("quiet")
+
+
+def test_it_stops_when_the_time_is_over_and_says_how_to_go_on(made: Any) -> None:
+    trim, bench, _ = made(budget_s=-1)
+    trim.run()
+    assert trim.ended.startswith("the time allowed is over")
+    assert len(bench.booted) == 1
+    assert off(trim) == set()
+
+
+def test_failed_builds_are_remembered(made: Any, tmp_path: Path) -> None:
+    trim, bench, _ = made({"PINS": "panic"}, links="IIO")
+    trim.run()
+    again, _, _ = made(bench=bench)
+    before = len(bench.booted)
+    again.run()
+    new = bench.booted[before:]
+    assert not any("IIO" in booted or "PINS" in booted for booted in new)
+    assert off(again) == off(trim)
+    assert again.trees["kernel"].stays["IIO"].reason == trim.trees["kernel"].stays["IIO"].reason
+
+
+def test_services_must_go_on_when_they_are_to(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bootscope.lab import trim_trial
+
+    def say(view: Any) -> list[str]:
+        there = view.run.info.system.settings.get("kernel.config.NET") != "False"
+        return ["Starting network: OK" if there else "Starting network: FAIL"]
+
+    monkeypatch.setattr(trim_trial, "programs_say", say)
+    trim, _, _ = made(services=True)
+    trim.run()
+    stays = trim.trees["kernel"].stays
+    assert stays["NET"].reason == "init's programs say something else: Starting network: FAIL"
+    other, _, _ = made()
+    other.run()
+    assert "NET" in off(other)
+
+
+def test_a_system_that_does_not_boot_is_the_users_to_mend(made: Any) -> None:
+    trim, bench, _ = made()
+    bench.measured = lambda given, until="": bench.store.load(keep(bench.store, ended="hang"))
+    with pytest.raises(UserError, match="itself does not boot"):
+        trim.run()

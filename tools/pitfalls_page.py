@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/pitfalls.md from the records.
+
+    python tools/pitfalls_page.py
+
+A unit test compares the page with the records, so that it cannot grow old.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfalls  # noqa: E402
+from bootscope.techniques.model import DOCUMENTS  # noqa: E402
+
+PAGE = ROOT / "docs" / "pitfalls.md"
+_TITLES = {
+    "order": "Order of work",
+    "falcon": "Falcon mode",
+    "filesystem": "File systems",
+    "licence": "Licences",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    found = pitfalls()
+    checked = sum(p.how == How.CHECKED for p in found.values())
+    yield "# Pitfalls"
+    yield ""
+    yield "<!-- made by tools/pitfalls_page.py from src/bootscope/pitfalls/records; change it there -->"
+    yield ""
+    yield f"The {len(found)} known ways to be misled, or to break something, while a boot is made shorter."
+    yield "`bootscope audit` tells those that a system is in, `bootscope pitfalls ID` explains one."
+    yield ""
+    yield f"- **checked** ({checked}): the audit looks for it. *Seen by* says where, and where that ends."
+    yield f"- **advice** ({len(found) - checked}): only a person, or the board itself, can tell."
+    yield "  `audit --pitfalls` names those that the system touches."
+    for kind in KINDS:
+        chosen = {name: p for name, p in found.items() if p.kind == kind}
+        if chosen:
+            yield from ("", f"## {_TITLES.get(kind, kind.capitalize())}")
+            for name, p in chosen.items():
+                yield from _entry(name, p)
+    yield from ("", "## Documents", "")
+    yield from (f"- {key}: {title}" for key, title in DOCUMENTS.items())
+
+
+def _entry(name: str, p: Pitfall) -> Iterator[str]:
+    yield from ("", f"### {name}", "")
+    yield f"**{p.title}.** {_text(p.what)}"
+    yield ""
+    yield f"- What to do: {_text(p.do)}"
+    yield f"- {'Seen by' if p.how == How.CHECKED else 'Advice only'}: {_text(p.by)}"
+    if p.covered_by:
+        links = ", ".join(f"[{t}](techniques.md#{t})" for t in p.covered_by)
+        yield f"- See also: {links}"
+    if p.refs:
+        yield f"- Told in: {_text('; '.join(p.refs))}"
+
+
+def _text(text: str) -> str:
+    """Text of a record on one line; what Markdown would take for HTML is kept as text."""
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"{PAGE.relative_to(ROOT)}: {len(pitfalls())} pitfalls")
