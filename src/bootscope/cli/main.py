@@ -38,6 +38,7 @@ VERBS = {
     "trim": "bootscope.cli.trim:TrimVerb",
     "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
+    "reproduce": "bootscope.cli.reproduce:Reproduce",
     "build": "bootscope.cli.build:Build",
     "cache": "bootscope.cli.store:CacheVerb",
     "doctor": "bootscope.cli.doctor:Doctor",
