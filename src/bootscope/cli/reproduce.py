@@ -88,23 +88,23 @@ def _list(as_json: bool) -> None:
         )
     for t in known:
         found = result(t.id)
-        judged = pairs(t, found) if found else []
-        agree = str(sum(pair.verdict is Verdict.AGREES for pair in judged)) if found else ""
-        grid.add_row(t.id, t.title, str(len(judged) or ""), agree, Text(found.date if found else "", "dim"))
+        compared, agree = words.score(t, found)
+        date = Text(found.date if found else "", "dim")
+        grid.add_row(t.id, t.title, str(compared), str(agree) if found else "", date)
     terminal().print(grid)
 
 
 def _short(t: Table) -> dict[str, object]:
     found = result(t.id)
-    judged = pairs(t, found) if found else []
+    compared, agree = words.score(t, found)
     return {
         "id": t.id,
         "title": t.title,
         "rows": list(t.rows),
         "published": words.published_on(t),
         "date": found.date if found else None,
-        "compared": len(judged) if found else None,
-        "agree": sum(pair.verdict is Verdict.AGREES for pair in judged) if found else None,
+        "compared": compared,
+        "agree": agree if found else None,
     }
 
 

@@ -13,7 +13,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.store import StoredRun
 from bootscope.errors import BootscopeError, SpaceError, UserError
 from bootscope.lab.bench import Bench
-from bootscope.lab.experiment import variant
+from bootscope.lab.experiment import variant, with_bases
 from bootscope.lab.facts import Facts, facts
 from bootscope.lab.measures import measured
 from bootscope.system.changes import apply
@@ -94,11 +94,11 @@ def _named(loaded: LoadedSystem, table: str) -> LoadedSystem:
 def _system(base: LoadedSystem, row: Row, known: Facts | None) -> LoadedSystem:
     """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
     its values from."""
-    made = base
+    made = with_bases(base, list(row.base_of))
     if row.techniques:
         if not known:
             raise UserError("the row that it is compared with did not boot")
-        made = variant(base, known, list(row.techniques), force=True)
+        made = variant(made, known, list(row.techniques), force=True)
     system = apply(made.system, {"the row": row.change})
     return LoadedSystem(msgspec.structs.replace(system, name=base.system.name), base.path)
 

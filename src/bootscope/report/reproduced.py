@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bootscope.lab.agreement import Order, Pair, Verdict
+from bootscope.lab.agreement import Order, Pair, Verdict, pairs
 from bootscope.report.text import size, span
 from bootscope.techniques.model import DOCUMENTS, figures
 from bootscope.techniques.reproduced import Result
@@ -84,6 +84,12 @@ def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> st
         title = table.measures[order.measure].title
         told.append(f"{title}{board}: {order.same} of {order.pairs} pairs of rows in the same order")
     return "; ".join(told)
+
+
+def score(table: Table, found: Result | None) -> tuple[int, int]:
+    """How many published changes there are, and how many of them agree with what a table came to."""
+    judged = pairs(table, found or Result(table.id, "", "", {}, {}))
+    return len(judged), sum(pair.verdict is Verdict.AGREES for pair in judged)
 
 
 def published_on(table: Table) -> list[str]:

@@ -51,12 +51,14 @@ class Measure(Setting, frozen=True):
 
 
 class Row(Setting, frozen=True):
-    """A row: the base of the table with techniques (`ID`, `ID=WAY`) and a change.
+    """A row: the base of the table, with the own bases of the techniques that `base_of` names, then with
+    techniques (`ID`, `ID=WAY`) and a change.
 
     `against`: the row that it is compared with; empty: the table's reference.
     `published`: measure -> ids of the figures that are put beside it.
     """
 
+    base_of: tuple[str, ...] = ()
     techniques: tuple[str, ...] = ()
     change: Change = Change()
     against: str = ""
