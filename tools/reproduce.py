@@ -32,6 +32,25 @@ from bootscope.techniques.tables import Table, table, table_ids  # noqa: E402
 
 PAGE = ROOT / "docs" / "reproduced.md"
 
+INTRODUCTION = f"""\
+# Published tables, run again
+
+<!-- made by tools/reproduce.py from src/bootscope/techniques; change it there -->
+
+Figures on boot time are published for boards that few people have. Those whose experiment can be done on
+the emulated board were done again: `bootscope reproduce` lists them, `bootscope reproduce TABLE` builds and
+boots all rows of one and puts both figures side by side, and `make reproduce` does all of them and makes
+this page.
+
+What is compared is by how much a row differs from the one it is compared with: as a part of it where it was
+published what that one came to, else as it is. Two changes **agree** when they have the same sign and one is
+at most {FACTOR} times the other, or when both say nothing: below {TINY:.0%} of what they are compared with,
+or below 1 ms or 1 kB where that is not known. *Other size*: the same sign, but further apart, or one of them
+says nothing. *Other direction*: one saves, the other costs. Where a published column has three rows or more,
+the order of its rows is compared pair by pair as well. This is worked out by a program for every figure; what
+is written by hand is what differs, and why that may matter.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -40,23 +59,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     known = [table(name) for name in table_ids()]
-    yield "# Published tables, run again"
-    yield ""
-    yield "<!-- made by tools/reproduce.py from src/bootscope/techniques; change it there -->"
-    yield ""
-    yield "Figures on boot time are published for boards that few people have. Those whose experiment can be"
-    yield "done on the emulated board were done again: `bootscope reproduce` lists them, `bootscope reproduce"
-    yield "TABLE` builds and boots all rows of one and puts both figures side by side, and `make reproduce` does"
-    yield "all of them and makes this page."
-    yield ""
-    yield "What is compared is by how much a row differs from the one it is compared with, as a part of it where"
-    yield "it was published what that one came to. Two changes **agree** when they have the same sign and one is"
-    yield f"at most {FACTOR} times the other, or when both are below {100 * TINY:.0f} % of their base. *Other size*: the same"
-    yield "sign, but further apart, or one of them next to nothing. *Other direction*: one saves, the other costs."
-    yield "Where a published column has three rows or more, the order of its rows is compared pair by pair as"
-    yield "well. This is worked out by a program for every figure; what is written by hand is what differs, and"
-    yield "why that may matter."
-    yield ""
+    yield INTRODUCTION
     yield "| table | figures | agree | date |"
     yield "|---|---:|---:|---|"
     for t in known:

@@ -78,7 +78,7 @@ class Pair:
         """Why the verdict is what it is."""
         if self.times is None:
             return {Verdict.AGREES: "both next to nothing"}.get(self.verdict, str(self.verdict))
-        return f"{self.times:.2g} times as large"
+        return f"{abs(self.times):.2g} times as large"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bootscope.errors import UserError, unknown
+from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, Sourced, load, names_in
 from bootscope.system.changes import Change
 from bootscope.techniques.model import HERE, figures
@@ -117,7 +117,7 @@ def table(name: str) -> Table:
     found = load(path, Table)
     problem = _problem(found, name)
     if problem:
-        raise UserError(f"{path}: {problem}")
+        raise UserError(printable(f"{path}: {problem}"))
     return found
 
 
@@ -125,8 +125,9 @@ def _problem(t: Table, name: str) -> str:
     """What is wrong with a table; empty when nothing is."""
     if (t.schema, t.id) != (SCHEMA, name):
         return f"expected schema {SCHEMA} and id '{name}'"
-    if t.reference not in t.rows:
-        return f"reference: expected a row, got '{t.reference}'"
+    if t.reference not in t.rows or t.rows[t.reference].techniques:
+        # It is run first, when there is no boot yet from which a technique could take its values.
+        return f"reference: expected a row without techniques, got '{t.reference}'"
     for key, m in t.measures.items():
         phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
         if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
