@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bootscope.paths import cache_dir
+from bootscope.paths import cache_dir, package_dir
 
 from .conftest import Bootscope
 
@@ -86,3 +87,37 @@ def test_images_built_twice_from_scratch_are_the_same_and_boot_the_same(
                 assert other.read_bytes() == path.read_bytes(), f"{name}/{path.name} differs"
     command, recorded = stock
     assert again.stream(again.json("record", "stock")) == command.stream(recorded)
+
+
+def test_going_on_from_the_build_tree_of_another_configuration_gives_the_same_images(
+    built: dict[str, Any], tmp_path: Path
+) -> None:
+    """There and back: a variant from the tree of stock, and stock from the tree of the variant alone."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name in ("sources", "ccache"):
+        (cache / name).symlink_to(cache_dir() / name)
+    kept = cache_dir() / "trees"
+    if kept.exists():
+        shutil.copytree(kept, cache / "trees", symlinks=True)
+    here = Bootscope(tmp_path / "store", cache)
+    systems = package_dir() / "systems.d"
+    shutil.copytree(systems / "stock", tmp_path / "stock")
+    text = (systems / "stock.toml").read_text()
+    text = text.replace("[kernel.config]\n", "[kernel.config]\nMODULES = false\nUSB_SUPPORT = false\n")
+    variant = tmp_path / "variant.toml"
+    variant.write_text(f"{text}\n[uboot.config]\nBOOTDELAY = 0\nCMD_USB = false\n")
+    other = here.json("build", str(variant))
+    for key in (cache / "trees").iterdir():
+        newest = max(key.iterdir(), key=lambda tree: tree.stat().st_mtime)
+        for tree in key.iterdir():
+            if tree != newest:
+                shutil.rmtree(tree)
+    again = here.json("build", "stock")
+    assert again["build_id"] == built["build_id"] != other["build_id"]
+    for name in ("kernel", "uboot"):
+        for path in Path(built["steps"][name]["path"]).iterdir():
+            if path.name != "meta.json":
+                rebuilt = Path(again["steps"][name]["path"], path.name)
+                assert rebuilt.read_bytes() == path.read_bytes(), f"{name}/{path.name} differs"
+        assert again["steps"][name]["path"] != built["steps"][name]["path"]

@@ -19,12 +19,15 @@ from hypothesis import strategies as st
 
 from bootscope.analysis.names import UserPrograms
 from bootscope.analysis.scene import Mapping, Task
+from bootscope.build.filesystems import ext
+from bootscope.build.filesystems.model import Entry, Order
 from bootscope.build.step import Context
 from bootscope.build.steps import blockmap, kernel_layout, programs, rootfs
 from bootscope.capture.objects import Program
 from bootscope.errors import ToolError, UserError
 
 from .elf import TEXT, Fn, arm, elf, thumb
+from .lab_scenes import stock
 
 Run = Callable[[Sequence[str | Path]], str]
 
@@ -127,13 +130,13 @@ def test_the_layout_is_kept_as_sorted_json(tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(0, 12), max_size=30))
 def test_runs_cover_every_block_once_and_no_hole(blocks: list[int]) -> None:
-    found = [(first + n, place + n) for first, count, place in blockmap.runs(blocks) for n in range(count)]
+    found = [(first + n, place + n) for first, count, place in ext.runs(blocks) for n in range(count)]
     assert found == [(block, place) for place, block in enumerate(blocks) if block]
-    assert all(count > 0 for _, count, _ in blockmap.runs(blocks))
+    assert all(count > 0 for _, count, _ in ext.runs(blocks))
 
 
 def test_neighbours_are_one_run() -> None:
-    assert list(blockmap.runs([5, 6, 7, 0, 0, 8, 9, 3, 0, 1])) == [(5, 3, 0), (8, 2, 5), (3, 1, 7), (1, 1, 9)]
+    assert list(ext.runs([5, 6, 7, 0, 0, 8, 9, 3, 0, 1])) == [(5, 3, 0), (8, 2, 5), (3, 1, 7), (1, 1, 9)]
 
 
 DUMPE2FS = """\
@@ -159,12 +162,19 @@ debugfs: blocks "/bin/gone"
 """
 
 
+def ext_order(made: Context, *files: str) -> Order:
+    """An ext4 image with these files in it."""
+    entries = {PurePosixPath(name): Entry(PurePosixPath(name)) for name in files}
+    return Order(made, stock().system.rootfs, entries, Path("root.img"), 0)
+
+
 def test_a_block_map_names_files_and_the_file_systems_own_data(tmp_path: Path) -> None:
     def run(command: Sequence[str | Path]) -> str:
         return DUMPE2FS if command[0] == "dumpe2fs" else DEBUGFS
 
-    made = context(tmp_path, run)
-    blockmap.write(made, Path("root.img"), [PurePosixPath("bin/a b"), PurePosixPath("bin/empty")])
+    order = ext_order(context(tmp_path, run), "bin/a b", "bin/empty")
+    made = order.context
+    blockmap.write(made.out, ext.pieces(order))
     assert (made.out / blockmap.BLOCK_MAP).read_text().splitlines() == [
         "2\t2\text4 superblock\t0",
         "4\t2\text4 group descriptors\t0",
@@ -183,13 +193,13 @@ def test_a_block_map_names_files_and_the_file_systems_own_data(tmp_path: Path) -
 
 def test_a_file_system_that_does_not_tell_its_block_size_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"block size of root\.img"):
-        blockmap.write(context(tmp_path, lambda _: "nothing"), Path("root.img"), [])
+        list(ext.pieces(ext_order(context(tmp_path, lambda _: "nothing"))))
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\nrm b", "a\rb", "a\tb"])
 def test_a_name_that_debugfs_would_take_for_commands_is_not_asked_for(tmp_path: Path, name: str) -> None:
     made = context(tmp_path, lambda command: DUMPE2FS if command[0] == "dumpe2fs" else "")
-    blockmap.write(made, Path("root.img"), [PurePosixPath(name), PurePosixPath("ok")])
+    list(ext.pieces(ext_order(made, name, "ok")))
     assert (made.scratch / "blocks.debugfs").read_text().splitlines()[2:] == ['blocks "/ok"']
 
 

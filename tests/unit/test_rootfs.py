@@ -11,10 +11,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from bootscope.build.filesystems.model import Entry
 from bootscope.build.ids import id_of
-from bootscope.build.step import Context
+from bootscope.build.step import Context, Step
 from bootscope.build.steps import kernel, rootfs
-from bootscope.build.steps.rootfs import Entry
 from bootscope.errors import UserError
 from bootscope.system.model import RootFs, Symbols
 from bootscope.tools import TOOLS
@@ -157,7 +157,13 @@ def test_whatever_goes_in_changes_the_id(tmp_path: Path, fields: dict[str, Any])
     ],
 )
 def test_a_compressor_is_needed_by_kernels_that_use_it(config: Symbols, tools: set[str]) -> None:
-    base = msgspec.structs.replace(stock().system.kernel, config={})
-    step = kernel.step(msgspec.structs.replace(base, config=config))
-    assert set(step.tools) - set(kernel.step(base).tools) == tools
+    system = stock().system
+
+    def of(symbols: Symbols) -> Step:
+        return kernel.step(
+            msgspec.structs.replace(system, kernel=msgspec.structs.replace(system.kernel, config=symbols))
+        )
+
+    step, base = of(config), of({})
+    assert set(step.tools) - set(base.tools) == tools
     assert set(step.tools) <= TOOLS.keys()

@@ -171,8 +171,8 @@ SYSTEM_CHECKS = [
     ("boot_sector = 2048", "boot_sector = -1", "card.boot_sector: expected"),
     (
         'filesystem = "ext4"',
-        'filesystem = "btrfs"',
-        "rootfs.filesystem: expected one of ['ext2', 'ext3', 'ext4']",
+        'filesystem = "ntfs"',
+        "rootfs.filesystem: expected one of ['ext2', 'ext3', 'ext4', 'squashfs', 'erofs'",
     ),
     ('[uboot]\nsource = "uboot"', '[uboot]\nsource = "x"', "uboot.source: expected a name under [sources]"),
     ('source = "linux"', 'source = "x"', "kernel.source: expected a name under [sources], got 'x'"),

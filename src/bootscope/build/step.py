@@ -90,14 +90,14 @@ class Context:
         """The full output of everything the step ran."""
         return self.scratch / "log.txt"
 
-    def run(self, command: Sequence[str | Path], **options: object) -> Finished:
-        """Runs a command with the build's environment, logged."""
-        cwd = options.get("cwd")
-        assert cwd is None or isinstance(cwd, Path)
+    def run(
+        self, command: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Finished:
+        """Runs a command with the build's environment, and with `env` over it, logged."""
         return run(
             command,
             cwd=cwd or self.scratch,
-            env=build_environment(self._env()),
+            env=build_environment({**self._env(), **(env or {})}),
             log=self.log,
             on_line=self._count,
         )

@@ -59,8 +59,8 @@ def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) 
     (build / _WANTED).write_bytes(msgspec.json.encode(wanted))
     with context.cache.lock(f"trees-{key}", lambda: None):
         folder.mkdir(parents=True, exist_ok=True)
-        if not kept.exists():
-            build.rename(kept)
+        remove_tree(kept)
+        build.rename(kept)
         os.utime(kept)
         trees = sorted(_kept(context, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
         for tree in trees[KEPT:]:

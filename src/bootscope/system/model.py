@@ -152,6 +152,7 @@ class Card(Setting, frozen=True, omit_defaults=True):
     """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
 
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
+    `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
     """
 
     size_bytes: int
@@ -163,6 +164,7 @@ class Card(Setting, frozen=True, omit_defaults=True):
     root_sectors: int
     boot_volume_id: int
     raw_sector: int = 0
+    raw_kernel: bool = True
 
 
 class Milestone(Setting, frozen=True):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bootscope.build.filesystems import steady
 from bootscope.build.filesystems.model import FileSystem, Order, Piece, check_size, in_sectors, joined
+from bootscope.errors import ToolError
 
 SMALL_BYTES = 256 << 20
 """Below this size data and metadata share their room: apart, the least of both takes over 100 MB."""
@@ -23,6 +24,7 @@ _EXTENT = re.compile(
 )
 _NODE = re.compile(r"^(?:leaf|node) (\d+) (?:items|level)", re.M)
 _NODE_BYTES = re.compile(r"^nodesize\s+(\d+)", re.M)
+_OWNER = re.compile(r"links \d+ uid (\d+) gid (\d+)")
 _ROOT = "256"
 
 
@@ -35,6 +37,11 @@ def make(order: Order) -> None:
         own.append("--mixed")
     steady.run(order.context, ["mkfs.btrfs", *own, *rootfs.options, order.image])
     check_size(order)
+    if set(_OWNER.findall(_tree(order, _FILES))) != {("0", "0")}:
+        # A program that is linked statically does not load libraries.
+        raise ToolError(
+            "mkfs.btrfs gave files another owner than root", hint="use the one of Debian's btrfs-progs"
+        )
 
 
 def pieces(order: Order) -> Iterator[Piece]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from bootscope.build.step import EPOCH, Context
-from bootscope.errors import ToolError
+from bootscope.errors import ToolError, UserError, printable
 from bootscope.system.load import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
@@ -61,19 +61,28 @@ class Order:
     def folder(self) -> Path:
         """The entries as a real folder, owned by whoever builds: for tools that copy one.
 
-        All have the build's time, so that it does not matter when the folder was filled.
+        All have the build's time, so that it does not matter when the folder was filled. Raises UserError for
+        an entry that would come to lie somewhere else.
         """
         root = self.context.scratch / "root"
         if root.exists():
             return root
         root.mkdir()
         for path in sorted(self.entries):
+            self._check_place(path)
             _put(self.entries[path], root / path)
         # Backwards, as a folder's time changes with what is put into it.
         for path in (*sorted(self.entries, reverse=True), PurePosixPath()):
             os.utime(root / path, (EPOCH, EPOCH), follow_symlinks=False)
         root.chmod(0o755)
         return root
+
+    def _check_place(self, path: PurePosixPath) -> None:
+        """What lies below a link, or above all, would be written to this machine's own files."""
+        links = [p for p in path.parents if p in self.entries and self.entries[p].target is not None]
+        if links or ".." in path.parts or path.is_absolute():
+            why = f": /{links[0]} is a link" if links else ""
+            raise UserError(f"/{printable(str(path))} has no place in a root file system{printable(why)}")
 
 
 def _put(entry: Entry, place: Path) -> None:

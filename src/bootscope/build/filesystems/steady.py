@@ -32,4 +32,4 @@ def run(context: Context, command: Sequence[str | Path]) -> None:
     """Runs `command` with the library. Raises ToolError when either fails."""
     library = context.scratch / "steady.so"
     context.run(["cc", "-O2", "-Wall", "-fPIC", "-shared", "-o", library, steady_source(), "-ldl"])
-    context.run(["env", f"LD_PRELOAD={library}", *command])
+    context.run(command, env={"LD_PRELOAD": str(library)})

@@ -80,6 +80,8 @@ def _raw(context: Context, image: Path, system: System) -> list[Extent]:
         (context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector),
         (payload.path_of(context, system.kernel), "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
     ):
+        if name == "kernel" and not card.raw_kernel:
+            continue
         sectors = _sectors(path.stat().st_size)
         room = falcon.ARGUMENT_SECTORS if name == "device tree" else card.size_bytes // SECTOR_BYTES - sector
         if sectors > room:

@@ -153,8 +153,16 @@ def collect(
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
+        _make_room(entries, entry)
         add(entry)
     return entries
+
+
+def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
+    """A link takes the place of a folder with all that lies in it."""
+    if entry.target is not None:
+        for path in [path for path in entries if entry.path in path.parents]:
+            del entries[path]
 
 
 def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
