@@ -280,6 +280,21 @@ def test_a_row_that_lacks_something_keeps_the_rest(main_here: Command, bench: Pr
     assert bench.seen
 
 
+@pytest.mark.usefixtures("bench")
+def test_what_is_compared_is_measured_of_both_rows_and_nothing_else(main_here: Command, small: Path) -> None:
+    text = TABLE.format(more="")
+    text = text.replace(', total = ["003:789"]', "").replace("[rows.slow]", '[rows.slow]\nagainst = "quick"')
+    # A value beside which nothing was published is compared with nothing.
+    text = text.replace(
+        'published = { init = ["000:353"] }', 'published = { init = ["000:353"] }\nagainst = "slow"'
+    )
+    (small / "small.toml").write_text(text)
+    rows = json_of(main_here("reproduce", "small", "--json"), "reproduce")["rows"]
+    assert {name: list(row["values"]) for name, row in rows.items()} == {
+        "plain": ["init", "total"], "quick": ["init", "total"], "slow": ["total"], "dead": [],
+    }  # fmt: skip
+
+
 # ---- another board ----
 
 

@@ -12,6 +12,7 @@ from bootscope.boards.profile import Board, CardClass, load_board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import StoredRun
 from bootscope.errors import BootscopeError, SpaceError, UserError
+from bootscope.lab.agreement import pairs
 from bootscope.lab.bench import Bench
 from bootscope.lab.experiment import variant, with_bases
 from bootscope.lab.facts import Facts, facts
@@ -107,10 +108,9 @@ def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
     if not seen.boot.info.complete:
         return RowResult(run.info.run_id, seen.boot.info.message)
     values, problems = {}, []
-    wanted = {*table.rows[name].published}
-    for other in table.rows:
-        if table.against(other) == name:
-            wanted.update(table.rows[other].published)
+    # Of a row that others are compared with also what is compared, published of it or not.
+    compared = pairs(table, Result(table.id, "", "", {}, {}))
+    wanted = {*table.rows[name].published, *(pair.measure for pair in compared if pair.against == name)}
     for key in (key for key in table.measures if key in wanted):
         try:
             values[key] = measured(table.measures[key], seen)
