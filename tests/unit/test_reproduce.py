@@ -193,6 +193,8 @@ def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pr
     assert "no figure of our own" in text
     assert "2 of 4 changes agree" in text
     assert "dead: ended by panic" in text
+    assert "slow, all of it: our own change is CPU +30.0 ms" in text
+    assert "quick, all of it: our own change" not in text
     assert "why they may differ: it is made up" in text
     assert "why they may differ: init: it is short" in text
     assert "left out: 000:1: nothing" in text

@@ -174,6 +174,11 @@ def show(out: Console, t: Table, found: Result) -> None:
     for name, row in found.rows.items():
         if row.error:
             out.print(Text.assemble((f"{name}: ", "bold red"), printable(row.error)))
+    for pair in judged:
+        told = words.split(pair)
+        if told and pair.verdict is not Verdict.AGREES:
+            what = f"{pair.row}, {t.measures[pair.measure].title}"
+            out.print(Text(f"{what}: our own change is {told}"))
     for text in (t.why, *(f"{m.title}: {m.why}" for m in t.measures.values() if m.why)):
         out.print(Text(f"why they may differ: {words.one_line(text)}"))
     for text in t.left_out:
