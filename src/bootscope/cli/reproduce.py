@@ -27,6 +27,8 @@ from bootscope.techniques.reproduced import Result, result
 from bootscope.techniques.tables import Table, table, table_ids
 
 _COLOURS = {Verdict.AGREES: "green", Verdict.SIZE: "yellow", Verdict.SIGN: "red", Verdict.NONE: "dim"}
+PATIENCE_S = 3600
+"""Host time for a boot. On a busy machine one may take long, and a table should not have a hole for that."""
 NOTHING = 3
 """The exit code when there is nothing to compare with."""
 
@@ -67,7 +69,8 @@ def _stored(wanted: Table) -> Result:
 
 def _run(args: argparse.Namespace, wanted: Table) -> Result:
     watcher = progress(quiet=args.json)
-    bench = Bench(Store(store_dir()), runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
+    builder = runner(args, Cache(cache_dir()), watcher)
+    bench = Bench(Store(store_dir()), builder, watcher, Quiet(), timeout_s=PATIENCE_S)
 
     def tell(text: str) -> None:
         if not args.json:
