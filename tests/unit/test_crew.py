@@ -183,7 +183,7 @@ from tests.unit.search_scenes import Scene
 root, log = Path(sys.argv[1]), Path(sys.argv[2])
 with pytest.MonkeyPatch.context() as patch:
     here = Scene(root, patch, FOUND)
-    search = here.search(WORTH, boots=2, boot_s=0.3, wrong={"T1=on": "build"}, log=log)
+    search = here.search(WORTH, boots=2, boot_s=0.1, wrong={"T1=on": "build"}, log=log)
     search.run()
     print(" ".join(search.accepted))
 """

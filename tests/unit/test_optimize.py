@@ -7,10 +7,11 @@ import pytest
 
 from bootscope.capture.store import StoredRun
 from bootscope.errors import SpaceError, ToolError, UserError
+from bootscope.lab import trials
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import Applies, Technique, Way
+from bootscope.techniques.model import Applies, Measured, Technique, Way
 
 from .lab_scenes import keep
 from .search_scenes import FakeBench, Make, made_up, removals
@@ -75,6 +76,15 @@ def test_groups_come_in_their_order_and_measuring_goes_last(scene: Make) -> None
     )  # fmt: skip
     worth = {f"{t.id.upper()}=on": 5 for t in found}
     assert ran(scene(*found).search(worth)) == ["app", "first", "tree", "better", "good", "quiet"]
+
+
+def test_what_saved_most_elsewhere_comes_first(scene: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("unknown", "useless", "good", "broken", "better")
+    rows = {"good": (True, 5), "better": (True, 9), "useless": (True, -3), "broken": (False, 99)}
+    table = {n: Measured(n, "", works=works, saving_ns=ns) for n, (works, ns) in rows.items()}
+    monkeypatch.setattr(trials, "measured", lambda: table)
+    made = scene(*(made_up(name) for name in names)).search({f"{name.upper()}=on": 1 for name in names})
+    assert ran(made) == ["better", "good", "unknown", "broken", "useless"]
 
 
 def test_what_should_come_after_another_does(scene: Make) -> None:

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bootscope.errors import UserError
+from bootscope.errors import UserError, printable
 from bootscope.lab.audit import Finding, audit
 from bootscope.lab.compose import composed
 from bootscope.lab.crew import Candidate, Crew
 from bootscope.lab.facts import facts
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import leaves_out, name_of, needs_kernel, next_trial, rivals
+from bootscope.lab.trials import expected_ns, leaves_out, name_of, needs_kernel, next_trial, rivals
 from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -56,6 +56,15 @@ class Experiment:
     def saving_ns(self) -> int | None:
         """What they save; below 0 when they cost time; None where the boot did not get that far."""
         return self.base.total_ns - self.variant.total_ns if self.variant and self.variant.reached else None
+
+    @property
+    def reason(self) -> str:
+        """The refusal in a line, with the place of the full log of a build."""
+        lines = self.refusal.splitlines() or [""]
+        # The first line of a failed build names the step, the last one the cause.
+        words = " ... ".join(dict.fromkeys([lines[0].strip(), lines[-1].strip()]))
+        log = f"; full log: {self.variant.log}" if self.variant and self.variant.log else ""
+        return printable(words + log)
 
 
 @dataclass(frozen=True)
@@ -279,7 +288,7 @@ def told(e: Experiment) -> str:
     """An experiment in a line."""
     name = title(e.techniques)
     if not e.accepted or not e.variant or e.saving_ns is None:
-        return f"{name}: {e.refusal.splitlines()[0]}"
+        return f"{name}: {e.reason}{'; trying parts of them' if e.halved else ''}"
     return f"{name}: saves {span(e.saving_ns)}, now {seconds(e.variant.total_ns)} s"
 
 
@@ -302,7 +311,7 @@ def _worked(e: Experiment) -> bool:
 
 def _likely(trial: Sequence[Finding]) -> bool:
     """Whether a trial will probably be accepted."""
-    return len(trial) > 1 or (trial[0].saving_ns or 0) > 0
+    return len(trial) > 1 or expected_ns(trial[0]) > 0
 
 
 def _sum(trial: Sequence[Finding]) -> int | None:

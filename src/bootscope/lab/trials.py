@@ -3,7 +3,7 @@
 
 The order is that of the literature: application, init, file system, kernel, boot loader. Within these
 the parts that can be left out of a kernel (or of U-Boot, or BusyBox) come first and all together, since
-that is one build instead of one each, and every later build is quicker for it; then what is predicted to
+that is one build instead of one each, and every later build is quicker for it; then what is expected to
 save most. What takes the means of measuring comes at the very end, since little can be explained after it.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bootscope.build.kconfig import written
 from bootscope.lab.audit import Finding
 from bootscope.system.changes import TREES, Change, conflicts
-from bootscope.techniques.model import Technique, techniques
+from bootscope.techniques.model import Technique, measured, techniques
 
 ORDER = (
     ("application", "toolchain"),
@@ -88,14 +88,23 @@ def next_trial(
     if not found:
         return ()
     first = min(stage(f.technique) for f in found)
-    here = sorted((f for f in found if stage(f.technique) == first), key=_by_prediction)
+    here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
     return _together(here, alone, accepted) or (_unblocked(here),)
 
 
-def _by_prediction(finding: Finding) -> tuple[int, int]:
-    """What is predicted to save most first; what is not predicted is hoped to save a little."""
-    saving = finding.saving_ns
-    return (0, -saving) if saving else (1, 0)
+def expected_ns(finding: Finding) -> int:
+    """What a finding will probably save, in ns: as predicted from the boot, else as it was measured alone on
+    the reference system; 0 where nobody knows, and below 0 for what did not work there."""
+    if finding.saving_ns is not None:
+        return finding.saving_ns
+    row = measured().get(finding.spec)
+    if not row:
+        return 0
+    return row.saving_ns if row.works and row.saving_ns is not None else -1
+
+
+def _by_expectation(finding: Finding) -> int:
+    return -expected_ns(finding)
 
 
 def _unblocked(here: Sequence[Finding]) -> Finding:

@@ -18,7 +18,6 @@ from bootscope.lab.account import Account, Step
 from bootscope.lab.optimize import Experiment
 from bootscope.lab.outcome import Outcome
 from bootscope.lab.trials import name_of
-from bootscope.report.search_text import reason
 from bootscope.report.text import duration, seconds, span
 from bootscope.techniques.model import techniques
 from bootscope.timeline.model import PHASES
@@ -70,7 +69,7 @@ def _account(a: Account) -> dict[str, object]:
         "floor_rows": a.floor.rows,
         "floor_notes": a.floor.notes,
         "experiments": [_experiment(e, number) for number, e in enumerate(a.search.experiments, start=1)],
-        "refused": [(", ".join(e.techniques), plain(reason(e), MAX_REASON)) for e in a.refused],
+        "refused": [(", ".join(e.techniques), plain(e.reason, MAX_REASON)) for e in a.refused],
         "worths": sorted(a.worths, key=lambda w: -(w.ns or 0)),
         "points": [
             {
@@ -136,7 +135,7 @@ def _experiment(e: Experiment, number: int) -> dict[str, object]:
         "saving_ns": e.saving_ns,
         "after_ns": e.variant.total_ns if e.variant and e.variant.reached else None,
         "verdict": verdict,
-        "why": plain(reason(e), MAX_REASON) if e.refusal else "",
+        "why": plain(e.reason, MAX_REASON) if e.refusal else "",
         "base": e.base.run_id,
         "variant": e.variant.run_id if e.variant else "",
         "host_s": round(e.variant.host_ms / 1000) if e.variant else 0,

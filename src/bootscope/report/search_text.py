@@ -7,9 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bootscope.errors import printable
 from bootscope.lab.account import Account
-from bootscope.lab.optimize import Experiment
 from bootscope.report.text import duration, seconds, span
 
 
@@ -62,17 +60,8 @@ def _refused(out: Console, a: Account) -> None:
         return
     table = _table("refused", "why")
     for e in a.refused:
-        table.add_row(Text(", ".join(e.techniques)), Text(reason(e), "dim"))
+        table.add_row(Text(", ".join(e.techniques)), Text(e.reason, "dim"))
     out.print(table)
-
-
-def reason(e: Experiment) -> str:
-    """Why an experiment was refused, in a line, with the place of the log of a build."""
-    lines = e.refusal.splitlines() or [""]
-    # The first line of a failed build names the step, the last ones the cause.
-    told = " ... ".join(dict.fromkeys([lines[0].strip(), lines[-1].strip()]))
-    log = f"; full log: {e.variant.log}" if e.variant and e.variant.log else ""
-    return printable(told + log)
 
 
 def _worths(out: Console, a: Account) -> None:

@@ -24,13 +24,18 @@ ARGUMENT_SECTORS = 256
 _DECIDES = """\
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Falcon mode: whether the SPL starts U-Boot (1) or Linux (0). A 'c' that waits on the serial line asks
- * for U-Boot, and so does a card without a kernel in the place for it. */
+ * for U-Boot, and so does a card without a kernel in the place for it. An SPL without a serial line has
+ * only the second. */
 #include <serial.h>
 #include <spl.h>
 
 int spl_start_uboot(void)
 {
+#if CONFIG_IS_ENABLED(SERIAL)
 	return serial_tstc() && serial_getc() == 'c';
+#else
+	return 0;
+#endif
 }
 """
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
