@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
 # make test    sets up, then runs every test (builds and boots real systems: about half an hour)
-.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help
+.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -37,6 +37,11 @@ setup-test:
 # make bench   what recording costs, against plain QEMU in the same run
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
+
+# make reproduce   runs the published tables on the emulated board and writes docs/reproduced.md (hours)
+# make reproduce TABLES="quiet lpj"   only these
+reproduce: setup
+	$(VENV)/bin/python tools/reproduce.py $(TABLES)
 
 # make lock   renews the lock files from pyproject.toml (needs pip-tools)
 lock:

@@ -87,6 +87,13 @@ def test_links_are_made_over_what_is_there(parts: Context) -> None:
     assert found["/etc/a b"].target == "../x y"
 
 
+def test_a_link_takes_the_place_of_a_folder_with_all_that_is_in_it(parts: Context) -> None:
+    found = collected(parts, links={"/etc": "/tmp", "/new/etc": "/tmp"})
+    assert found["/etc"].target == "/tmp"
+    assert not [path for path in found if path.startswith("/etc/")]
+    assert found["/new"].source is found["/new"].target is None
+
+
 @pytest.mark.parametrize(
     ("pattern", "gone", "left"),
     [

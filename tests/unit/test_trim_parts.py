@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from bootscope.analysis.used_code import Ran, Used
+from bootscope.boards.watch import Limits
 from bootscope.build.kconfig import written
 from bootscope.build.linkmap import Objects, Piece
+from bootscope.capture.store import Store
 from bootscope.errors import ToolError
 from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.symbols import Symbols, read
@@ -22,10 +24,11 @@ from bootscope.lab.trim_candidates import Build, Kind, candidates, safe_together
 from bootscope.lab.trim_devices import devices, drivers
 from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory, Outcome
+from bootscope.lab.trim_trial import limits_beside
 from bootscope.readers.fdt import BadTree
 from bootscope.system.model import Symbols as Values
 
-from .lab_scenes import stock
+from .lab_scenes import kept_view, stock
 
 KCONFIG = """
 config EXPERT
@@ -310,3 +313,15 @@ def test_outcomes_survive(tmp_path: Path) -> None:
     assert len(Memory(path)) == 0
     path.write_bytes(b'{"schema": 99, "outcomes": {"a": {}}}')
     assert len(Memory(path)) == 0
+
+
+# ---- limits ----
+
+
+def test_a_variant_is_given_up_long_before_the_ordinary_limits(tmp_path: Path) -> None:
+    base = kept_view(Store(tmp_path / "store"))
+    found = limits_beside(base, Limits(usage_after_ns=7))
+    assert found.limit_ns == 3 * base.timeline.total_ns < Limits().limit_ns
+    assert found.quiet_ns == 3_000_000_000 < Limits().quiet_ns
+    assert found.usage_after_ns == 7
+    assert limits_beside(base, Limits(quiet_ns=5, limit_ns=5)) == Limits(quiet_ns=5, limit_ns=5)

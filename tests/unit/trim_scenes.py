@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from bootscope.boards.watch import Limits
 from bootscope.build.kconfig import written
 from bootscope.capture import objects
 from bootscope.capture.store import Store, StoredRun
@@ -61,6 +62,10 @@ class Bench:
         self.root, self.breaks, self.links = root, breaks or {}, links
         self.booted: list[list[str]] = []
         self.frames = 10
+        self.limits = Limits()
+
+    def with_limits(self, limits: Limits) -> Bench:
+        return self
 
     def on(self, symbols: Symbols) -> dict[str, str]:
         config = {name: written(symbols.get(name, True)) for name in (*CODE, *OPTIONS)}

@@ -23,6 +23,7 @@ _bootscope() {
         words="$(bootscope completion --words boards 2>/dev/null)"
     else
         case "$verb" in
+        reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;
         record | build) words="$(bootscope completion --words systems 2>/dev/null)" ;;
         show | what-if | compare | report | export | rm)
             words="$(bootscope completion --words runs 2>/dev/null)"
@@ -43,7 +44,9 @@ class Completion(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("shell", nargs="?", choices=("bash", "zsh"), default="bash")
-        parser.add_argument("--words", choices=("verbs", "systems", "boards", "runs"), help=argparse.SUPPRESS)
+        parser.add_argument(
+            "--words", choices=("verbs", "systems", "boards", "runs", "tables"), help=argparse.SUPPRESS
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         text = "\n".join(self._words(args.words)) if args.words else (_ZSH if args.shell == "zsh" else _BASH)
@@ -60,4 +63,8 @@ class Completion(Verb):
             return list(VERBS)
         if what == "runs":
             return ["last", *Store(store_dir()).run_ids()]
+        if what == "tables":
+            from bootscope.techniques.tables import table_ids
+
+            return table_ids()
         return system_names() if what == "systems" else board_names()

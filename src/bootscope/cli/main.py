@@ -39,6 +39,7 @@ VERBS = {
     "try": "bootscope.cli.trial:Try",
     "techniques": "bootscope.cli.techniques:Techniques",
     "pitfalls": "bootscope.cli.pitfalls:Pitfalls",
+    "reproduce": "bootscope.cli.reproduce:Reproduce",
     "build": "bootscope.cli.build:Build",
     "cache": "bootscope.cli.store:CacheVerb",
     "doctor": "bootscope.cli.doctor:Doctor",

@@ -33,6 +33,10 @@ class Bench:
     timeout_s: float = 900
     limits: Limits = field(default_factory=Limits)
 
+    def with_limits(self, limits: Limits) -> Bench:
+        """The same bench, where boots end in other ways."""
+        return replace(self, limits=limits)
+
     def record(self, loaded: LoadedSystem, board: Board, until: str, boots: int = 1) -> StoredRun:
         """Builds the system and boots it.
 

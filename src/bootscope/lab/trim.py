@@ -27,7 +27,7 @@ from bootscope.lab.trim_candidates import Build, Candidate, Kind
 from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
-from bootscope.lab.trim_trial import Trials
+from bootscope.lab.trim_trial import Trials, limits_beside
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols, System
@@ -116,7 +116,8 @@ class Trim:
         if not self.base.boot.info.complete:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.boot.info.message}")
         memory = Memory(self.bench.store.root / "trim" / f"{run.info.build_id[:16]}.json")
-        self.trials = Trials(self.bench, self.loaded, self.base, memory, self.goal.services)
+        beside = self.bench.with_limits(limits_beside(self.base, self.bench.limits))
+        self.trials = Trials(beside, self.loaded, self.base, memory, self.goal.services)
         names = [name for name in ORDER if name in self.goal.only]
         self._open(names)
         try:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import msgspec
 
 from bootscope.analysis.names import KERNEL_BASE
+from bootscope.boards.watch import Limits
 from bootscope.build.ids import id_of
 from bootscope.capture import usage
 from bootscope.capture.record import USAGE
@@ -23,6 +25,17 @@ from bootscope.views import View, view
 
 AS_BUSY_PERCENT = 80
 """An application that executes less than this of what it did has stopped, or waits where it did not."""
+
+_LEAST_QUIET_NS = 3_000_000_000
+
+
+def limits_beside(base: View, limits: Limits) -> Limits:
+    """When to give a variant up: well after `base` was through, and well beyond its longest silence. What
+    hangs in a boot loader spins, and that takes long to watch."""
+    starts = [line.start_ns for line in base.timeline.lines]
+    silence_ns = max((b - a for a, b in pairwise(starts)), default=limits.quiet_ns)
+    quiet_ns = min(limits.quiet_ns, max(3 * silence_ns, _LEAST_QUIET_NS))
+    return replace(limits, quiet_ns=quiet_ns, limit_ns=min(limits.limit_ns, 3 * base.timeline.total_ns))
 
 
 @dataclass

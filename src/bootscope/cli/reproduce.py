@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope reproduce: runs published tables on the emulated board, and puts both figures side by side."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import msgspec
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from bootscope.build.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.progress import progress
+from bootscope.cli.record import Quiet
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, printable
+from bootscope.lab.agreement import Pair, Verdict, orders, pairs
+from bootscope.lab.bench import Bench
+from bootscope.lab.reproduce import reproduce
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report import reproduced as words
+from bootscope.techniques.reproduced import Result, result
+from bootscope.techniques.tables import Table, table, table_ids
+
+_COLOURS = {Verdict.AGREES: "green", Verdict.SIZE: "yellow", Verdict.SIGN: "red", Verdict.NONE: "dim"}
+PATIENCE_S = 3600
+"""Host time for a boot. On a busy machine one may take long, and a table should not have a hole for that."""
+NOTHING = 3
+"""The exit code when there is nothing to compare with."""
+
+
+class Reproduce(Verb):
+    name = "reproduce"
+    summary = "run a published table on the emulated board, and put its figures beside the published ones"
+    example = "bootscope reproduce quiet"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("table", nargs="?", metavar="TABLE", help="the table (default: list all)")
+        parser.add_argument(
+            "--stored",
+            action="store_true",
+            help="build and boot nothing: show what came of it when the project ran it last",
+        )
+        add_build_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.table is None:
+            _list(args.json)
+            return 0
+        wanted = table(args.table)
+        found = _stored(wanted) if args.stored else _run(args, wanted)
+        if args.json:
+            print_json("reproduce", document(wanted, found))
+        else:
+            show(terminal(), wanted, found)
+        return 0 if found.rows[wanted.reference].values else NOTHING
+
+
+def _stored(wanted: Table) -> Result:
+    found = result(wanted.id)
+    if not found:
+        raise UserError(f"{wanted.id} has not been run yet", hint=f"bootscope reproduce {wanted.id}")
+    return found
+
+
+def _run(args: argparse.Namespace, wanted: Table) -> Result:
+    watcher = progress(quiet=args.json)
+    builder = runner(args, Cache(cache_dir()), watcher)
+    bench = Bench(Store(store_dir()), builder, watcher, Quiet(), timeout_s=PATIENCE_S)
+
+    def tell(text: str) -> None:
+        if not args.json:
+            print(printable(text), file=sys.stderr, flush=True)
+
+    return reproduce(bench, wanted, tell)
+
+
+def _list(as_json: bool) -> None:
+    known = [table(name) for name in table_ids()]
+    if as_json:
+        print_json("tables", {"tables": [_short(t) for t in known]})
+        return
+    grid = Grid(box=None, header_style="bold", pad_edge=False)
+    for name in ("table", "what", "figures", "agree", "run"):
+        grid.add_column(
+            name, no_wrap=name != "what", justify="right" if name in ("figures", "agree") else "left"
+        )
+    for t in known:
+        found = result(t.id)
+        compared, agree = words.score(t, found)
+        date = Text(found.date if found else "", "dim")
+        grid.add_row(t.id, t.title, str(compared), str(agree) if found else "", date)
+    terminal().print(grid)
+
+
+def _short(t: Table) -> dict[str, object]:
+    found = result(t.id)
+    compared, agree = words.score(t, found)
+    return {
+        "id": t.id,
+        "title": t.title,
+        "rows": list(t.rows),
+        "published": words.published_on(t),
+        "date": found.date if found else None,
+        "compared": compared,
+        "agree": agree if found else None,
+    }
+
+
+def document(t: Table, found: Result) -> dict[str, object]:
+    """A table and what came of it, for --json."""
+    return {
+        "table": t.id,
+        "title": t.title,
+        "date": found.date,
+        "command": found.command,
+        "published": words.published_on(t),
+        "here": found.here,
+        "differs": words.one_line(t.differs),
+        "why": words.one_line(t.why),
+        "left_out": [words.one_line(text) for text in t.left_out],
+        "measures": {
+            name: {"title": m.title, "unit": m.unit, "why": words.one_line(m.why)}
+            for name, m in t.measures.items()
+        },
+        "rows": {name: msgspec.to_builtins(row) for name, row in found.rows.items()},
+        "figures": [_figure(t, pair) for pair in pairs(t, found)],
+        "orders": [msgspec.to_builtins(order) for order in orders(t, found)],
+    }
+
+
+def _figure(t: Table, pair: Pair) -> dict[str, object]:
+    theirs = pair.published
+    return {
+        "figure": pair.figure.id,
+        "row": pair.row,
+        "against": pair.against,
+        "measure": pair.measure,
+        "board": pair.figure.board,
+        "kernel": pair.figure.kernel_version,
+        "unit": t.measures[pair.measure].unit,
+        "published_base": theirs.base,
+        "published": theirs.value,
+        "published_change": theirs.change,
+        "published_relative": theirs.relative,
+        "own_base": pair.own_base.value if pair.own_base else None,
+        "own": pair.own.value if pair.own else None,
+        "own_change": pair.own_change,
+        "own_relative": pair.own_relative,
+        "times": pair.times,
+        "verdict": str(pair.verdict),
+    }
+
+
+def show(out: Console, t: Table, found: Result) -> None:
+    """Prints a table: published and own figures, whether they agree, and why."""
+    out.print(Text.assemble((t.title, "bold"), f"  ({t.id})"))
+    for source in words.published_on(t):
+        out.print(Text(f"published: {source}"))
+    out.print(Text(f"here, {found.date}: {words.run_on(found)}"))
+    out.print(Text(f"what differs: {words.one_line(t.differs)}"))
+    out.print()
+    judged = pairs(t, found)
+    grid = Grid(box=None, header_style="bold", pad_edge=False)
+    for name in words.HEADINGS:
+        grid.add_column(name, justify="right" if name == "change" else "left")
+    for pair in judged:
+        *first, last = words.cells(t, pair)
+        grid.add_row(*first, Text(last, _COLOURS[pair.verdict]))
+    out.print(grid)
+    out.print()
+    out.print(Text(words.summary(t, judged, orders(t, found)), "bold"))
+    for name, row in found.rows.items():
+        if row.error:
+            out.print(Text.assemble((f"{name}: ", "bold red"), printable(row.error)))
+    for pair in judged:
+        told = words.split(pair)
+        if told and pair.verdict is not Verdict.AGREES:
+            what = f"{pair.row}, {t.measures[pair.measure].title}"
+            out.print(Text(f"{what}: our own change is {told}"))
+    for text in (t.why, *(f"{m.title}: {m.why}" for m in t.measures.values() if m.why)):
+        out.print(Text(f"why they may differ: {words.one_line(text)}"))
+    for text in t.left_out:
+        out.print(Text(f"left out: {words.one_line(text)}", "dim"))
+    runs = ", ".join(f"{name} {row.run_id}" for name, row in found.rows.items() if row.run_id)
+    out.print(Text(f"recordings: {runs}", "dim"))

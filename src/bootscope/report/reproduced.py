@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What published tables came to here, in words: for the terminal and for docs/reproduced.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bootscope.lab.agreement import Order, Pair, Verdict, pairs
+from bootscope.report.text import size, span
+from bootscope.techniques.model import DOCUMENTS, figures
+from bootscope.techniques.reproduced import Result
+from bootscope.techniques.tables import Table
+
+HEADINGS = ("row", "what", "published", "change", "here", "change", "")
+"""Of the cells of a pair."""
+_KINDS = {
+    "cpu_ns": "CPU",
+    "storage_ns": "card",
+    "console_ns": "console",
+    "idle_ns": "idle",
+    "fixed_ns": "ROM",
+}
+_LEAST = 0.1
+"""Part of a change below which a kind of time is not told."""
+
+
+def cells(table: Table, pair: Pair) -> tuple[str, ...]:
+    """A published figure and our own, in the order of HEADINGS."""
+    theirs, unit = pair.published, table.measures[pair.measure].unit
+    told = ""
+    if theirs.base is not None and theirs.value is not None:
+        told = f"{amount(theirs.base, unit)} → {amount(theirs.value, unit)}"
+    ours = ""
+    if pair.own and pair.own_base:
+        ours = f"{amount(pair.own_base.value, unit)} → {amount(pair.own.value, unit)}"
+    row = pair.row if pair.against == table.reference else f"{pair.row} against {pair.against}"
+    return (
+        row,
+        table.measures[pair.measure].title,
+        told,
+        _change(pair.is_relative, theirs.relative, theirs.change, unit),
+        ours,
+        _change(pair.is_relative, pair.own_relative, pair.own_change, unit),
+        verdict(pair),
+    )
+
+
+def verdict(pair: Pair) -> str:
+    """Whether a pair agrees, and why."""
+    return str(pair.verdict) if pair.verdict is Verdict.NONE else f"{pair.verdict}: {pair.words}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A time in ns or a size in bytes, with a unit that fits."""
+    return span(round(value)) if unit == "ns" else size(round(value))
+
+
+def _change(is_relative: bool, relative: float | None, change: float | None, unit: str) -> str:
+    if is_relative:
+        return "" if relative is None else f"{100 * relative:+.1f} %"
+    if change is None:
+        return ""
+    return f"{'-' if change < 0 else '+'}{amount(abs(change), unit)}"
+
+
+def split(pair: Pair) -> str:
+    """What our own change went into, largest first: `CPU +1.012 s, card -52.0 ms`; empty where unknown."""
+    if not (pair.own and pair.own_base and pair.own.split and pair.own_base.split):
+        return ""
+    parts = {key: ns - pair.own_base.split.get(key, 0) for key, ns in pair.own.split.items()}
+    most = max(abs(ns) for ns in parts.values())
+    shown = [(key, ns) for key, ns in parts.items() if ns and abs(ns) >= _LEAST * most]
+    shown.sort(key=lambda item: -abs(item[1]))
+    return ", ".join(f"{_KINDS[key]} {'-' if ns < 0 else '+'}{span(abs(ns))}" for key, ns in shown)
+
+
+def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> str:
+    """How much of a table agrees, in a line."""
+    agreeing = sum(pair.verdict is Verdict.AGREES for pair in found)
+    told = [f"{agreeing} of {len(found)} changes agree"]
+    boards = {order.board for order in columns}
+    for order in columns:
+        board = f" ({order.board})" if len(boards) > 1 else ""
+        title = table.measures[order.measure].title
+        told.append(f"{title}{board}: {order.same} of {order.pairs} pairs of rows in the same order")
+    return "; ".join(told)
+
+
+def score(table: Table, found: Result | None) -> tuple[int, int]:
+    """How many published changes there are, and how many of them agree with what a table came to."""
+    judged = pairs(table, found or Result(table.id, "", "", {}, {}))
+    return len(judged), sum(pair.verdict is Verdict.AGREES for pair in judged)
+
+
+def published_on(table: Table) -> list[str]:
+    """Where the figures of a table come from: document, board, kernel."""
+    found: dict[str, None] = {}
+    for figure in (figures()[name] for name in table.figure_ids()):
+        kernel = figure.kernel_version and f"Linux {figure.kernel_version}"
+        board = ", ".join(filter(None, (figure.board, figure.cpu_mhz and f"{figure.cpu_mhz} MHz", kernel)))
+        found[f"{DOCUMENTS[figure.seed]}: {figure.slide_section}{f' ({board})' if board else ''}"] = None
+    return list(found)
+
+
+def run_on(result: Result) -> str:
+    """On what a table was run here."""
+    return "; ".join(
+        text if name in ("board", "cpu", "card") else f"{name} {text}" for name, text in result.here.items()
+    )
+
+
+def one_line(text: str) -> str:
+    """Text of a TOML file on one line."""
+    return " ".join(text.split())

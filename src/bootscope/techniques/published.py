@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published figures as numbers: values in ns or bytes, and by how much something changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bootscope.techniques.model import Figure
+
+_SCALES = {
+    "s": 1e9, "ms": 1e6, "us": 1e3,
+    "byte": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20,
+}  # fmt: skip
+"""Units, and how many ns or bytes they are."""
+_TIMES = ("s", "ms", "us")
+PERCENT = "percent"
+_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_CHANGES = ("_saving", "_change", "_diff", "_penalty")
+"""How the names of metrics end that say by how much something changed, not what it came to."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure beside what it is compared with, in ns or bytes; `change` is below 0 for less.
+
+    `base` and `value` are None where only the change was published. `relative` is the change as a part of
+    the base, None where neither that nor a base was published; `change` None where only that was.
+    """
+
+    base: float | None
+    value: float | None
+    change: float | None
+    relative: float | None
+
+
+def is_change(figure: Figure) -> bool:
+    """Whether the figure says by how much something changed."""
+    return figure.metric.endswith(_CHANGES)
+
+
+def unit(figure: Figure) -> str:
+    """What its numbers are counted in here: `ns`, `bytes` or `percent`; empty for any other thing."""
+    if figure.unit == PERCENT:
+        return PERCENT
+    return "ns" if figure.unit in _TIMES else "bytes" if figure.unit in _SCALES else ""
+
+
+def amount(text: str, in_unit: str) -> float | None:
+    """A number as printed, with its own unit or else `in_unit`, in ns, bytes or percent.
+
+    None for a text that is no number.
+    """
+    match = _NUMBER.match(text)
+    if not match:
+        return None
+    scale = _SCALES.get(match[2]) or _SCALES.get(in_unit, 1)
+    return float(match[1]) * scale
+
+
+def published(figure: Figure, base: Figure | None) -> Published | None:
+    """A figure beside that of the row it is compared with, or beside the one printed with it.
+
+    None for a figure that says nothing of a change.
+    """
+    if is_change(figure):
+        change = amount(figure.delta, figure.unit)
+        if figure.unit == PERCENT:
+            return None if change is None else Published(None, None, None, change / 100)
+        return None if change is None else Published(None, None, change, None)
+    value = amount(figure.value, figure.unit)
+    before = amount(base.value, base.unit) if base else amount(figure.baseline_value, figure.unit)
+    if value is None or before is None:
+        return None
+    return Published(before, value, value - before, (value - before) / before if before else None)
+
+
+def counterpart(figure: Figure, others: list[Figure]) -> Figure | None:
+    """The figure among those of another row that was measured of the same thing on the same board."""
+    key = (figure.seed, figure.board, figure.metric)
+    return next((f for f in others if (f.seed, f.board, f.metric) == key), None)

@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`reproduce`: tables run with a bench that pretends, measures of a boot, what the user sees."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bootscope.boards.profile import Board, load_board
+from bootscope.capture.record import Part
+from bootscope.capture.store import Store, StoredRun
+from bootscope.cli import reproduce as verb
+from bootscope.errors import BootscopeError, SpaceError, StepError, UserError
+from bootscope.lab.measures import measured
+from bootscope.lab.reproduce import boards
+from bootscope.report import reproduced as words
+from bootscope.settings import Sourced
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques import reproduced as stored
+from bootscope.techniques import tables as tables_module
+from bootscope.techniques.tables import Measure, OtherBoard, table, table_ids
+
+from .builders import ROOT
+from .conftest import Command
+from .lab_scenes import MS, boot, keep, kept_view
+from .test_cli_verbs import json_of
+from .test_lab_cli import printed, refused
+
+TABLE = """\
+schema = 1
+id = "small"
+title = "A small table"
+reference = "plain"
+differs = "everything but the idea"
+why = "it is made up"
+left_out = ["000:1: nothing"]
+{more}
+[measures.init]
+title = "init"
+phases = ["init"]
+why = "it is short"
+[measures.total]
+title = "all of it"
+until = "end"
+[rows.plain]
+published = {{ init = ["000:353"] }}
+[rows.quick]
+techniques = ["kernel-quiet"]
+published = {{ init = ["000:354"], total = ["003:789"] }}
+[rows.slow]
+techniques = ["kernel-lpj"]
+published = {{ total = ["000:359"] }}
+[rows.dead]
+change = {{ command_line = ["rootfstype=none"] }}
+published = {{ total = ["002:661"] }}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of our own, and no results; the folder of both."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "small.toml").write_text(TABLE.format(more=""))
+    monkeypatch.setattr(tables_module, "TABLES", folder)
+    monkeypatch.setattr(stored, "RESULTS", folder)
+    return folder
+
+
+class Pretended:
+    """Stands for builder and board. What was measured is listed; `failing` says how a row fails."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.seen: list[tuple[LoadedSystem, Board, str]] = []
+        self.failing: dict[str, BootscopeError] = {}
+
+    def measured(self, loaded: LoadedSystem, board: Board, until: str) -> StoredRun:
+        self.seen.append((loaded, board, until))
+        words = loaded.system.kernel.command_line.split()
+        for word, error in self.failing.items():
+            if word in words:
+                raise error
+        if "rootfstype=none" in words:
+            return self.store.load(keep(self.store, boot().records[:30], ended="panic"))
+        init_ms = 27 if "quiet" in words else 80 if any("lpj" in word for word in words) else 50
+        story = boot(init_ms=init_ms)
+        return self.store.load(keep(self.store, story.records, system=loaded.system, board=board))
+
+
+@pytest.fixture
+def bench(store: Store, monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    made = Pretended(store)
+    monkeypatch.setattr(
+        verb.Bench, "measured", lambda _self, loaded, board, until: made.measured(loaded, board, until)
+    )
+    return made
+
+
+# ---- measures ----
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"phases": ("init",)}, 50 * MS),
+        ({"phases": ("init", "application")}, 53 * MS),
+        ({"phases": ("decompress",)}, 8 * MS),
+        ({"lines": ("U-Boot SPL", "U-Boot 2025")}, None),
+        ({"parts": ("kernel/zImage",)}, 4_000_000),
+        ({"parts": ("payload/payload|kernel/zImage", "application/program")}, 4_005_000),
+        ({"function": "no_such_function"}, 0),
+    ],
+    ids=str,
+)
+def test_a_boot_is_measured(store: Store, how: dict[str, Any], expected: int | None) -> None:
+    parts = (
+        Part(name="kernel/zImage", step_id="", sha256="", size_bytes=4_000_000),
+        Part(name="application/program", step_id="", sha256="", size_bytes=5_000),
+    )
+    view = kept_view(store, parts=parts)
+    found = measured(Measure(title="it", **how), view)
+    if expected is None:
+        first, then = (line for line in view.timeline.lines if b"U-Boot" in line.data)
+        expected = then.start_ns - first.start_ns
+        assert expected > 0
+    assert found.value == expected
+
+
+def test_times_up_to_a_phase_and_to_the_end_add_up(store: Store) -> None:
+    view = kept_view(store)
+    t = view.timeline
+    init = measured(Measure(title="", until="init"), view)
+    rest = measured(Measure(title="", phases=("init", "application")), view)
+    total = measured(Measure(title="", until="end"), view)
+    assert init.value == t.milestones["init"]
+    assert init.value + rest.value == total.value == t.total_ns
+    for found in (init, rest, total):
+        assert sum(found.split.values()) == found.value
+    reading = measured(Measure(title="", reading="kernel"), view)
+    assert reading.value == sum(x.cost_ns for x in t.transfers if x.what == "kernel") > 0
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"lines": ("U-Boot 2025", "U-Boot SPL")}, "does not show 'U-Boot 2025' and then 'U-Boot SPL'"),
+        ({"reading": "Windows"}, "does not read Windows"),
+        ({"parts": ("kernel/Image|x",)}, "there is no kernel/Image|x"),
+    ],
+    ids=str,
+)
+def test_what_a_boot_does_not_have_is_told(store: Store, how: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        measured(Measure(title="it", **how), kept_view(store))
+    assert said in error.value.message
+
+
+def test_a_boot_that_ends_before_a_phase_has_no_time_up_to_it(store: Store) -> None:
+    view = kept_view(store, boot().records[:30])
+    with pytest.raises(UserError, match="the boot has no phase init"):
+        measured(Measure(title="", until="init"), view)
+
+
+# ---- running a table ----
+
+
+def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pretended, small: Path) -> None:
+    done = main_here("reproduce", "small")
+    run_ids = store.run_ids()
+    assert done.returncode == 0
+    assert [loaded.system.name for loaded, _, _ in bench.seen] == ["stock.small"] * 4
+    assert "small, row 2 of 4: quick" in done.stderr
+    text = " ".join(done.stdout.split())
+    assert "A small table (small)" in text
+    assert "published: G. Clement, S. Polette" in text
+    assert "what differs: everything but the idea" in text
+    # 2.352 s to 1.285 s are 45 %, 50 to 27 ms are 46 %.
+    assert "2.352 s → 1.285 s -45.4 % 50.0 ms → 27.0 ms -46.0 % agrees: 1 times as large" in text
+    boots = [kept_view(store, boot(init_ms=ms).records) for ms in (50, 27)]
+    total, quick = (words.amount(view.timeline.total_ns, "ns") for view in boots)
+    # 6.6 s to 6.3 s are 4.5 %, 388 to 365 ms are 5.9 %.
+    assert f"6.600 s → 6.300 s -4.5 % {total} → {quick} -5.9 % agrees: 1.3 times as large" in text
+    # 83 ms less there, 30 ms more here.
+    assert "-83.0 ms" in text
+    assert "+30.0 ms other direction: 0.36 times as large" in text
+    assert "no figure of our own" in text
+    assert "2 of 4 changes agree" in text
+    assert "dead: ended by panic" in text
+    assert "slow, all of it: our own change is CPU +30.0 ms" in text
+    assert "quick, all of it: our own change" not in text
+    assert "why they may differ: it is made up" in text
+    assert "why they may differ: init: it is short" in text
+    assert "left out: 000:1: nothing" in text
+    for run_id in run_ids:
+        assert run_id in text
+
+
+def test_a_table_as_json_can_be_kept(main_here: Command, bench: Pretended, small: Path) -> None:
+    done = main_here("reproduce", "small", "--json")
+    assert done.stderr == ""
+    found = json_of(done, "reproduce")
+    assert [(f["row"], f["figure"], f["verdict"]) for f in found["figures"]] == [
+        ("quick", "000:354", "agrees"),
+        ("quick", "003:789", "agrees"),
+        ("slow", "000:359", "other direction"),
+        ("dead", "002:661", "no figure of our own"),
+    ]
+    quick = found["figures"][0]
+    assert (quick["own_base"], quick["own"], quick["own_change"]) == (50 * MS, 27 * MS, -23 * MS)
+    assert quick["published_base"] == 2_352_000_000
+    assert list(found["rows"]) == ["plain", "quick", "slow", "dead"]
+    assert found["here"]["board"] == load_board("cubieboard").title
+    kept = msgspec.json.decode(done.stdout, type=stored.Result)
+    (small / "small.json").write_bytes(msgspec.json.encode(kept))
+    again = json_of(main_here("reproduce", "small", "--stored", "--json"), "reproduce")
+    assert again == found
+    assert len(bench.seen) == 4
+
+
+def test_the_reference_is_run_first_and_its_values_are_put_in(
+    main_here: Command, bench: Pretended, small: Path
+) -> None:
+    text = TABLE.format(more='until = "init"\nbase = { command_line = ["loglevel=3"] }')
+    # The reference stands last in the file.
+    plain = '[rows.plain]\npublished = { init = ["000:353"] }\n'
+    (small / "small.toml").write_text(text.replace(plain, "") + plain)
+    found = json_of(main_here("reproduce", "small", "--json"), "reproduce")
+    lines = [loaded.system.kernel.command_line.split() for loaded, _, _ in bench.seen]
+    assert all("loglevel=3" in words for words in lines)
+    assert "quiet" not in lines[0]
+    assert "quiet" in lines[1]
+    assert any(word.startswith("lpj=4") for word in lines[2])
+    assert {until for _, _, until in bench.seen} == {"init"}
+    assert list(found["rows"]) == ["quick", "slow", "dead", "plain"]
+
+
+@pytest.mark.parametrize("error", [UserError("it\nis\x1b[31m so"), StepError("it\nis so", "log")])
+def test_a_row_that_fails_does_not_stop_the_others(
+    main_here: Command, bench: Pretended, small: Path, error: BootscopeError
+) -> None:
+    bench.failing["quiet"] = error
+    done = main_here("reproduce", "small")
+    assert done.returncode == 0
+    assert len(bench.seen) == 4
+    assert "quick: it\n" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "other direction" in done.stdout
+
+
+def test_without_a_reference_there_is_nothing_to_compare(
+    main_here: Command, bench: Pretended, small: Path
+) -> None:
+    bench.failing["console=ttyS0,115200"] = StepError("make failed")
+    done = main_here("reproduce", "small", "--json")
+    assert done.returncode == verb.NOTHING == 3
+    rows = json_of(done, "reproduce")["rows"]
+    assert rows["plain"]["error"] == "make failed"
+    assert rows["quick"]["error"] == "the row that it is compared with did not boot"
+    assert rows["dead"]["error"] == "make failed"
+
+
+def test_a_full_disk_stops_it(main_here: Command, bench: Pretended, small: Path) -> None:
+    bench.failing["quiet"] = SpaceError("the disk is full")
+    done = main_here("reproduce", "small")
+    assert (done.returncode, len(bench.seen)) == (3, 2)
+    assert "bootscope: the disk is full" in done.stderr
+
+
+def test_a_row_that_lacks_something_keeps_the_rest(main_here: Command, bench: Pretended, small: Path) -> None:
+    text = TABLE.format(more="").replace('phases = ["init"]', 'reading = "nothing"')
+    (small / "small.toml").write_text(text)
+    rows = json_of(main_here("reproduce", "small", "--json"), "reproduce")["rows"]
+    assert rows["quick"]["error"] == "the boot does not read nothing"
+    assert rows["quick"]["values"].keys() == {"total"}
+    assert bench.seen
+
+
+@pytest.mark.usefixtures("bench")
+def test_what_is_compared_is_measured_of_both_rows_and_nothing_else(main_here: Command, small: Path) -> None:
+    text = TABLE.format(more="")
+    text = text.replace(', total = ["003:789"]', "").replace("[rows.slow]", '[rows.slow]\nagainst = "quick"')
+    # A value beside which nothing was published is compared with nothing.
+    text = text.replace(
+        'published = { init = ["000:353"] }', 'published = { init = ["000:353"] }\nagainst = "slow"'
+    )
+    (small / "small.toml").write_text(text)
+    rows = json_of(main_here("reproduce", "small", "--json"), "reproduce")["rows"]
+    assert {name: list(row["values"]) for name, row in rows.items()} == {
+        "plain": ["init", "total"], "quick": ["init", "total"], "slow": ["total"], "dead": [],
+    }  # fmt: skip
+
+
+# ---- another board ----
+
+
+def test_another_card_needs_no_boot_of_its_own() -> None:
+    board = load_board("cubieboard")
+    other = OtherBoard(title="quick", bandwidth_bytes_per_s=Sourced(value=10**9, source="made up"))
+    boots_on, looks_on = boards(board, other)
+    assert boots_on == board
+    assert looks_on.card.bandwidth_bytes_per_s.value == 10**9
+    assert looks_on.card.command_latency_ns == board.card.command_latency_ns
+    assert boards(board, None) == (board, board)
+
+
+def test_another_cpu_needs_one() -> None:
+    board = load_board("cubieboard")
+    other = OtherBoard(title="slow", icount_shift=Sourced(value=3, source="made up"))
+    boots_on, looks_on = boards(board, other)
+    assert (boots_on.tick_ns, looks_on.tick_ns, board.tick_ns) == (8, 8, 2)
+    assert boots_on.card == board.card
+
+
+def test_a_boot_is_looked_at_with_the_card_of_the_table(
+    main_here: Command, bench: Pretended, small: Path
+) -> None:
+    card = '[board]\ntitle = "slow"\nbandwidth_bytes_per_s = { value = 1_000_000, source = "made up" }'
+    totals = []
+    for more in ("", card):
+        (small / "small.toml").write_text(TABLE.format(more=more))
+        found = json_of(main_here("reproduce", "small", "--json"), "reproduce")
+        totals.append(found["rows"]["plain"]["values"]["total"]["value"])
+    assert "slow: 1 MB/s" in found["here"]["card"]
+    assert totals[1] > totals[0] + 30 * MS
+    assert {board.card_class for _, board, _ in bench.seen} == {load_board("cubieboard").card_class}
+
+
+# ---- the list, and what was kept ----
+
+
+def test_all_tables_are_listed(main_here: Command) -> None:
+    done = main_here("reproduce")
+    assert done.returncode == 0
+    for name in table_ids():
+        assert f"{name} " in done.stdout
+    listed = json_of(main_here("reproduce", "--json"), "tables")["tables"]
+    assert [t["id"] for t in listed] == table_ids()
+    for t in listed:
+        assert t["compared"] >= 1
+        assert (t["agree"] is None) == (t["date"] is None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["nonsense"], "unknown table 'nonsense'", "small"),
+        (["small", "--stored"], "small has not been run yet", "bootscope reproduce small"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    main_here: Command, bench: Pretended, small: Path, arguments: list[str], message: str, hint: str
+) -> None:
+    assert small.is_dir()
+    refused(main_here("reproduce", *arguments), message, hint)
+    assert bench.seen == []
+
+
+def test_tables_are_completed(main_here: Command) -> None:
+    assert main_here("completion", "--words", "tables").stdout.split() == table_ids()
+    assert "reproduce) words=" in main_here("completion", "bash").stdout
+
+
+@pytest.mark.parametrize("name", [n for n in table_ids() if stored.result(n)])
+def test_what_was_kept_fits_a_narrow_terminal(name: str) -> None:
+    found = stored.result(name)
+    assert found
+    text = printed(lambda out: verb.show(out, table(name), found))
+    assert "changes agree" in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("small", "bench")
+def test_every_field_of_the_json_is_documented(main_here: Command) -> None:
+    told = (ROOT / "docs" / "json.md").read_text()
+
+    def names(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key
+                yield from names(inner) if key not in ("here", "rows", "measures") else ()
+        if isinstance(value, list):
+            for item in value:
+                yield from names(item)
+
+    for arguments in (["reproduce"], ["reproduce", "small"]):
+        document = json.loads(main_here(*arguments, "--json").stdout)
+        assert {name for name in names(document) if f"`{name}" not in told} == set()
+
+
+def test_the_page_is_what_the_tables_and_results_make() -> None:
+    spec = importlib.util.spec_from_file_location("reproduce_tool", ROOT / "tools" / "reproduce.py")
+    assert spec
+    assert spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    told = (ROOT / "docs" / "reproduced.md").read_text()
+    assert told == tool.page(), "python tools/reproduce.py --page makes it anew"
+    for name in table_ids():
+        assert f"## {name}\n" in told

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs published tables on the emulated board, keeps what came of them, and writes docs/reproduced.md.
+
+    python tools/reproduce.py [TABLE ...] [--page]
+
+Without a name all tables are run. What is kept, one file a table below src/bootscope/techniques/reproduced,
+is written after each table, so that this can be stopped at any time; what was built or booted before is
+taken from the cache and the store. --page runs nothing and only writes the page. All tables together are
+some fifty kernels and a hundred boots: hours where nothing was built before.
+
+A unit test compares the page with what is kept, so that it cannot grow old.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.lab.agreement import FACTOR, TINY, Verdict, orders, pairs  # noqa: E402
+from bootscope.report import reproduced as words  # noqa: E402
+from bootscope.techniques.reproduced import RESULTS, Result, result  # noqa: E402
+from bootscope.techniques.tables import Table, table, table_ids  # noqa: E402
+
+PAGE = ROOT / "docs" / "reproduced.md"
+
+INTRODUCTION = f"""\
+# Published tables, run again
+
+<!-- made by tools/reproduce.py from src/bootscope/techniques; change it there -->
+
+Figures on boot time are published for boards that few people have. Those whose experiment can be done on
+the emulated board were done again: `bootscope reproduce` lists them, `bootscope reproduce TABLE` builds and
+boots all rows of one and puts both figures side by side, and `make reproduce` does all of them and makes
+this page.
+
+What is compared is by how much a row differs from the one it is compared with: as a part of it where it was
+published what that one came to, else as it is. Two changes **agree** when they have the same sign and one is
+at most {FACTOR} times the other, or when both say nothing: below {TINY:.0%} of what they are compared with,
+or below 1 ms or 1 kB where that is not known. *Other size*: the same sign, but further apart, or one of them
+says nothing. *Other direction*: one saves, the other costs. Where a published column has three rows or more,
+the order of its rows is compared pair by pair as well. This is worked out by a program for every figure; what
+is written by hand is what differs, and why that may matter.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    known = [table(name) for name in table_ids()]
+    yield INTRODUCTION
+    yield "| table | figures | agree | date |"
+    yield "|---|---:|---:|---|"
+    for t in known:
+        found = result(t.id)
+        compared, agree = words.score(t, found)
+        date = found.date if found else "not run yet"
+        yield f"| [{t.title}](#{t.id}) | {compared} | {agree if found else ''} | {date} |"
+    for t in known:
+        yield from _table(t, result(t.id))
+
+
+def _table(t: Table, found: Result | None) -> Iterator[str]:
+    yield from ("", f"## {t.id}", "", f"**{t.title}.**", "")
+    yield from (f"- Published: {_text(source)}" for source in words.published_on(t))
+    if found:
+        yield f"- Here, {found.date}, by `{found.command}`: {_text(words.run_on(found))}"
+    yield f"- What differs: {_text(t.differs)}"
+    yield f"- Why the figures may differ: {_text(t.why)}"
+    yield from (f"- {m.title}: {_text(m.why)}" for m in t.measures.values() if m.why)
+    yield from (f"- Left out: {_text(text)}" for text in t.left_out)
+    if not found:
+        yield from ("", "Not run yet.")
+        return
+    yield from ("", "| row | what | published | | here | | agrees | what our change went into |")
+    yield "|---|---|---|---:|---|---:|---|---|"
+    judged = pairs(t, found)
+    for pair in judged:
+        cells = [*words.cells(t, pair), words.split(pair)]
+        if pair.verdict is Verdict.AGREES:
+            cells[6] = (
+                f"**{cells[6].partition(':')[0]}**{cells[6].partition(':')[1]}{cells[6].partition(':')[2]}"
+            )
+        yield f"| {' | '.join(_text(cell) for cell in cells)} |"
+    yield from ("", f"{words.summary(t, judged, orders(t, found))}.")
+    for name, row in found.rows.items():
+        if row.error:
+            yield from ("", f"Row {name}: {_text(row.error)}.")
+    runs = ", ".join(f"{name} {row.run_id}" for name, row in found.rows.items() if row.run_id)
+    yield from ("", f"Recordings: {runs}." if runs else "No row could be run.")
+
+
+def _text(text: str) -> str:
+    """Text on one line; what Markdown would take for HTML or for a cell's end is kept as text."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|")
+
+
+def run(name: str) -> None:
+    """Runs a table and keeps what came of it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bootscope", "reproduce", name, "--json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if not done.stdout:
+        raise SystemExit(f"{name}: no result (status {done.returncode})")
+    # The document holds more than what is kept: the rest follows from it.
+    found = msgspec.json.decode(done.stdout, type=Result)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    compared, agree = words.score(table(name), found)
+    print(f"{name}: {agree} of {compared} changes agree", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Runs published tables again and writes docs/reproduced.md.")
+    parser.add_argument("table", nargs="*", help="the tables (default: all)")
+    parser.add_argument("--page", action="store_true", help="run nothing, only write the page")
+    args = parser.parse_args()
+    for name in [] if args.page else args.table or table_ids():
+        run(table(name).id)
+        PAGE.write_text(page())
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
