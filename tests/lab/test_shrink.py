@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from .conftest import Bootscope
@@ -11,7 +13,7 @@ pytestmark = pytest.mark.boot
 TECHNIQUE = "init-replace-by-app"
 
 
-def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope) -> None:
+def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope, tmp_path: Path) -> None:
     """Within a fifth of the saving; the picture and the milestone stay; asked again, nothing is booted."""
     tried = bootscope.json("try", TECHNIQUE)
     assert tried["works"], tried["faults"]
@@ -25,3 +27,12 @@ def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope) ->
     found = bootscope.json("optimize", "stock", "--only", TECHNIQUE)
     assert found["accepted"] == [TECHNIQUE]
     assert (found["run_id"], found["ended"]) == (tried["variant"], "nothing is left to try")
+    assert found["base_ns"] - found["final_ns"] == tried["saving_ns"]
+    assert found["floor"]["floor_ns"] < found["final_ns"]
+    # All of it was known from the tries, and is so from now on.
+    out = tmp_path / "shorter"
+    again = bootscope.json("optimize", "stock", "--resume", "-o", out)
+    assert {**again, "host_s": 0} == {**found, "host_s": 0}
+    assert again["measured"] == 0
+    assert sorted(path.name for path in out.iterdir()) == ["README.md", "command-line.txt", "report.html"]
+    assert len(bootscope.json("list")["runs"]) == 2

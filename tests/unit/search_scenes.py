@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bootscope.boards.watch import Limits
 from bootscope.build.ids import id_of
 from bootscope.build.kconfig import written
 from bootscope.capture.store import Store, StoredBoot, StoredRun
@@ -62,6 +63,7 @@ class FakeBench:
     boot_s: float = 0.0
     built: list[frozenset[str]] = field(default_factory=list)
     booted: list[frozenset[str]] = field(default_factory=list)
+    limit_ns: int = 10**15
     most_at_once: int = 0
     overlapped: bool = False
     """Something was built while something else booted."""
@@ -93,13 +95,20 @@ class FakeBench:
 
     def watched_by(self, progress: object, observer: object) -> FakeBench:
         given = (self.store, self.worth, self.wrong, self.build_s, self.boot_s, self.built, self.booted)
-        return type(self)(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
+        made = type(self)(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
+        made.limit_ns = self.limit_ns
+        return made
 
-    def limited(self, _limit_ns: int) -> FakeBench:
+    @property
+    def limits(self) -> Limits:
+        return Limits(limit_ns=self.limit_ns)
+
+    def limited(self, limit_ns: int) -> FakeBench:
+        self.limit_ns = limit_ns
         return self
 
     def lasting(self, found: StoredBoot) -> bool:
-        return found.info.ended in ("milestone", "panic", "hang")
+        return found.info.ended in ("milestone", "panic", "hang", "limit")
 
     def order(self, loaded: LoadedSystem) -> object:
         symbols = self.symbols(loaded)
@@ -112,7 +121,7 @@ class FakeBench:
             raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
         if any(self.wrong.get(s) == "build" for s in symbols):
             raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
-        return SimpleNamespace(loaded=loaded, symbols=symbols)
+        return SimpleNamespace(loaded=loaded, symbols=symbols, limits=self.limits)
 
     def _built_a_little(self) -> None:
         self.progress.update(1, None, "objects")
@@ -130,6 +139,8 @@ class FakeBench:
             self._wait(self.boot_s, lambda: self.observer.tick(0, "kernel"))
         kinds = {self.wrong.get(s) for s in symbols}
         ended = next((k for k in ("panic", "hang") if k in kinds), "milestone")
+        if INIT_MS - self.saved(symbols) > order.limits.limit_ns // 1_000_000:
+            ended = "limit"
         kernel = {**CONFIGS["kernel"], **{s.partition("=")[0]: _quoted(s) for s in sorted(symbols)}}
         kernel |= {s.partition("=")[0]: "y" for s in self.worth if s.endswith("=n") and s not in symbols}
         run_id = keep(

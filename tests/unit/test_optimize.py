@@ -242,6 +242,23 @@ def test_what_saved_nothing_at_first_is_tried_once_more_at_the_end(scene: Make, 
     assert len(made.experiments[3].on) == (1 if good > 0 else 0)
 
 
+def test_what_takes_far_too_long_is_given_up(scene: Make) -> None:
+    here = scene(made_up("good", "application"), made_up("slow"), made_up("back", "bootloader"))
+    made = here.search({"GOOD=on": 4900, "SLOW=on": -2000, "BACK=on": -100})
+    assert ran(made) == ["good"]
+    assert refusals(made) == {"slow": "ended by limit", "back": "it costs 100.0 ms"}
+    # Beside a slower system it would have got to its end, so that it is booted again.
+    made.crew.give_up_after(10**13)
+    slow = next(e.variant for e in made.experiments if e.techniques == ("slow",))
+    assert slow is not None
+    again = made.measured({name: made_change(name) for name in slow.what})
+    assert again.reached
+
+
+def made_change(name: str) -> Change:
+    return Change(kernel={name.upper(): "on"})
+
+
 # ---- the end ----
 
 

@@ -94,7 +94,7 @@ class Bench:
 
     def limited(self, limit_ns: int) -> Bench:
         """The same bench, which gives a boot up after so much virtual time."""
-        return replace(self, limits=replace(self.limits, limit_ns=min(limit_ns, self.limits.limit_ns)))
+        return replace(self, limits=replace(self.limits, limit_ns=limit_ns))
 
     def boot(self, order: Order) -> StoredRun:
         """Boots what was built; a boot that fails is a result too. Raises ToolError as a recording does."""

@@ -151,6 +151,10 @@ class Crew:
         assert job.outcome
         return job.outcome
 
+    def give_up_after(self, limit_ns: int) -> None:
+        """From now on boots are given up after so much virtual time."""
+        self.bench = self.bench.limited(limit_ns)
+
     def hint(self, candidates: Iterable[Candidate]) -> None:
         """What is likely to be asked for next, most likely first; what was said before is forgotten."""
         keyed = [(self.bench.key(c.loaded), c) for c in candidates]
@@ -184,6 +188,8 @@ class Crew:
         found, current = kept
         if not found.run_id:
             return found
+        if found.ended in ("hang", "limit") and found.limit_ns < self.bench.limits.limit_ns:
+            return None  # it might get there in the time that it is given now
         store = self.bench.store
         if not (store.runs / found.run_id).is_dir():
             return None  # it was removed
@@ -191,7 +197,8 @@ class Crew:
             return found
         # Another version of this program may reckon otherwise; the recording is what counts.
         with contextlib.suppress(BootscopeError):
-            again = outcome_of(view(store, store.load(found.run_id)), key, found.what, True, found.host_ms)
+            again = outcome_of(view(store, store.load(found.run_id)), key, found.what)
+            again = msgspec.structs.replace(again, limit_ns=found.limit_ns, host_ms=found.host_ms)
             self.journal.add(again)
             return again
         return None
@@ -203,6 +210,7 @@ class Crew:
             return None
         found = view(self.bench.store, run)
         outcome = outcome_of(found, key, candidate.what, self.bench.lasting(found.boot))
+        outcome = msgspec.structs.replace(outcome, limit_ns=self.bench.limits.limit_ns)
         self._remember(outcome)
         return outcome
 
@@ -254,6 +262,8 @@ class Crew:
     def _work(self, job: _Job, work: Callable[[_Job, Bench], StoredRun | None]) -> None:
         watcher, begun = _Watcher(job, self.tell), time.monotonic()
         state, outcome = DONE, None
+        # What is booted with the limit that holds when it is built is so to its end.
+        limit_ns = job.order.limits.limit_ns if job.order else self.bench.limits.limit_ns
         try:
             run = work(job, self.bench.watched_by(watcher, watcher))
             if run:
@@ -272,7 +282,7 @@ class Crew:
             job.error = error
         job.host_s += time.monotonic() - begun
         if outcome:
-            outcome = msgspec.structs.replace(outcome, host_ms=round(job.host_s * 1000))
+            outcome = msgspec.structs.replace(outcome, limit_ns=limit_ns, host_ms=round(job.host_s * 1000))
             try:
                 self._remember(outcome)
             except BootscopeError as error:

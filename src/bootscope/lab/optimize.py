@@ -78,6 +78,7 @@ class Goal:
 
 
 _PATIENCE = 2
+"""How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
 
 
 class Over(Exception):
@@ -117,8 +118,7 @@ class Search:
         self.base = self.crew.measured(Candidate((), self.loaded, self.loaded.system.name))
         if not self.base.reached:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.message}")
-        # Nobody wants what takes twice as long: whatever does not come to an end is given up there.
-        self.crew.bench = self.crew.bench.limited(_PATIENCE * self.base.total_ns)
+        self.crew.give_up_after(_PATIENCE * self.base.total_ns)
         self.current = self.first = self.measured(self.accepted) if self.accepted else self.base
         if faults(self.base, self.first):
             raise UserError(f"what it was begun with does not work: {self.first.message}")
@@ -131,6 +131,8 @@ class Search:
         except Over as over:
             self.ended = str(over)
         self.crew.hint(())
+        # What is tried from now on may well be slower.
+        self.crew.give_up_after(_PATIENCE * self.base.total_ns)
         return self.current
 
     def _try_all(self) -> None:
@@ -239,6 +241,8 @@ class Search:
         with_it = self._with(trial, out)
         try:
             candidate = self.candidate(with_it, title(names))
+            # Whoever takes much longer than what there is need not come to an end.
+            self.crew.give_up_after(_PATIENCE * self.current.total_ns)
             if not self.crew.known(candidate):
                 self._hint(trial)
             variant = self.crew.measured(candidate)

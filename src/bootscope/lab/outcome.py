@@ -20,7 +20,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     `ended`, `message`: how the boot ended, or NOT_BUILT and why. `log`: the full output of a build that
     failed. `symbols`: those that did not land. `reached`: the boot came to `until`. `total_ns`,
     `phases`, `milestones`: board time, only where it did. `picture`: a hash of the screen.
-    `sizes`: image -> bytes. `lasting`: it would end so again. `host_ms`: what building and booting took.
+    `sizes`: image -> bytes. `limit_ns`: the virtual time after which the boot
+    would have been given up. `lasting`: it would end so again. `host_ms`: what building and booting took.
     """
 
     key: str
@@ -37,6 +38,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     sizes: dict[str, int] = {}
     log: str = ""
     symbols: tuple[str, ...] = ()
+    limit_ns: int = 0
     lasting: bool = True
     host_ms: int = 0
 
