@@ -198,13 +198,14 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
 
 class Compressor(Setting, frozen=True):
     """`packed_ppm`: what a kernel comes to, in millionths of what it is unpacked. `unpack_ps`: picoseconds
-    for a byte of the unpacked kernel, on the emulated board."""
+    for a byte of the unpacked kernel, on the emulated board; None where no boot with it was recorded."""
 
-    packed_ppm: Sourced[int]
-    unpack_ps: Sourced[int]
+    packed_ppm: Sourced
+    unpack_ps: Sourced | None = None
 
 
 class _Table(Setting, frozen=True):
+    schema: int
     compressor: dict[str, Compressor]
 
 
@@ -214,13 +215,18 @@ def compressors() -> dict[str, Compressor]:
     return load(COMPRESSORS, _Table).compressor
 
 
+def packed_with(evidence: Evidence) -> str:
+    """How the kernel is packed, as :func:`compressors` calls it; empty where that is not told."""
+    config = parse(evidence.load(objects.KERNEL_CONFIG).decode("utf-8", "replace"))
+    return next((name for name in compressors() if config.get(f"KERNEL_{name.upper()}") == "y"), "")
+
+
 def compression(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is packed in another way."""
     known = compressors()
     if value not in (*known, NONE):
         raise unknown("compression", value, [*known, NONE])
-    config = parse(evidence.load(objects.KERNEL_CONFIG).decode("utf-8", "replace"))
-    now = next((name for name in known if config.get(f"KERNEL_{name.upper()}") == "y"), "")
+    now = packed_with(evidence)
     if not now:
         raise UserError("this recording does not tell how its kernel is packed, or it is not")
     before = known[now]
@@ -228,6 +234,12 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
         packed, unpack = Fraction(1_000_000, before.packed_ppm.value), Fraction(0)
     else:
         after = known[value]
+        if not before.unpack_ps or not after.unpack_ps:
+            which = value if before.unpack_ps else now
+            raise UserError(
+                f"how long it takes to unpack {which} has not been measured yet",
+                hint="python benchmarks/compressors.py does, from a recorded boot",
+            )
         packed = Fraction(after.packed_ppm.value, before.packed_ppm.value)
         unpack = Fraction(after.unpack_ps.value, before.unpack_ps.value)
     image(plan, evidence, packed, unpack)
@@ -239,14 +251,18 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is larger or smaller."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,9}", value, re.ASCII):
-        raise UserError(
-            f"'{printable(value)}' is no number of bytes", hint="for example kernel-bytes=-200000"
-        )
+    match = re.fullmatch(r"([+-]?[0-9]{1,9})(k?)", value, re.ASCII)
+    if not match:
+        raise UserError(f"'{printable(value)}' is no number of bytes", hint="for example kernel-bytes=-200k")
+    larger(plan, evidence, int(match[1]) * (1000 if match[2] else 1))
+
+
+def larger(plan: Plan, evidence: Evidence, more: int) -> None:
+    """The unpacked kernel is so many bytes larger; or smaller, when negative."""
     image_bytes = unpacked_bytes(evidence)
     if not image_bytes:
         raise UserError("this recording does not tell how large its kernel is")
-    share = max(Fraction(0), Fraction(image_bytes + int(value), image_bytes))
+    share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))
     image(plan, evidence, share, share)
     plan.assume("the kernel packs as well as before, and takes time to load and unpack for each byte")
 
@@ -254,11 +270,9 @@ def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 def unpacked_bytes(evidence: Evidence) -> int:
     """Bytes of the kernel as it is loaded into memory, without what is only reserved; 0 when not told."""
     text = evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
-    found = dict(
-        (name, int(address, 16))
-        for address, name in re.findall(r"^([0-9a-f]+) \w (_text|_edata)$", text, re.M)
-    )
-    return max(0, found.get("_edata", 0) - found.get("_text", 0))
+    ends = (re.search(rf"^([0-9a-f]{{1,16}}) \w {name}$", text, re.M) for name in ("_text", "_edata"))
+    first, last = (int(match[1], 16) if match else 0 for match in ends)
+    return max(0, last - first)
 
 
 def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:

@@ -72,17 +72,12 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
         over = max((t.end_ns for t in started if t.end_ns is not None), default=end)
         plan.gone += [(task.start_ns, begin), (over, end)] if over > begin else [(task.start_ns, begin)]
         # The scripts themselves are read all the same.
-        plan.kept |= {
-            event.index for event in evidence.events if task.start_ns <= _at(event, evidence) < begin
-        }
+        first, last = evidence.index_at(task.start_ns), evidence.index_at(begin)
+        plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
     plan.assume(
         f"{len(inner)} scripts need no shell of their own",
         "what a script does before it starts its first program takes no time",
     )
-
-
-def _at(event: object, evidence: Evidence) -> int:
-    return evidence.clock.before(getattr(event, "index"))
 
 
 def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
