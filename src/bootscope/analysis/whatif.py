@@ -3,56 +3,50 @@
 
 Devices are counted anew by the same rules with which they were counted first: another card, another
 line rate, fewer bytes. What is left out of the program is taken from the virtual clock, as far as it lay
-on the path to the milestone. Everything else is assumed to stay as it is.
+on the path to the milestone; what only takes less time, from the samples. Everything else is assumed to
+stay as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
-from bootscope.analysis import bill, gaps, shortcuts
-from bootscope.analysis.critical import READY, Step, path
+from bootscope.analysis import bill, shortcuts, whatif_kernel, whatif_loader, whatif_programs
+from bootscope.analysis.critical import Step, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
-from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.scene import Call, Task
-from bootscope.analysis.waits import countdown
+from bootscope.analysis.whatif_plan import Plan, saved_ns
 from bootscope.boards.profile import Board, CardClass, Uart
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Sourced
-from bootscope.timeline.costs import costs
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent, byte_ns
+from bootscope.timeline.devices import byte_ns
 
 KNOWN = {
     "quiet": "the kernel keeps its messages off the console",
     "no-console": "nothing is written to the console at all",
     "console=BAUD": "the console runs at another rate",
     "bootdelay=0": "U-Boot does not wait for a key",
+    "loader-silent": "the boot loaders write nothing to the console",
+    "flat-boot": "U-Boot runs the commands of its script at once, without looking for it",
+    "falcon": "the SPL starts the kernel itself, without U-Boot",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times as fast, in bandwidth and latency",
+    "compression=NAME": "the kernel is packed in another way: gzip, lz4, ..., or none",
+    "kernel-bytes=N": "the unpacked kernel is N bytes larger, or smaller (-N)",
+    "memory=SIZE": "the kernel is given that much memory (mem=SIZE)",
+    "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
     "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
-    "later:PROGRAM": "this program and what it starts run after the milestone",
+    "later:PROGRAM": "this program and what it starts run after the milestone; a pattern names several",
     "first:PROGRAM": "this program, or its script, is started before all that is started beside it",
     "init=PROGRAM": "this program runs instead of init",
+    "builtins:SCRIPT": "this script does what it does without starting programs",
+    "applets": "shells run BusyBox's commands themselves",
+    "one-shell": "the first shell runs all scripts, instead of one for each",
 }
-
-
-@dataclass
-class Plan:
-    """What a set of changes does to a recording: a board, bytes left out, stretches taken out."""
-
-    board: Board
-    byte_ns: int | None = None
-    dropped: set[int] = field(default_factory=set)
-    gone: list[tuple[int, int]] = field(default_factory=list)
-    """Stretches of board time that do not happen."""
-    kept: set[int] = field(default_factory=set)
-    """Storage commands in them that do happen."""
-    assumptions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,13 @@ class Prediction:
         return self.now_ns - self.predicted_ns
 
 
-def predict(evidence: Evidence, stacks: Stacks, changes: Iterable[str]) -> Prediction:
+Extra = Callable[[Plan, Evidence, list[Step]], None]
+"""A change that is no text: it adds to the plan what it does."""
+
+
+def predict(
+    evidence: Evidence, stacks: Stacks, changes: Iterable[str], extra: Iterable[Extra] = ()
+) -> Prediction:
     """The end of the recording with `changes` made.
 
     Raises UserError for a change that is not known, and for two that cannot both be made.
@@ -80,43 +80,68 @@ def predict(evidence: Evidence, stacks: Stacks, changes: Iterable[str]) -> Predi
     plan = Plan(evidence.run.board)
     steps = path(evidence, stacks, evidence.timeline.total_ns)
     for change in changes:
-        _apply(change, plan, evidence, steps)
+        _apply(change, plan, evidence, stacks, steps)
+    for add in extra:
+        add(plan, evidence, steps)
     now = evidence.timeline.total_ns
-    saved = _devices_saved(evidence, plan) + _virtual_saved(evidence, plan)
+    saved = min(now, saved_ns(evidence, plan))
     assumptions = [*plan.assumptions, "whatever is not mentioned takes the time that it took"]
     return Prediction(evidence.run.until, now, now - saved, tuple(dict.fromkeys(assumptions)))
 
 
 def _check_contradictions(changes: list[str]) -> None:
-    for name in ("console=", "card="):
+    for name in ("console=", "card=", "compression=", "memory="):
         found = [change for change in changes if change.startswith(name)]
         if len(found) > 1:
             listed = " and ".join(f"'{printable(change)}'" for change in found)
             raise UserError(f"{listed} cannot both be", hint=f"one {name}")
 
 
-def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
-    name, _, value = change.partition("=")
-    simple: dict[str, Callable[[Plan, Evidence], None]] = {"quiet": _quiet, "no-console": _no_console}
-    if change in simple:
-        simple[change](plan, evidence)
-    elif change == "bootdelay=0":
-        _bootdelay(plan, evidence)
-    elif name == "console":
-        _console(plan, value)
-    elif name == "card":
-        _card(plan, value)
-    elif change.startswith("without:"):
-        _without(plan, evidence, steps, change.removeprefix("without:"))
-    elif change.startswith("later:"):
-        _later(plan, evidence, steps, change.removeprefix("later:"))
-    elif change.startswith("first:"):
-        _shortcut(plan, shortcuts.before_others(evidence, change.removeprefix("first:")))
-    elif name == "init":
-        _shortcut(plan, shortcuts.instead_of_init(evidence, value))
+_SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
+    "quiet": lambda plan, evidence: _quiet(plan, evidence),
+    "no-console": lambda plan, evidence: _no_console(plan, evidence),
+    "loader-silent": lambda plan, evidence: _loader_silent(plan, evidence),
+    "bootdelay=0": whatif_loader.bootdelay,
+    "flat-boot": whatif_loader.flat_boot,
+    "falcon": whatif_loader.falcon,
+    "one-shell": whatif_programs.one_shell,
+}
+_NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
+    "without:": whatif_kernel.without,
+    "later:": whatif_programs.later,
+    "builtins:": whatif_programs.builtins,
+    "compression=": lambda plan, evidence, steps, value: whatif_kernel.compression(plan, evidence, value),
+    "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
+    "console=": lambda plan, evidence, steps, value: _console(plan, value),
+    "card=": lambda plan, evidence, steps, value: _card(plan, value),
+    "first:": lambda plan, evidence, steps, value: _shortcut(plan, shortcuts.before_others(evidence, value)),
+    "init=": lambda plan, evidence, steps, value: _shortcut(plan, shortcuts.instead_of_init(evidence, value)),
+}
+
+
+def _apply(change: str, plan: Plan, evidence: Evidence, stacks: Stacks, steps: list[Step]) -> None:
+    if change in _SIMPLE:
+        _SIMPLE[change](plan, evidence)
+        return
+    match = re.match(r"[a-z-]+[:=]", change)
+    name, value = (match[0], change[match.end() :]) if match else ("", "")
+    if name in _NAMED:
+        _NAMED[name](plan, evidence, steps, value)
+    elif change == "applets":
+        whatif_programs.applets(plan, evidence, steps)
+    elif name == "function:":
+        whatif_kernel.function(plan, evidence, stacks, value)
+    elif name == "memory=":
+        whatif_kernel.memory(plan, evidence, stacks, value)
     else:
         listed = f"there are: {', '.join(KNOWN)}; bootscope what-if --help says what they do"
         raise UserError(f"'{printable(change)}' is no change that can be predicted", hint=listed)
+
+
+def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
+    plan.gone += found.gone
+    plan.kept |= found.kept
+    plan.assume(*found.assumptions)
 
 
 # ---- the console ----
@@ -136,6 +161,14 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
 def _no_console(plan: Plan, evidence: Evidence) -> None:
     _drop(plan, evidence, bill.lines(evidence))
     plan.assumptions.append("programs do not notice that the console is gone")
+
+
+_LOADERS = ("spl", "bootloader", "load")
+
+
+def _loader_silent(plan: Plan, evidence: Evidence) -> None:
+    _drop(plan, evidence, [n for n in bill.lines(evidence) if evidence.phase_at(n.start_ns) in _LOADERS])
+    plan.assume("the boot loaders write nothing from their first instruction on")
 
 
 def _drop(plan: Plan, evidence: Evidence, hidden: list[bill.Line]) -> None:
@@ -201,124 +234,3 @@ def _scaled(card: CardClass, thousandths: int) -> CardClass:
 
 def _with_card(board: Board, classes: dict[str, CardClass], name: str) -> Board:
     return msgspec.structs.replace(board, card_classes=classes, card_class=name)
-
-
-# ---- what is left out ----
-
-
-def _bootdelay(plan: Plan, evidence: Evidence) -> None:
-    gaps.need(evidence, "delays in U-Boot", "uboot.delay")
-    waits = countdown(evidence)
-    if not waits:
-        plan.assumptions.append("U-Boot did not wait for a key in this boot")
-        return
-    plan.gone.append((waits[0].start_ns, waits[-1].end_ns))
-    plan.assumptions.append("U-Boot still looks once whether a key was pressed")
-
-
-def _without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    gaps.need(evidence, "initcalls, probes and commands", "initcall", "switch")
-    kinds = ("initcall", "probe", "uboot.initcall", "uboot.probe", "uboot.command")
-    found = [c for c in evidence.scene.of(*kinds) if _called(c, name, evidence)]
-    if not found:
-        raise UserError(
-            f"nothing called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view initcalls lists what did",
-        )
-    removed = {driver for driver, call in evidence.scene.drivers.items() if call in found}
-    probes = [c for c in evidence.scene.of("probe") if c.detail in removed]
-    if probes:
-        plan.assumptions.append(f"its drivers probe no device: {', '.join(sorted(removed))}")
-    for call in found + probes:
-        plan.gone += _on_path(steps, {call.task}, call.start_ns, call.end_ns)
-        for index in range(call.first, min(call.last, len(evidence.records))):
-            if evidence.slice_at(evidence.clock.before(index)).task is call.task:
-                plan.dropped.add(index)
-    plan.assumptions.append(f"nothing needs what {name} sets up, and nothing else does its work instead")
-
-
-def _called(call: Call, name: str, evidence: Evidence) -> bool:
-    return name_of(call, evidence) == name or name_of(call, evidence).partition(" ")[0] == name
-
-
-def _later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    gaps.need(evidence, "processes", "switch", "fork")
-    tasks = {t for t in evidence.scene.tasks if shortcuts.runs(t, name)}
-    if not tasks:
-        raise UserError(
-            f"no program called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view processes lists those that did",
-        )
-    for task in evidence.scene.tasks:
-        if task.parent in tasks:
-            tasks.add(task)
-    if steps and steps[-1].task in tasks:
-        raise UserError(
-            f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
-            hint="name a program that runs before it",
-        )
-    plan.gone += _on_path(steps, tasks, 0, evidence.timeline.total_ns)
-    plan.assumptions.append(f"nothing before the milestone needs {name}")
-
-
-def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
-    plan.gone += found.gone
-    plan.kept |= found.kept
-    plan.assumptions += found.assumptions
-
-
-def _on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[tuple[int, int]]:
-    """The stretches of the path between two moments that belong to some tasks."""
-    return [
-        (max(start, s.start_ns), min(end, s.end_ns))
-        for s in steps
-        if s.task in tasks and s.how != READY and s.start_ns < end and s.end_ns > start
-    ]
-
-
-# ---- adding up ----
-
-
-def _devices_saved(evidence: Evidence, plan: Plan) -> int:
-    """What the devices take less: the same events, counted by the changed board."""
-    gone = _joined(plan.gone)
-    events = [e for e in evidence.events if not _left_out(e, evidence, plan, gone)]
-    if plan.byte_ns is not None:
-        events = [_at_rate(e, plan.byte_ns) for e in events]
-    before = sum(cost.ns for cost in evidence.costs)
-    return before - sum(cost.ns for cost in costs(evidence.records, events, plan.board))
-
-
-def _left_out(event: DeviceEvent, evidence: Evidence, plan: Plan, gone: list[tuple[int, int]]) -> bool:
-    if event.index in plan.dropped:
-        return True
-    if event.index in plan.kept:
-        return False
-    now = evidence.clock.before(event.index)
-    return any(start <= now < end for start, end in gone)
-
-
-def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
-    if isinstance(event, ConsoleByte):
-        return ConsoleByte(event.index, event.device, event.value, byte_ns)
-    return event
-
-
-def _virtual_saved(evidence: Evidence, plan: Plan) -> int:
-    """What the CPU does not do any more: the stretches' own virtual time, without device costs."""
-    saved = 0
-    for start, end in _joined(plan.gone):
-        first, last = evidence.index_at(start), evidence.index_at(end)
-        storage, console = evidence.ledger.devices(first, last)
-        saved += max(0, end - start - storage - console)
-    return saved
-
-
-def _joined(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for start, end in sorted(stretches):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        elif end > start:
-            found.append((start, end))
-    return found

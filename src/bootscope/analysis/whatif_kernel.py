@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What if the kernel were another one: without parts, with briefer functions, smaller, packed otherwise?"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from bootscope.analysis import gaps
+from bootscope.analysis.critical import Step
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks, seen
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.scene import Call
+from bootscope.analysis.whatif_loader import reading
+from bootscope.analysis.whatif_plan import Plan, on_path
+from bootscope.build.kconfig import parse
+from bootscope.capture import objects
+from bootscope.capture.stream import Sample, StackSample
+from bootscope.errors import UserError, printable, unknown
+from bootscope.settings import Setting, Sourced, load
+from bootscope.timeline.devices import StorageCommand
+from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
+
+COMPRESSORS = Path(__file__).with_name("compressors.toml")
+NONE = "none"
+_KERNEL_PHASES = ("kernel", "init", "application")
+
+
+# ---- left out ----
+
+
+def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """Without an initcall and its drivers, a probe, a step or a command of U-Boot."""
+    gaps.need(evidence, "initcalls, probes and commands", "initcall", "switch")
+    kinds = ("initcall", "probe", "uboot.initcall", "uboot.probe", "uboot.command")
+    found = [c for c in evidence.scene.of(*kinds) if _called(c, name, evidence)]
+    if not found:
+        raise UserError(
+            f"nothing called '{printable(name)}' ran in this boot",
+            hint="bootscope show --view initcalls lists what did",
+        )
+    removed = calls_gone(plan, evidence, steps, found)
+    if removed:
+        plan.assume(f"its drivers probe no device: {', '.join(sorted(removed))}")
+    plan.assume(f"nothing needs what {name} sets up, and nothing else does its work instead")
+
+
+def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Call]) -> set[str]:
+    """Takes calls out, with the probes of the drivers that they registered; returns these drivers."""
+    here = set(map(id, found))
+    removed = {driver for driver, call in evidence.scene.drivers.items() if id(call) in here}
+    probes = [c for c in evidence.scene.of("probe") if c.detail in removed and id(c) not in here]
+    for call in found + probes:
+        plan.gone += on_path(steps, {call.task}, call.start_ns, call.end_ns)
+        for index in range(call.first, min(call.last, len(evidence.records))):
+            if evidence.slice_at(evidence.clock.before(index)).task is call.task:
+                plan.dropped.add(index)
+    return {driver for driver in removed if any(c.detail == driver for c in probes)}
+
+
+def _called(call: Call, name: str, evidence: Evidence) -> bool:
+    return name_of(call, evidence) == name or name_of(call, evidence).partition(" ")[0] == name
+
+
+def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> int:
+    """Takes out what the program counter was seen in by code of the kernel at addresses that are `gone`;
+    returns how many ns that are."""
+    found = 0
+    for index, phase_ns in _program_counters(evidence):
+        record = evidence.records[index]
+        if isinstance(record, Sample) and gone(record.pc):
+            plan.sample(index, phase_ns)
+            found += phase_ns
+    return found
+
+
+def _program_counters(evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """(record of a sample, ns that it stands for) once the kernel runs."""
+    phases = {p.name: p for p in evidence.timeline.phases if p.name in _KERNEL_PHASES}
+    counts = dict.fromkeys(phases, 0)
+    found = [(s.index, s.phase) for s in seen(evidence) if s.phase in phases]
+    for _, phase in found:
+        counts[phase] += 1
+    yield from ((index, phases[phase].cpu_ns // counts[phase]) for index, phase in found)
+
+
+# ---- briefer ----
+
+
+def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
+    """A function takes a share of its time, with all that it calls."""
+    match = re.fullmatch(r"([\w.]{1,200})=(0|1|0?\.[0-9]{1,3})", value, re.ASCII)
+    if not match:
+        raise UserError(
+            f"'{printable(value)}' is no function with a share", hint="for example function:calibrate_delay=0"
+        )
+    name, share = match[1], Fraction(match[2])
+    if not _briefer(plan, evidence, stacks, lambda found: share if name in found else None):
+        raise UserError(
+            f"{printable(name)} was not seen in any sample of this boot",
+            hint="bootscope show --view functions lists those that were",
+        )
+    rest = f"takes {float(share):.0%} of its time" if share else "takes no time"
+    plan.assume(f"{name} {rest}, with all that it calls")
+
+
+def _briefer(
+    plan: Plan, evidence: Evidence, stacks: Stacks, share_of: Callable[[frozenset[str]], Fraction | None]
+) -> int:
+    """Takes a share out of each sample of the stack; returns how many there were.
+
+    `share_of` maps the functions of a call path to the share that stays, None for all of it.
+    """
+    phases = {p.name: p for p in evidence.timeline.phases}
+    samples = list(_stacks(evidence))
+    counts: dict[str, int] = {}
+    for _, phase in samples:
+        counts[phase] = counts.get(phase, 0) + 1
+    hits = 0
+    for index, phase in samples:
+        share = share_of(_path(evidence, stacks, index, phase))
+        if share is not None:
+            plan.sample(index, int(phases[phase].cpu_ns // counts[phase] * (1 - share)))
+            hits += 1
+    return hits
+
+
+def _stacks(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    """(record, phase) of the samples that have a stack; of all where none has."""
+    records = evidence.records
+    found = [
+        (index, evidence.phase_at(evidence.clock.before(index)))
+        for index in range(1, len(records))
+        if isinstance(records[index], StackSample) and isinstance(records[index - 1], Sample)
+    ]
+    yield from found or ((s.index, s.phase) for s in seen(evidence))
+
+
+def _path(evidence: Evidence, stacks: Stacks, index: int, phase: str) -> frozenset[str]:
+    """The functions of a sample's call path, without what compilers add to their names; of a program that
+    is not unwound the innermost alone."""
+    record = evidence.records[index]
+    names: list[str] = []
+    if isinstance(record, StackSample):
+        names, _ = stacks.functions(record, phase)
+    if not names and isinstance(record, Sample | StackSample):
+        now = evidence.clock.before(index)
+        named = evidence.names.name(phase, record.pc, evidence.slice_at(now).task, now)
+        names = [named.rpartition(" ")[2]]
+    return frozenset(part for name in names for part in (name, name.partition(".")[0]))
+
+
+# ---- memory ----
+
+_MEMORY = re.compile(rb"Memory: \d+K/(\d+)K available \(.*?(\d+)K highmem\)|Memory: \d+K/(\d+)K available")
+_SIZE = re.compile(r"([0-9]{1,9})([KMG]?)", re.ASCII)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_EVERY_PAGE, _HIGH_PAGES, _FREED = (
+    ("free_area_init", "memmap_init"),
+    ("free_highpages", "free_highmem_page", "free_reserved_page"),
+    ("mem_init", "memblock_free_all"),
+)
+
+
+def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
+    """The kernel is given less memory: what it sets up for each page is as much less."""
+    match = _SIZE.fullmatch(value)
+    told = next((m for line in evidence.timeline.lines if (m := _MEMORY.search(line.data))), None)
+    if not match or not int(match[1]):
+        raise UserError(f"'{printable(value)}' is no size of a memory", hint="for example memory=256M")
+    if not told:
+        raise UserError("this boot does not tell how much memory the kernel has")
+    now, high = int(told[1] or told[3]) << 10, int(told[2] or 0) << 10
+    then = min(now, int(match[1]) * _UNITS[match[2]])
+    low = now - high
+    shares = (
+        (_EVERY_PAGE, Fraction(then, now)),
+        (_HIGH_PAGES, Fraction(max(0, then - low), high or 1)),
+        (_FREED, Fraction(min(then, low), low or 1)),
+    )
+
+    def share_of(found: frozenset[str]) -> Fraction | None:
+        return next((share for names, share in shares if found & set(names)), None)
+
+    _briefer(plan, evidence, stacks, share_of)
+    plan.assume(
+        f"setting up memory takes time for each page: {then >> 20} MiB of {now >> 20} MiB",
+        "tables whose size the kernel derives from its memory stay as large",
+    )
+
+
+# ---- the image ----
+
+
+class Compressor(Setting, frozen=True):
+    """`packed_ppm`: what a kernel comes to, in millionths of what it is unpacked. `unpack_ps`: picoseconds
+    for a byte of the unpacked kernel, on the emulated board; None where no boot with it was recorded."""
+
+    packed_ppm: Sourced
+    unpack_ps: Sourced | None = None
+
+
+class _Table(Setting, frozen=True):
+    schema: int
+    compressor: dict[str, Compressor]
+
+
+@functools.cache
+def compressors() -> dict[str, Compressor]:
+    """By the name that the kernel's configuration gives them, in small letters."""
+    return load(COMPRESSORS, _Table).compressor
+
+
+def packed_with(evidence: Evidence) -> str:
+    """How the kernel is packed, as :func:`compressors` calls it; empty where that is not told."""
+    config = parse(evidence.load(objects.KERNEL_CONFIG).decode("utf-8", "replace"))
+    return next((name for name in compressors() if config.get(f"KERNEL_{name.upper()}") == "y"), "")
+
+
+def compression(plan: Plan, evidence: Evidence, value: str) -> None:
+    """The kernel is packed in another way."""
+    known = compressors()
+    if value not in (*known, NONE):
+        raise unknown("compression", value, [*known, NONE])
+    now = packed_with(evidence)
+    if not now:
+        raise UserError("this recording does not tell how its kernel is packed, or it is not")
+    before = known[now]
+    if value == NONE:
+        packed, unpack = Fraction(1_000_000, before.packed_ppm.value), Fraction(0)
+    else:
+        after = known[value]
+        if not before.unpack_ps or not after.unpack_ps:
+            which = value if before.unpack_ps else now
+            raise UserError(
+                f"how long it takes to unpack {which} has not been measured yet",
+                hint="python benchmarks/compressors.py does, from a recorded boot",
+            )
+        packed = Fraction(after.packed_ppm.value, before.packed_ppm.value)
+        unpack = Fraction(after.unpack_ps.value, before.unpack_ps.value)
+    image(plan, evidence, packed, unpack)
+    plan.assume(
+        f"against {now}, {value} needs {float(packed):.2f} of the bytes and {float(unpack):.2f} of the time "
+        "to unpack, as measured with another kernel",
+    )
+
+
+def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
+    """The kernel is larger or smaller."""
+    match = re.fullmatch(r"([+-]?[0-9]{1,9})(k?)", value, re.ASCII)
+    if not match:
+        raise UserError(f"'{printable(value)}' is no number of bytes", hint="for example kernel-bytes=-200k")
+    larger(plan, evidence, int(match[1]) * (1000 if match[2] else 1))
+
+
+def larger(plan: Plan, evidence: Evidence, more: int) -> None:
+    """The unpacked kernel is so many bytes larger; or smaller, when negative."""
+    image_bytes = unpacked_bytes(evidence)
+    if not image_bytes:
+        raise UserError("this recording does not tell how large its kernel is")
+    share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))
+    image(plan, evidence, share, share)
+    plan.assume("the kernel packs as well as before, and takes time to load and unpack for each byte")
+
+
+def unpacked_bytes(evidence: Evidence) -> int:
+    """Bytes of the kernel as it is loaded into memory, without what is only reserved; 0 when not told."""
+    text = evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
+    ends = (re.search(rf"^([0-9a-f]{{1,16}}) \w {name}$", text, re.M) for name in ("_text", "_edata"))
+    first, last = (int(match[1], 16) if match else 0 for match in ends)
+    return max(0, last - first)
+
+
+def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:
+    """The kernel's image is `packed` times as large, and takes `unpack` times as long to unpack."""
+    phases = {phase.name: phase for phase in evidence.timeline.phases}
+    if "load" not in phases:
+        raise UserError("this boot does not show how the kernel was read from the card")
+    plan.kernel_share *= packed
+    plan.kernel_reads |= {
+        e.index for e in evidence.events if isinstance(e, StorageCommand) and reads_kernel(e, evidence.run)
+    }
+    reads = reading(evidence, phases["load"], (KERNEL_IMAGE,))
+    cpu_ns = sum(end - start for start, end in reads)
+    cpu_ns -= sum(c.ns for c in evidence.costs if c.index in plan.kernel_reads)
+    unpacking_ns = phases["decompress"].cpu_ns if "decompress" in phases else 0
+    plan.counted_ns += int(max(0, cpu_ns) * (1 - packed)) + int(unpacking_ns * (1 - unpack))

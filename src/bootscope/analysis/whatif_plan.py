@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a set of changes does to a recorded boot, and what that comes to.
+
+Three kinds of things are taken out: stretches of board time with all that happens in them, events of
+devices, and shares of what samples saw. What is taken out twice counts once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from bootscope.analysis.critical import READY, Step
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.scene import Task
+from bootscope.boards.profile import Board
+from bootscope.timeline.costs import costs
+from bootscope.timeline.devices import ConsoleByte, DeviceEvent
+
+
+@dataclass
+class Plan:
+    """What a set of changes does to a recording: a board, bytes left out, stretches taken out."""
+
+    board: Board
+    byte_ns: int | None = None
+    dropped: set[int] = field(default_factory=set)
+    gone: list[tuple[int, int]] = field(default_factory=list)
+    """Stretches of board time that do not happen."""
+    kept: set[int] = field(default_factory=set)
+    """Storage commands in them that do happen."""
+    assumptions: list[str] = field(default_factory=list)
+    sampled: dict[int, int] = field(default_factory=dict)
+    """Record of a sample -> ns of the CPU time that it stands for which are not spent."""
+    kernel_reads: set[int] = field(default_factory=set)
+    kernel_share: Fraction = Fraction(1)
+    """Storage commands that read the kernel, and by how much there is more or less of it."""
+    counted_ns: int = 0
+    """What is saved beside all that; negative for what is added."""
+
+    def sample(self, index: int, ns: int) -> None:
+        """Takes so much out of what a sample stands for, if not more is out already."""
+        self.sampled[index] = max(ns, self.sampled.get(index, 0))
+
+    def assume(self, *texts: str) -> None:
+        """Tells what is taken for granted."""
+        self.assumptions += texts
+
+
+def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[tuple[int, int]]:
+    """The stretches of the path between two moments that belong to some tasks."""
+    return [
+        (max(start, s.start_ns), min(end, s.end_ns))
+        for s in steps
+        if s.task in tasks and s.how != READY and s.start_ns < end and s.end_ns > start
+    ]
+
+
+def saved_ns(evidence: Evidence, plan: Plan) -> int:
+    """What a plan saves."""
+    gone = _Gone(plan.gone)
+    return _devices_saved(evidence, plan, gone) + _virtual_saved(evidence, plan, gone) + plan.counted_ns
+
+
+def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
+    """What the devices take less: the same events, counted by the changed board."""
+    events = [e for e in evidence.events if not _left_out(e, evidence, plan, gone)]
+    if plan.byte_ns is not None:
+        events = [_at_rate(e, plan.byte_ns) for e in events]
+    before = sum(cost.ns for cost in evidence.costs)
+    after = costs(evidence.records, events, plan.board)
+    kernel = sum(cost.ns for cost in after if cost.index in plan.kernel_reads)
+    return before - sum(cost.ns for cost in after) + int(kernel * (1 - plan.kernel_share))
+
+
+def _left_out(event: DeviceEvent, evidence: Evidence, plan: Plan, gone: _Gone) -> bool:
+    if event.index in plan.dropped:
+        return True
+    return event.index not in plan.kept and evidence.clock.before(event.index) in gone
+
+
+def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
+    if isinstance(event, ConsoleByte):
+        return ConsoleByte(event.index, event.device, event.value, byte_ns)
+    return event
+
+
+def _virtual_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
+    """What the CPU does not do any more: the stretches' own virtual time, without device costs, and what
+    samples outside of them stand for."""
+    saved = sum(ns for index, ns in plan.sampled.items() if evidence.clock.before(index) not in gone)
+    for start, end in gone.stretches:
+        first, last = evidence.index_at(start), evidence.index_at(end)
+        storage, console = evidence.ledger.devices(first, last)
+        saved += max(0, end - start - storage - console)
+    return saved
+
+
+class _Gone:
+    """Stretches that do not happen, put together where they overlap."""
+
+    def __init__(self, stretches: list[tuple[int, int]]) -> None:
+        self.stretches: list[tuple[int, int]] = []
+        for start, end in sorted(stretches):
+            if self.stretches and start <= self.stretches[-1][1]:
+                self.stretches[-1] = (self.stretches[-1][0], max(end, self.stretches[-1][1]))
+            elif end > start:
+                self.stretches.append((start, end))
+        self._starts = [start for start, _ in self.stretches]
+
+    def __contains__(self, time_ns: int) -> bool:
+        at = bisect_right(self._starts, time_ns) - 1
+        return at >= 0 and time_ns < self.stretches[at][1]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What if fewer programs were started, or later?"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+
+from bootscope.analysis import gaps, shortcuts
+from bootscope.analysis.critical import Step
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.scene import Task
+from bootscope.analysis.whatif_plan import Plan, on_path
+from bootscope.errors import UserError, printable
+
+
+def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """A program and what it starts run after the milestone."""
+    tasks = with_children(evidence, _running(evidence, name))
+    if steps and steps[-1].task in tasks:
+        raise UserError(
+            f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
+            hint="name a program that runs before it",
+        )
+    plan.gone += on_path(steps, tasks, 0, evidence.timeline.total_ns)
+    plan.assume(f"nothing before the milestone needs {name}")
+
+
+def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """A script does without other programs."""
+    scripts = _running(evidence, name)
+    started = with_children(evidence, scripts) - scripts
+    if steps and steps[-1].task in started:
+        raise UserError(f"the boot ends in what '{printable(name)}' starts: that has to run")
+    plan.gone += on_path(steps, started, 0, evidence.timeline.total_ns)
+    plan.assume(
+        f"what {name} starts other programs for, the shell does by itself in no time",
+        "not counted is what the shell did to start them",
+    )
+
+
+def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+    """A shell that is BusyBox runs the commands that BusyBox has without executing a program anew."""
+    gaps.need(evidence, "processes", "switch", "fork")
+    scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
+    found = [t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1]
+    found = [t for t in found if t not in scripts and _is_busybox(t)]
+    lives = [t.end_ns - t.execs[0].at_ns for t in found if t.end_ns]
+    if not lives:
+        raise UserError("no script started a command of BusyBox in this boot")
+    on_the_way = {step.task for step in steps}
+    count = sum(task in on_the_way for task in found)
+    plan.counted_ns += count * min(lives)
+    plan.assume(
+        f"{count} commands of scripts are BusyBox's own",
+        f"executing one takes as long as the briefest of them ran: {min(lives) / 1e6:.1f} ms",
+        "forking stays as it is",
+    )
+
+
+def one_shell(plan: Plan, evidence: Evidence) -> None:
+    """The shell that started the scripts reads them itself."""
+    gaps.need(evidence, "processes", "switch", "fork")
+    scripts = [t for t in evidence.scene.tasks if _is_script(t, evidence)]
+    inner = [t for t in scripts if t.parent in scripts]
+    if not inner:
+        raise UserError("no script started a script in this boot")
+    for task in inner:
+        end = evidence.timeline.total_ns if task.end_ns is None else task.end_ns
+        started = [t for t in evidence.scene.tasks if t.parent is task]
+        begin = min((t.start_ns for t in started), default=end)
+        over = max((t.end_ns for t in started if t.end_ns is not None), default=end)
+        plan.gone += [(task.start_ns, begin), (over, end)] if over > begin else [(task.start_ns, begin)]
+        # The scripts themselves are read all the same.
+        first, last = evidence.index_at(task.start_ns), evidence.index_at(begin)
+        plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
+    plan.assume(
+        f"{len(inner)} scripts need no shell of their own",
+        "what a script does before it starts its first program takes no time",
+    )
+
+
+def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
+    """Tasks with all that they started, and these started."""
+    found = set(tasks)
+    for task in evidence.scene.tasks:
+        if task.parent in found:
+            found.add(task)
+    return found
+
+
+def _running(evidence: Evidence, name: str) -> set[Task]:
+    """The tasks that ran a program, or one whose path matches a pattern."""
+    gaps.need(evidence, "processes", "switch", "fork")
+    tasks = {t for t in evidence.scene.tasks if shortcuts.runs(t, name) or _matches(t, name)}
+    if not tasks:
+        raise UserError(
+            f"no program called '{printable(name)}' ran in this boot",
+            hint="bootscope show --view processes lists those that did",
+        )
+    return tasks
+
+
+def _matches(task: Task, pattern: str) -> bool:
+    return any(fnmatch.fnmatchcase(e.file, pattern) for e in task.execs)
+
+
+def _is_script(task: Task, evidence: Evidence) -> bool:
+    """Whether a task runs a script that was kept with the recording."""
+    return any(e.file in evidence.scripts for e in task.execs)
+
+
+def _is_busybox(task: Task) -> bool:
+    return any(mapped.path.rpartition("/")[2] == "busybox" for mapped in task.maps)
