@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from bootscope.cli import techniques as techniques_verb
 from bootscope.cli import trial
 from bootscope.lab.audit import audit
 from bootscope.lab.verdict import verdict
+from bootscope.paths import package_dir
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, figures, technique, techniques
 
@@ -214,9 +217,13 @@ def bench(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[LoadedSystem]:
     """
     measured: list[LoadedSystem] = []
 
-    def measure(_self: object, loaded: LoadedSystem) -> StoredRun:
+    def measure(_self: object, loaded: LoadedSystem, until: str = "") -> StoredRun:
         measured.append(loaded)
         line = loaded.system.kernel.command_line
+        if until:
+            ended = "hang" if "quiet" in line else "milestone"
+            records = boot().records[:30]
+            return store.load(keep(store, records, ended=ended, system=loaded.system, until=until))
         story = boot(init_ms=20 if "quiet" in line else 80 if "lpj" in line else 50)
         fields: dict[str, Any] = {"system": loaded.system}
         if "rootfstype" in line:
@@ -238,6 +245,62 @@ def test_a_try_says_what_it_saves(main_here: Command, store: Store, bench: list[
     assert ["=", "application", "0.388", "0.358", "-30.0", "ms"] in [line.split() for line in lines]
     assert "kernel-quiet saves 30.0 ms of 0.388 s" in done.stdout
     assert lines[-1] == f"recordings: {', '.join(store.run_ids())}"
+
+
+def requiring_login(tmp_path: Path) -> str:
+    """A system that must come to a login."""
+    systems = package_dir() / "systems.d"
+    shutil.copytree(systems / "stock", tmp_path / "stock")
+    path = tmp_path / "product.toml"
+    text = (systems / "stock.toml").read_text()
+    path.write_text(f'{text}\n[milestones.login]\nconsole = "login:"\nrequired = true\n')
+    return str(path)
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_service_that_does_not_answer_any_more_is_a_refusal(main_here: Command, tmp_path: Path) -> None:
+    system = requiring_login(tmp_path)
+    done = main_here("try", "kernel-quiet", "--system", system, "--json")
+    assert done.returncode == trial.REFUSED
+    assert json.loads(done.stdout)["faults"] == ["login does not answer: ended by hang"]
+    done = main_here("try", "kernel-lpj", "--system", system, "--json")
+    assert (done.returncode, json.loads(done.stdout)["faults"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("true", ""),
+        ('test -d "$BOOTSCOPE_RUN"', ""),
+        ("exit 1", "ended with status 1"),
+        ("echo no picture; exit 4", "ended with status 4: no picture"),
+        ("printf '\\033[31mred'; exit 1", "ended with status 1: \\x1b[31mred"),
+    ],
+)
+@pytest.mark.usefixtures("bench")
+def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, body: str, fault: str) -> None:
+    # What does not pass for the base either says nothing of the variant.
+    script = tmp_path / "check"
+    script.write_text(f"case $BOOTSCOPE_SYSTEM in *.try) {body} ;; esac\n")
+    done = main_here("try", "kernel-quiet", "--check", f"/bin/sh {script}", "--json")
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)["faults"]
+    assert found == ([f"the check /bin/sh {script} {fault}"] if fault else [])
+    assert done.returncode == (trial.REFUSED if fault else 0)
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ("/bin/false", "stock itself does not work"),
+        ("", "the check is empty"),
+        ("'", "is no command"),
+        ("/no/such", "cannot be started"),
+    ],
+)
+@pytest.mark.usefixtures("bench")
+def test_a_check_that_says_nothing_is_refused(main_here: Command, check: str, words: str) -> None:
+    refused(main_here("try", "kernel-quiet", "--check", check), words)
 
 
 def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench: list[LoadedSystem]) -> None:

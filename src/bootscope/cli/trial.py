@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
 from bootscope.build.cache import Cache
-from bootscope.capture.store import Store
+from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
@@ -21,10 +22,11 @@ from bootscope.lab.audit import predicted_ns
 from bootscope.lab.bench import Bench
 from bootscope.lab.experiment import check, variant, with_bases
 from bootscope.lab.facts import facts
+from bootscope.lab.services import refused_by, unanswered
 from bootscope.lab.verdict import Verdict, verdict
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, size, span
-from bootscope.system.load import load_system
+from bootscope.system.load import LoadedSystem, load_system
 from bootscope.views import View, view
 
 REFUSED = 3
@@ -48,6 +50,12 @@ class Try(Verb):
             action="store_true",
             help="begin from a system that does not follow the techniques yet, where they bring one",
         )
+        parser.add_argument(
+            "--check",
+            metavar="CMD",
+            help="a command that must end with status 0, or the variant does not work; it is given the "
+            "folder of the recording in BOOTSCOPE_RUN",
+        )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -63,12 +71,26 @@ class Try(Verb):
         known = facts(store, base)
         changed = variant(loaded, known, args.technique, args.force)
         predicted = predicted_ns(known, [way for _, _, way in picked])
+        self._check_base(bench, loaded, base, args.check)
         found = verdict(store, base, view(store, bench.measured(changed)))
+        if found.works:
+            found = replace(found, faults=_checked(bench, changed, store.load(found.run_b), args.check))
         if args.json:
             print_json("try", _json(args.technique, predicted, found))
         else:
             _print(terminal(), args.technique, base, predicted, found)
         return 0 if found.works else REFUSED
+
+    def _check_base(self, bench: Bench, loaded: LoadedSystem, base: View, command: str | None) -> None:
+        faults = _checked(bench, loaded, base.run, command)
+        if faults:
+            raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
+
+
+def _checked(bench: Bench, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
+    """What does not work beside milestone and picture."""
+    names = {"BOOTSCOPE_SYSTEM": loaded.system.name}
+    return (*unanswered(bench, loaded), *(refused_by(command, run, names) if command is not None else ()))
 
 
 def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, object]:

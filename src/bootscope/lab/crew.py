@@ -23,6 +23,7 @@ from bootscope.errors import BootscopeError, SpaceError, StepError, SymbolError,
 from bootscope.lab.bench import Bench
 from bootscope.lab.journal import Journal
 from bootscope.lab.outcome import Outcome, outcome_of
+from bootscope.lab.services import unanswered
 from bootscope.recording import Order
 from bootscope.system.load import LoadedSystem
 from bootscope.views import view
@@ -267,7 +268,7 @@ class Crew:
         try:
             run = work(job, self.bench.watched_by(watcher, watcher))
             if run:
-                outcome = self._outcome(job, run)
+                outcome = self._outcome(job, run, self.bench.watched_by(watcher, watcher))
             else:
                 state = BUILT
         except _Stopped:
@@ -294,15 +295,17 @@ class Crew:
                 del self._jobs[job.key]
             self._changed.notify_all()
 
-    def _outcome(self, job: _Job, run: StoredRun) -> Outcome:
+    def _outcome(self, job: _Job, run: StoredRun, bench: Bench) -> Outcome:
         found = view(self.bench.store, run)
-        return outcome_of(
+        outcome = outcome_of(
             found,
             # Now that its sources are there it has one.
             job.key or self.bench.key(job.candidate.loaded),
             job.candidate.what,
             self.bench.lasting(found.boot),
         )
+        missing = unanswered(bench, job.candidate.loaded) if outcome.reached else ()
+        return msgspec.structs.replace(outcome, unanswered=missing)
 
     def _remember(self, outcome: Outcome) -> None:
         if outcome.lasting and outcome.key:

@@ -22,6 +22,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     `phases`, `milestones`: board time, only where it did. `picture`: a hash of the screen.
     `sizes`: image -> bytes. `limit_ns`: the virtual time after which the boot
     would have been given up. `lasting`: it would end so again. `host_ms`: what building and booting took.
+    `unanswered`: required milestones that it does not come to, and why.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     limit_ns: int = 0
     lasting: bool = True
     host_ms: int = 0
+    unanswered: tuple[str, ...] = ()
 
 
 def outcome_of(
@@ -82,4 +84,4 @@ def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:
         found.append(f"{base.until} is not reached any more")
     if variant.picture != base.picture:
         found.append("the picture on the screen is another one")
-    return tuple(found)
+    return (*found, *variant.unanswered)

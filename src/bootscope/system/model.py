@@ -168,9 +168,14 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
 
 class Milestone(Setting, frozen=True):
-    """An event a user cares about: a text on the console."""
+    """An event a user cares about: a text on the console.
+
+    `required`: a variant that does not come to it does not work, whatever it saves. For services: a text
+    that they print when they are ready, such as ``login:``.
+    """
 
     console: str
+    required: bool = False
 
 
 class System(Setting, frozen=True):

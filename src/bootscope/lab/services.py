@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a system still does what it must, beyond its first picture: services, and a check of the user's."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping
+
+from bootscope.boards.watch import Limits
+from bootscope.capture.store import StoredRun
+from bootscope.errors import UserError, printable
+from bootscope.lab.bench import Bench
+from bootscope.process import environment
+from bootscope.system.load import LoadedSystem
+
+_CHECK_S = 3600
+"""Host time for a check of the user's."""
+
+
+def unanswered(bench: Bench, loaded: LoadedSystem) -> tuple[str, ...]:
+    """Which of the milestones that a system requires it does not come to, and why; each is a boot of its own
+    that ends there, and is known the next time.
+
+    Raises UserError and ToolError as a build does.
+    """
+    patient = bench.limited(Limits().limit_ns)
+    found = []
+    for name, milestone in loaded.system.milestones.items():
+        if milestone.required:
+            boot = patient.measured(loaded, until=name).boots[0]
+            if not boot.info.complete:
+                found.append(f"{name} does not answer: {boot.info.message}")
+    return tuple(found)
+
+
+def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[str, ...]:
+    """What a command of the user's says against a recorded boot, empty when it ends with status 0.
+
+    It is run without a shell, with BOOTSCOPE_RUN (the folder of the recording) and `names` in its
+    environment. Raises UserError when it cannot be started.
+    """
+    words = _words(command)
+    given = {"BOOTSCOPE_RUN": str(run.path), "BOOTSCOPE_RUN_ID": run.info.run_id, **names}
+    try:
+        done = subprocess.run(
+            words,
+            env=environment(given),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_CHECK_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return (f"the check {printable(command)} did not end within an hour",)
+    except OSError as error:
+        raise UserError(f"the check {printable(command)} cannot be started: {error.strerror}") from error
+    if not done.returncode:
+        return ()
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    said = f": {printable(lines[-1])}" if lines else ""
+    return (f"the check {printable(command)} ended with status {done.returncode}{said}",)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"the check {printable(command)} is no command: {error}") from error
+    if not words:
+        raise UserError("the check is empty", hint="for example --check './smoke-test --quick'")
+    return words
