@@ -294,8 +294,8 @@ def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, bo
     [
         ("/bin/false", "stock itself does not work"),
         ("", "the check is empty"),
-        ("'", "is no command"),
-        ("/no/such", "cannot be started"),
+        ("'", "the check ' is no command"),
+        ("/no/such", "the check /no/such cannot be started"),
     ],
 )
 @pytest.mark.usefixtures("bench")
