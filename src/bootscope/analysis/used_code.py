@@ -85,7 +85,7 @@ def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
         if piece:
             ran = _ran(block, piece.section.startswith(_THROWN_AWAY))
             executed[piece.object] = executed.get(piece.object, _NOT) + ran
-    sizes = _image_sizes(linked)
+    sizes = image_sizes(linked)
     return {o: Used(o, sizes.get(o, 0), executed.get(o, _NOT)) for o in {*sizes, *executed}}
 
 
@@ -98,7 +98,8 @@ def _ran(block: Block, sets_up: bool) -> Ran:
     return Ran(before, 0, later, own) if sets_up else Ran(0, before, later, own)
 
 
-def _image_sizes(linked: Objects) -> dict[str, int]:
+def image_sizes(linked: Objects) -> dict[str, int]:
+    """Object file -> its bytes in the program's image."""
     found: dict[str, int] = {}
     for piece in linked.pieces:
         if not piece.section.startswith(_NO_BYTES):

@@ -64,11 +64,12 @@ class Try(Verb):
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
-        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
+        cache = Cache(cache_dir())
+        bench = Bench(store, runner(args, cache, watcher), watcher, Quiet())
         base = view(store, bench.measured(loaded))
         if not base.boot.info.complete:
             raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
-        known = facts(store, base)
+        known = facts(store, base, cache)
         changed = variant(loaded, known, args.technique, args.force)
         predicted = predicted_ns(known, [way for _, _, way in picked])
         self._check_base(bench, loaded, base, args.check)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bootscope.analysis.whatif import predict
 from bootscope.errors import UserError
-from bootscope.lab.applies import not_known, why_not, with_values
+from bootscope.lab.applies import not_known, why_not
 from bootscope.lab.compose import told as told_change
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
+from bootscope.lab.forecast import can_be_told, forecast
 from bootscope.lab.known import Known
 from bootscope.lab.log_signs import BY_CHANGE, BY_SIGN, Prediction
 from bootscope.lab.signs import told
@@ -69,12 +69,8 @@ def audit(facts: Known) -> Audit:
 
 def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
     """What ways of techniques are worth together on this boot, in ns; None where that cannot be told."""
-    if not all(way.predict for way in ways):
-        return None
-    view = facts.view
     try:
-        changes = [with_values(change, facts) for way in ways for change in way.predict]
-        return predict(view.evidence, view.stacks, changes).saving_ns
+        return forecast(facts, ways).saving_ns
     except UserError:
         return None
 
@@ -86,12 +82,10 @@ def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding
         found = _without_recording(way, facts)
         saving_ns, assumptions = found or (None, ())
         return Finding(technique, name, saving_ns, evidence, assumptions, change)
-    if not way.predict:
+    if not can_be_told(way):
         return Finding(technique, name, None, evidence, change=change)
-    view = facts.view
     try:
-        changes = [with_values(change, facts) for change in way.predict]
-        prediction = predict(view.evidence, view.stacks, changes)
+        prediction = forecast(facts, [way])
     except UserError as error:
         # Not for this boot, that is; the others can be told all the same.
         return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)

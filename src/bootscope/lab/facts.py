@@ -11,10 +11,12 @@ from typing import get_type_hints
 
 import msgspec
 
+from bootscope.build.cache import Cache
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.lab.bootlog import RECORDED, BootLog, log_line
+from bootscope.lab.closure import Closures
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.system.model import System
 from bootscope.views import View
@@ -38,6 +40,8 @@ class Facts(Known):
     """A system as built, and a boot of it."""
 
     view: View
+    closures: Closures | None = None
+    """Tells what goes with symbols of the kernel; None where there is no cache of sources."""
 
 
 @functools.cache
@@ -54,8 +58,8 @@ def _defaults() -> dict[str, str]:
     return found
 
 
-def facts(store: Store, view: View) -> Facts:
-    """What is known of a system from the recording that `view` shows."""
+def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
+    """What is known of a system from the recording that `view` shows; `cache` is where its sources lie."""
     system = view.run.info.system
     kept = system.symbols
 
@@ -75,6 +79,7 @@ def facts(store: Store, view: View) -> Facts:
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
     return Facts(
         view=view,
+        closures=Closures(store, cache, view.evidence) if cache else None,
         parts=frozenset(parts),
         settings={**_defaults(), **system.settings},
         configs={tree: parse(text(name)) for tree, name in CONFIGS.items()},

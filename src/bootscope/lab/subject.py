@@ -92,15 +92,17 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
         info, understood = of_run(store, run_id)
         pieces = tuple(of_understood(understood))
         return Subject(f"{run_id}: {printable(info.name)}, imported", together(pieces), pieces)
-    return _recording(store, store.load(run_id), int(number) if number else None)
+    return _recording(store, cache, store.load(run_id), int(number) if number else None)
 
 
-def _recording(store: Store, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()) -> Subject:
+def _recording(
+    store: Store, cache: Cache, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()
+) -> Subject:
     v = view(store, run, number)
     if not v.boot.info.complete:
         raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
     title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
-    return Subject(title, facts(store, v), (), notes)
+    return Subject(title, facts(store, v, cache), (), notes)
 
 
 def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
@@ -112,13 +114,13 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
     for summary in reversed(runs):
         run = store.load(summary.run_id)
         if run.info.system.settings == now:
-            return _recording(store, run, None)
+            return _recording(store, cache, run, None)
     if runs:
         run = store.load(runs[-1].run_id)
         then = run.info.system.settings
         changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
         note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
-        return _recording(store, run, None, (note,))
+        return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
     return Subject(f"{system.name}: never recorded; {told}", known, (), ("no boot tells anything of time",))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a way of a technique is worth on a recorded boot, before it is tried.
+
+The catalogue names changes that `what-if` knows. Beside these, what a way only leaves out of the kernel
+is told from the kernel itself: its parts' initcalls and probes, their code that was seen running, their
+bytes in the image; and the probes of devices that a way takes out of the device tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bootscope.analysis.critical import Step
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger
+from bootscope.analysis.whatif_plan import Plan
+from bootscope.build.kconfig import written
+from bootscope.errors import UserError
+from bootscope.lab.applies import filled, with_values
+from bootscope.lab.closure import Closures, Lost
+from bootscope.lab.facts import Facts
+from bootscope.report.text import size
+from bootscope.system.changes import Change
+from bootscope.techniques.model import Way
+
+_DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
+_ALLNO = "allnoconfig"
+_UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
+
+
+def can_be_told(way: Way) -> bool:
+    """Whether there is a model for what a way does."""
+    return bool(way.predict) or _leaves_out(way.change) or _NODES in way.change.settings
+
+
+def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
+    """The boot with some ways together.
+
+    Raises UserError when it cannot be told, of one of them or on this boot.
+    """
+    ways = list(ways)
+    changes: list[str] = []
+    extra: list[Extra] = []
+    for way in ways:
+        if not can_be_told(way):
+            raise UserError("there is no model of what this does", hint="bootscope try measures it")
+        changes += [with_values(change, facts) for change in way.predict]
+        extra += _extra(facts, filled(way.change, facts))
+    view = facts.view
+    return predict(view.evidence, view.stacks, changes, extra)
+
+
+def _extra(facts: Facts, change: Change) -> list[Extra]:
+    found: list[Extra] = []
+    if _leaves_out(change):
+        found.append(_without_code(facts, change))
+    nodes = change.settings.get(_NODES)
+    if isinstance(nodes, tuple):
+        found.append(_without_devices(nodes))
+    return found
+
+
+def _leaves_out(change: Change) -> bool:
+    """Whether a change does nothing but leave parts out of the kernel, or little else."""
+    symbols = {**change.kernel, **change.kernel_wishes}
+    others = set(change.claims()) - {f"kernel.config.{name}" for name in change.kernel}
+    others -= {f"wish for kernel {name} {value}" for name, value in change.kernel_wishes.items()}
+    if others - {_DEFCONFIG}:
+        return False
+    return change.settings.get(_DEFCONFIG) == _ALLNO or any(written(v) == "n" for v in symbols.values())
+
+
+def _without_code(facts: Facts, change: Change) -> Extra:
+    """Without the code that goes when symbols go off.
+
+    Raises UserError when that cannot be told of this kernel.
+    """
+    closures = facts.closures
+    if closures is None:
+        raise UserError("the kernel's sources are not known here")
+    symbols = {**change.kernel_wishes, **change.kernel}
+    off = [name for name, value in symbols.items() if written(value) == "n"]
+    on = [name for name, value in symbols.items() if written(value) != "n"]
+    only = on if change.settings.get(_DEFCONFIG) == _ALLNO else None
+    lost = closures.lost(off, only)
+    added = [n for n in on if facts.symbol("kernel", n) == "n" and n != "EXPERT"]
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        without_objects(plan, evidence, steps, closures, lost)
+        if added:
+            plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
+
+    return add
+
+
+def without_objects(
+    plan: Plan, evidence: Evidence, steps: list[Step], closures: Closures, lost: Lost
+) -> None:
+    """Takes object files out of the kernel: initcalls and probes, code seen running, and their bytes."""
+    names, linked = set(lost.objects), closures.linked
+
+    def gone(address: int) -> bool:
+        piece = linked.at(address)
+        return piece is not None and piece.object in names
+
+    calls = [c for c in evidence.scene.of("initcall") if gone(c.value & ~1)]
+    calls_gone(plan, evidence, steps, calls)
+    code_gone(plan, evidence, gone)
+    larger(plan, evidence, -lost.image_bytes)
+    plan.assume(
+        f"{len(lost.symbols)} symbols go, and {len(names)} object files, {size(lost.image_bytes)}, with them",
+        f"{len(calls)} initcalls are not called, and their drivers probe nothing",
+        "what other code does on behalf of what goes, outside of these calls, it still does",
+    )
+
+
+def _without_devices(nodes: Iterable[str]) -> Extra:
+    """Without the probes of devices, by their paths in the device tree."""
+    names = {f"{match[2]}.{match[1]}" for node in nodes if (match := _UNIT.search(node))}
+    names |= {node.rpartition("/")[2] for node in nodes if "@" not in node}
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        probes = evidence.scene.of("probe")
+        found = [c for c in probes if name_of(c, evidence).partition(" ")[0] in names]
+        calls_gone(plan, evidence, steps, found)
+        plan.assume(
+            f"{len(found)} probes of {len(names)} devices are not made",
+            "nothing else would have waited for these devices",
+        )
+
+    return add
