@@ -83,7 +83,8 @@ def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tup
         for e in evidence.events
         if isinstance(e, StorageCommand) and phase.start_ns <= evidence.clock.before(e.index) < phase.end_ns
     ]
-    ends = [*(evidence.clock.before(e.index) for e in events[1:]), phase.end_ns]
+    ends = [evidence.clock.before(e.index) for e in events[1:]]
+    ends += [phase.end_ns] if events else []
     found: list[tuple[int, int]] = []
     for event, end in zip(events, ends, strict=True):
         if not event.write and any(touches(event, extent) for extent in wanted):
