@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
 # make test    sets up, then runs every test (builds and boots real systems: about half an hour)
-.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce
+.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -42,6 +42,15 @@ bench: setup
 # make reproduce TABLES="quiet lpj"   only these
 reproduce: setup
 	$(VENV)/bin/python tools/reproduce.py $(TABLES)
+
+# make measure   tries every technique alone and writes docs/techniques.md (hours where nothing was built)
+measure: setup
+	$(VENV)/bin/python tools/measure_techniques.py
+	$(VENV)/bin/python tools/techniques_page.py
+
+# make optimize   makes the reference system boot as fast as bootscope can, and writes docs/optimized.md
+optimize: setup
+	$(VENV)/bin/python tools/optimize.py --beside console,updating
 
 # make lock   renews the lock files from pyproject.toml (needs pip-tools)
 lock:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizes the reference system and keeps what came of it, for docs/optimized.md.
+
+    python tools/optimize.py [OPTION of `bootscope optimize` ...]
+    python tools/optimize.py --page        only writes the page anew from what is kept
+
+Takes up to two hours on two cores. A unit test compares the page with what is kept, so that it cannot
+grow old.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "src" / "bootscope" / "techniques" / "optimized.json"
+PAGE = ROOT / "docs" / "optimized.md"
+SYSTEM = "stock"
+_ROM = "rom"
+
+
+def measure(options: list[str]) -> dict[str, Any]:
+    """Runs the search, with its progress on the terminal; what it prints as JSON, and when and how."""
+    command = ["optimize", SYSTEM, *options]
+    done = subprocess.run(
+        [ROOT / "bin" / "bootscope", *command, "--json"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if not done.stdout:
+        sys.exit(done.returncode or 3)
+    found: dict[str, Any] = json.loads(done.stdout)
+    about = {"date": datetime.now(UTC).date().isoformat(), "command": f"bootscope {' '.join(command)}"}
+    return {**about, **found}
+
+
+def page(kept: dict[str, Any]) -> str:
+    """The whole page."""
+    return "\n".join(_lines(kept)) + "\n"
+
+
+def _lines(kept: dict[str, Any]) -> Iterator[str]:
+    yield "# The reference system, optimized"
+    yield ""
+    yield "<!-- made by tools/optimize.py from src/bootscope/techniques/optimized.json -->"
+    yield ""
+    yield f"What `{kept['command']}` came to on {kept['date']}, unattended (`make optimize`);"
+    yield "the emulated board is exact, so that the same versions give the same figures."
+    yield "[shrink.md](shrink.md) says how the search goes."
+    yield from _search(kept)
+    if kept.get("beside"):
+        yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
+        yield from _search(kept["beside"])
+
+
+def _search(found: dict[str, Any]) -> Iterator[str]:
+    before, after = _own(found, "a_ns"), _own(found, "b_ns")
+    floor = found["floor"]
+    yield ""
+    yield f"- {found['until']} after **{_s(found['final_ns'])} s** instead of {_s(found['base_ns'])} s;"
+    yield f"  from the SPL's start, without power-up and boot ROM: **{_s(after)} s**"
+    yield f"  instead of {_s(before)} s, **{before / after:.1f} times** as fast"
+    yield f"- the floor of this board with these images: {_s(floor['floor_ns'])} s; "
+    yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
+    yield f"- takes away: {', '.join(found['loses']) or 'nothing'}"
+    yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
+    yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} minutes of host time"
+    yield from (
+        "",
+        "## From the first system to the last",
+        "",
+        "| came | went | ms | after, s |",
+        "|---|---|---:|---:|",
+    )
+    for step in found["steps"]:
+        change = (step["after_ns"] - step["before_ns"]) / 1e6
+        names = f"{', '.join(step['came'])} | {', '.join(step['went'])}"
+        yield f"| {names} | {change:+,.1f} | {_s(step['after_ns'])} |"
+    yield from ("", "## By phase", "", "| phase | before, s | after, s |", "|---|---:|---:|")
+    yield from (f"| {p['name']} | {_s(p['a_ns'])} | {_s(p['b_ns'])} |" for p in found["phases"])
+    yield from ("", "## What was tried", "", "| tried together | saves ms | verdict |", "|---|---:|---|")
+    for tried in found["experiments"]:
+        saved = "" if tried["saving_ns"] is None else f"{tried['saving_ns'] / 1e6:,.1f}"
+        verdict = "accepted" if tried["accepted"] else _text(tried["refusal"])
+        yield f"| {', '.join(tried['techniques'])} | {saved} | {verdict} |"
+    if found["ablation"]:
+        yield from ("", "## What each is worth at the end", "", "| taken away | costs ms |", "|---|---:|")
+        for row in found["ablation"]:
+            worth = _text(row["why"]) if row["worth_ns"] is None else f"{row['worth_ns'] / 1e6:,.1f}"
+            yield f"| {row['technique']}{' (taken out)' if row['dropped'] else ''} | {worth} |"
+    yield from ("", "## Time against abilities", "", "| s | takes away | |", "|---:|---|---|")
+    for row in found["pareto"]:
+        kind = "booted" if row["measured"] else "estimated"
+        yield f"| {_s(row['total_ns'])} | {', '.join(row['loses']) or 'nothing'} | {kind} |"
+
+
+def _own(found: dict[str, Any], key: str) -> int:
+    """Board time from the SPL's start."""
+    total: int = sum(p[key] for p in found["phases"] if p["name"] != _ROM)
+    return total
+
+
+def _s(ns: int) -> str:
+    return f"{ns / 1e9:.3f}"
+
+
+def _text(text: str) -> str:
+    """Text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def main() -> int:
+    options = sys.argv[1:]
+    if options != ["--page"]:
+        KEPT.write_text(json.dumps(measure(options), indent=1) + "\n")
+    PAGE.write_text(page(json.loads(KEPT.read_text())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
