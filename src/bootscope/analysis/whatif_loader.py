@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import zip_longest
 
 from bootscope.analysis import gaps
 from bootscope.analysis.evidence import Evidence
@@ -83,9 +84,9 @@ def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tup
         for e in evidence.events
         if isinstance(e, StorageCommand) and phase.start_ns <= evidence.clock.before(e.index) < phase.end_ns
     ]
-    ends = [*(evidence.clock.before(e.index) for e in events[1:]), phase.end_ns]
     found: list[tuple[int, int]] = []
-    for event, end in zip(events, ends, strict=True):
+    for event, after in zip_longest(events, events[1:]):
+        end = evidence.clock.before(after.index) if after else phase.end_ns
         if not event.write and any(touches(event, extent) for extent in wanted):
             start, done = evidence.clock.before(event.index), evidence.clock.after(event.index)
             found.append((start, min(end, done + _LONGEST_NS)))
