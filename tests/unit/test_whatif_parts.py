@@ -110,9 +110,7 @@ def test_silent_loaders_leave_the_kernels_lines_alone() -> None:
             made.typed(b"SPL says a lot, more than the port can hold of it\r\n", 100)
         made.work(3 * MS).hook("uboot.start").work(10 * MS).read(KERNEL, 1000).work(MS)
         made.hook("kernel.image").work(MS).hook("kernel.start").work(MS)
-        return (
-            made.typed(b"[    0.000000] the kernel says a lot, line by line\r\n", 100).work(MS).sample()
-        )
+        return made.typed(b"[    0.000000] the kernel says a lot, line by line\r\n", 100).work(MS).sample()
 
     found = predicted(seen(story(text=True)), "loader-silent")
     assert found.saving_ns > 0
