@@ -117,6 +117,17 @@ def test_silent_loaders_leave_the_kernels_lines_alone() -> None:
     assert found.predicted_ns == total_ns(story(text=False))
 
 
+def test_what_lies_nowhere_on_the_card_need_not_be_read() -> None:
+    def story(*, more: bool) -> Story:
+        made = Story().hook("uboot.start").work(MS).read(KERNEL, 2_000_000).work(3 * MS)
+        if more:
+            made.read(20_000, 1_000_000).work(2 * MS)
+        return made.read(TREE, 20_000).work(MS).hook("kernel.start").work(MS).sample()
+
+    assert predicted(seen(story(more=True)), "exact-read").predicted_ns == total_ns(story(more=False))
+    assert predicted(seen(story(more=False)), "exact-read").saving_ns == 0
+
+
 # ---- the kernel's image ----
 
 

@@ -32,6 +32,7 @@ KNOWN = {
     "bootdelay=0": "U-Boot does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "U-Boot runs the commands of its script at once, without looking for it",
+    "exact-read": "the boot loader reads no place of the card where nothing lies",
     "falcon": "the SPL starts the kernel itself, without U-Boot",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times as fast, in bandwidth and latency",
@@ -108,6 +109,7 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "bootdelay=0": whatif_loader.bootdelay,
     "flat-boot": whatif_loader.flat_boot,
     "falcon": whatif_loader.falcon,
+    "exact-read": whatif_loader.exact_read,
     "one-shell": whatif_programs.one_shell,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
@@ -152,7 +154,7 @@ def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
 
 
 def _quiet(plan: Plan, evidence: Evidence) -> None:
-    hidden = bill.hidden_by_quiet(bill.lines(evidence))
+    hidden = bill.hidden_by_quiet(plan.ground.lines)
     _drop(plan, evidence, hidden)
     plan.assumptions.append(
         f"{len(hidden)} kernel lines of level {bill.QUIET_LEVEL} and above are not printed"
@@ -163,7 +165,7 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
 
 
 def _no_console(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, bill.lines(evidence))
+    _drop(plan, evidence, plan.ground.lines)
     plan.assumptions.append("programs do not notice that the console is gone")
 
 
@@ -171,7 +173,7 @@ _LOADERS = ("spl", "bootloader", "load")
 
 
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, [n for n in bill.lines(evidence) if evidence.phase_at(n.start_ns) in _LOADERS])
+    _drop(plan, evidence, [n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in _LOADERS])
     plan.assume("the boot loaders write nothing from their first instruction on")
 
 

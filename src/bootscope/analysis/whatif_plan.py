@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from bootscope.analysis import bill
 from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
@@ -36,6 +37,11 @@ class Ground:
     def steps(self) -> list[Step]:
         """What the end of the recording waited for."""
         return path(self.evidence, self.stacks, self.evidence.timeline.total_ns)
+
+    @cached_property
+    def lines(self) -> list[bill.Line]:
+        """The console's lines."""
+        return bill.lines(self.evidence)
 
     @cached_property
     def counters(self) -> list[tuple[int, int, int]]:
@@ -102,6 +108,10 @@ def saved_ns(evidence: Evidence, plan: Plan) -> int:
 
 def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
     """What the devices take less: the same events, counted by the changed board."""
+    same_board = plan.board == evidence.run.board and plan.byte_ns is None
+    if same_board and not (plan.dropped or gone.stretches):
+        kernel = sum(cost.ns for cost in evidence.costs if cost.index in plan.kernel_reads)
+        return int(kernel * (1 - plan.kernel_share))
     events = [e for e in evidence.events if not _left_out(e, evidence, plan, gone)]
     if plan.byte_ns is not None:
         events = [_at_rate(e, plan.byte_ns) for e in events]
