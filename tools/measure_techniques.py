@@ -2,10 +2,14 @@
 """Tries every technique that bootscope carries out by itself, each alone, and keeps what came of it.
 
     python tools/measure_techniques.py [--system stock] [--only ID ...] [--again]
+    python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every way of the kernel is a build.
+
+--predict boots nothing: it makes the predictions of what was measured anew, from the recordings without
+the techniques, and prints them beside the savings.
 """
 
 from __future__ import annotations
@@ -18,11 +22,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.lab.experiment import title  # noqa: E402
-from bootscope.techniques.model import MEASURED, techniques  # noqa: E402
+from bootscope.build.cache import Cache  # noqa: E402
+from bootscope.capture.store import Store  # noqa: E402
+from bootscope.errors import UserError  # noqa: E402
+from bootscope.lab.audit import predicted_ns  # noqa: E402
+from bootscope.lab.experiment import chosen, title  # noqa: E402
+from bootscope.lab.facts import facts  # noqa: E402
+from bootscope.paths import cache_dir, store_dir  # noqa: E402
+from bootscope.techniques.errors import error_percent, median_error_percent  # noqa: E402
+from bootscope.techniques.model import MEASURED, Table, techniques  # noqa: E402
+from bootscope.views import view  # noqa: E402
 
 BOOTSCOPE = ROOT / "bin" / "bootscope"
 
@@ -51,14 +65,48 @@ def measure(spec: str, system: str) -> dict[str, Any]:
     return {**row, **{key: tried[key] for key in (*keys, "error") if key in tried}}
 
 
+def predict_again(rows: dict[str, dict[str, Any]]) -> None:
+    """Makes the predictions anew; those whose recording is not here any more stay as they are."""
+    store, cache = Store(store_dir()), Cache(cache_dir())
+    for base in sorted({row["base"] for row in rows.values() if "base" in row}):
+        try:
+            known = facts(store, view(store, store.load(base)), cache)
+        except UserError as error:
+            print(f"{base}: {error.message}", file=sys.stderr)
+            continue
+        for spec, row in rows.items():
+            if row.get("base") == base:
+                row["predicted_ns"] = predicted_ns(known, [chosen(spec)[2]])
+
+
+def print_errors() -> None:
+    """What was predicted and what was measured, the largest error first."""
+    rows = list(msgspec.json.decode(MEASURED.read_bytes(), type=Table).rows)
+    print(f"{'technique':32}{'predicted ms':>14}{'saves ms':>11}{'error':>9}")
+    for row in sorted(rows, key=lambda row: -abs(error_percent(row) or 0)):
+        error = error_percent(row)
+        cells = ("" if ns is None else f"{ns / 1e6:,.1f}" for ns in (row.predicted_ns, row.saving_ns))
+        first, second = cells
+        print(f"{row.technique:32}{first:>14}{second:>11}{'' if error is None else f'{error:+.1f} %':>9}")
+    found = median_error_percent(rows)
+    if found:
+        print(f"median error of {found[1]} predictions: {found[0]:.1f} % of the saving")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Tries every technique, each alone.")
     parser.add_argument("--system", default="stock")
     parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
     parser.add_argument("--again", action="store_true", help="also what was measured before")
+    parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
     args = parser.parse_args()
     table = json.loads(MEASURED.read_text()) if MEASURED.exists() else {"rows": []}
     rows: dict[str, dict[str, Any]] = {row["technique"]: row for row in table["rows"]}
+    if args.predict:
+        predict_again(rows)
+        MEASURED.write_text(json.dumps(table, indent=1) + "\n")
+        print_errors()
+        return 0
     applying = {f["technique"] for f in bootscope("audit", args.system)["findings"]}
     for found in techniques().values():
         for name, way in found.ways.items():

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from bootscope.techniques.errors import error_percent, median_error_percent  # noqa: E402
 from bootscope.techniques.model import (  # noqa: E402
     DOCUMENTS,
     PHASES,
@@ -73,10 +74,17 @@ def _measured() -> Iterator[str]:
     yield from ("", "## Measured", "")
     yield "Each alone on the reference system, by `python tools/measure_techniques.py`; the names of the"
     yield "recordings are in `bootscope techniques ID --json`. Others are still to come."
-    yield from ("", "| technique | predicted ms | saves ms | of ms |", "|---|---:|---:|---:|")
+    yield from ("", "| technique | predicted ms | saves ms | error | of ms |", "|---|---:|---:|---:|---:|")
     for row in rows:
-        figures_ms = (_ms(ns) for ns in (row.predicted_ns, row.saving_ns, row.base_ns))
-        yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(figures_ms)} |"
+        error = error_percent(row)
+        told = "" if error is None else f"{error:+.0f} %"
+        cells = (_ms(row.predicted_ns), _ms(row.saving_ns), told, _ms(row.base_ns))
+        yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(cells)} |"
+    found = median_error_percent(rows)
+    if found:
+        yield from ("", f"Of {found[1]} predictions of {len(rows)} measured, half are off by at most")
+        yield f"{found[0]:.1f} % of what was saved. `python tools/measure_techniques.py --predict` makes them"
+        yield "anew from the recordings without the techniques; where there is no model, the column is empty."
 
 
 def _ms(ns: int | None) -> str:

@@ -12,6 +12,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.silences import Silence, silences
 from bootscope.analysis.trace import trace
+from bootscope.analysis.whatif_plan import Ground
 from bootscope.boards.profile import Board
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
@@ -50,6 +51,11 @@ class View:
     def stacks(self) -> Stacks:
         """Call paths."""
         return Stacks(self.evidence)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What predictions begin with."""
+        return Ground(self.evidence, self.stacks)
 
     @cached_property
     def flame(self) -> tuple[Stack, ...]:

@@ -88,6 +88,12 @@ class Names:
         """A function with its program, as `U-Boot udelay`, or a description of the code."""
         return self.fixed(phase, pc) or self.user(phase, pc, task, time_ns)
 
+    def spans(self, name: str) -> list[tuple[int, int]]:
+        """Where functions of that name lie, of the kernel and what comes before it."""
+        found = [span for table in self._tables.values() for span in table.spans(name)]
+        moved = self._tables["u-boot"].spans(name) if self._offset and "u-boot" in self._tables else []
+        return found + [(start + self._offset, end + self._offset) for start, end in moved]
+
     def fixed(self, phase: str, pc: int) -> str | None:
         """The same for code that is the same whoever runs it; None for that of user programs."""
         found = self._known.get((phase, pc))

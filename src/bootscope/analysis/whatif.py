@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope.analysis import bill, shortcuts, whatif_kernel, whatif_loader, whatif_programs
-from bootscope.analysis.critical import Step, path
+from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
-from bootscope.analysis.whatif_plan import Plan, saved_ns
+from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
 from bootscope.boards.profile import Board, CardClass, Uart
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Sourced
@@ -32,6 +32,7 @@ KNOWN = {
     "bootdelay=0": "U-Boot does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "U-Boot runs the commands of its script at once, without looking for it",
+    "exact-read": "the boot loader reads no place of the card where nothing lies",
     "falcon": "the SPL starts the kernel itself, without U-Boot",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times as fast, in bandwidth and latency",
@@ -69,16 +70,20 @@ Extra = Callable[[Plan, Evidence, list[Step]], None]
 
 
 def predict(
-    evidence: Evidence, stacks: Stacks, changes: Iterable[str], extra: Iterable[Extra] = ()
+    evidence: Evidence,
+    stacks: Stacks,
+    changes: Iterable[str],
+    extra: Iterable[Extra] = (),
+    ground: Ground | None = None,
 ) -> Prediction:
-    """The end of the recording with `changes` made.
+    """The end of the recording with `changes` made; `ground` saves time where there are several predictions.
 
     Raises UserError for a change that is not known, and for two that cannot both be made.
     """
     changes = list(dict.fromkeys(changes))
     _check_contradictions(changes)
-    plan = Plan(evidence.run.board)
-    steps = path(evidence, stacks, evidence.timeline.total_ns)
+    plan = Plan(evidence.run.board, ground or Ground(evidence, stacks))
+    steps = plan.ground.steps
     for change in changes:
         _apply(change, plan, evidence, stacks, steps)
     for add in extra:
@@ -104,6 +109,7 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "bootdelay=0": whatif_loader.bootdelay,
     "flat-boot": whatif_loader.flat_boot,
     "falcon": whatif_loader.falcon,
+    "exact-read": whatif_loader.exact_read,
     "one-shell": whatif_programs.one_shell,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
@@ -148,7 +154,7 @@ def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
 
 
 def _quiet(plan: Plan, evidence: Evidence) -> None:
-    hidden = bill.hidden_by_quiet(bill.lines(evidence))
+    hidden = bill.hidden_by_quiet(plan.ground.lines)
     _drop(plan, evidence, hidden)
     plan.assumptions.append(
         f"{len(hidden)} kernel lines of level {bill.QUIET_LEVEL} and above are not printed"
@@ -159,7 +165,7 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
 
 
 def _no_console(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, bill.lines(evidence))
+    _drop(plan, evidence, plan.ground.lines)
     plan.assumptions.append("programs do not notice that the console is gone")
 
 
@@ -167,7 +173,7 @@ _LOADERS = ("spl", "bootloader", "load")
 
 
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, [n for n in bill.lines(evidence) if evidence.phase_at(n.start_ns) in _LOADERS])
+    _drop(plan, evidence, [n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in _LOADERS])
     plan.assume("the boot loaders write nothing from their first instruction on")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,12 +14,13 @@ from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, seen
 from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Call
 from bootscope.analysis.whatif_loader import reading
-from bootscope.analysis.whatif_plan import Plan, on_path
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Plan, on_path
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
-from bootscope.capture.stream import Sample, StackSample
+from bootscope.capture.stream import Record, Sample, StackSample
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, Sourced, load
 from bootscope.timeline.devices import StorageCommand
@@ -27,7 +28,6 @@ from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")
 NONE = "none"
-_KERNEL_PHASES = ("kernel", "init", "application")
 
 
 # ---- left out ----
@@ -70,22 +70,11 @@ def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> in
     """Takes out what the program counter was seen in by code of the kernel at addresses that are `gone`;
     returns how many ns that are."""
     found = 0
-    for index, phase_ns in _program_counters(evidence):
-        record = evidence.records[index]
-        if isinstance(record, Sample) and gone(record.pc):
+    for index, pc, phase_ns in plan.ground.counters:
+        if gone(pc):
             plan.sample(index, phase_ns)
             found += phase_ns
     return found
-
-
-def _program_counters(evidence: Evidence) -> Iterator[tuple[int, int]]:
-    """(record of a sample, ns that it stands for) once the kernel runs."""
-    phases = {p.name: p for p in evidence.timeline.phases if p.name in _KERNEL_PHASES}
-    counts = dict.fromkeys(phases, 0)
-    found = [(s.index, s.phase) for s in seen(evidence) if s.phase in phases]
-    for _, phase in found:
-        counts[phase] += 1
-    yield from ((index, phases[phase].cpu_ns // counts[phase]) for index, phase in found)
 
 
 # ---- briefer ----
@@ -99,7 +88,7 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
             f"'{printable(value)}' is no function with a share", hint="for example function:calibrate_delay=0"
         )
     name, share = match[1], Fraction(match[2])
-    if not _briefer(plan, evidence, stacks, lambda found: share if name in found else None):
+    if not _briefer(plan, evidence, stacks, (name,), lambda found: share if name in found else None):
         raise UserError(
             f"{printable(name)} was not seen in any sample of this boot",
             hint="bootscope show --view functions lists those that were",
@@ -109,12 +98,17 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
 
 
 def _briefer(
-    plan: Plan, evidence: Evidence, stacks: Stacks, share_of: Callable[[frozenset[str]], Fraction | None]
+    plan: Plan,
+    evidence: Evidence,
+    stacks: Stacks,
+    names: Iterable[str],
+    share_of: Callable[[frozenset[str]], Fraction | None],
 ) -> int:
-    """Takes a share out of each sample of the stack; returns how many there were.
+    """Takes a share out of each sample of the stack that has one of `names`; returns how many there were.
 
     `share_of` maps the functions of a call path to the share that stays, None for all of it.
     """
+    spans = [span for name in names for span in evidence.names.spans(name)]
     phases = {p.name: p for p in evidence.timeline.phases}
     samples = list(_stacks(evidence))
     counts: dict[str, int] = {}
@@ -122,11 +116,24 @@ def _briefer(
         counts[phase] = counts.get(phase, 0) + 1
     hits = 0
     for index, phase in samples:
+        if not _may_hold(evidence.records[index], phase, spans):
+            continue
         share = share_of(_path(evidence, stacks, index, phase))
         if share is not None:
             plan.sample(index, int(phases[phase].cpu_ns // counts[phase] * (1 - share)))
             hits += 1
     return hits
+
+
+def _may_hold(record: Record, phase: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether a sample may be of code in `spans`, or of a user program; finding out costs a hundred times
+    as much."""
+    if not isinstance(record, StackSample):
+        return True
+    if phase in KERNEL_PHASES and record.pc < KERNEL_BASE:
+        return True
+    seen_there = (record.pc, record.lr, *record.words.values())
+    return any(start <= address <= end for address in seen_there for start, end in spans)
 
 
 def _stacks(evidence: Evidence) -> Iterator[tuple[int, str]]:
@@ -186,7 +193,7 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
     def share_of(found: frozenset[str]) -> Fraction | None:
         return next((share for names, share in shares if found & set(names)), None)
 
-    _briefer(plan, evidence, stacks, share_of)
+    _briefer(plan, evidence, stacks, (*_EVERY_PAGE, *_HIGH_PAGES, *_FREED), share_of)
     plan.assume(
         f"setting up memory takes time for each page: {then >> 20} MiB of {now >> 20} MiB",
         "tables whose size the kernel derives from its memory stay as large",

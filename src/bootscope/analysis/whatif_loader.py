@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from bootscope.analysis import gaps
 from bootscope.analysis.evidence import Evidence
@@ -74,10 +74,29 @@ def falcon(plan: Plan, evidence: Evidence) -> None:
     )
 
 
+def exact_read(plan: Plan, evidence: Evidence) -> None:
+    """What the boot loader reads from places of the card where nothing lies is not read."""
+    load = next((p for p in evidence.timeline.phases if p.name == "load"), None)
+    if not load:
+        raise UserError("this boot does not show how the kernel was read from the card")
+    count = 0
+    for event, start, end in _reads(evidence, load):
+        if not any(touches(event, extent) for extent in evidence.run.system.extents):
+            plan.gone.append((start, end))
+            count += 1
+    plan.assume(f"{count} reads of the card brought nothing that was ever put there")
+
+
 def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tuple[int, int]]:
     """Stretches of a phase in which extents of the card are read: from a command to the next one, since
     the CPU fetches what it brings, or to the end of the phase."""
     wanted = [extent for extent in evidence.run.system.extents if extent.name in names]
+    reads = _reads(evidence, phase)
+    return [(start, end) for event, start, end in reads if any(touches(event, extent) for extent in wanted)]
+
+
+def _reads(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand, int, int]]:
+    """(command, from when, until when) of a phase's reads of the card's content."""
     events = [
         e
         for e in evidence.events
@@ -85,12 +104,10 @@ def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tup
     ]
     ends = [evidence.clock.before(e.index) for e in events[1:]]
     ends += [phase.end_ns] if events else []
-    found: list[tuple[int, int]] = []
     for event, end in zip(events, ends, strict=True):
-        if not event.write and any(touches(event, extent) for extent in wanted):
+        if not event.write and event.sector is not None:
             start, done = evidence.clock.before(event.index), evidence.clock.after(event.index)
-            found.append((start, min(end, done + _LONGEST_NS)))
-    return found
+            yield event, start, min(end, done + _LONGEST_NS)
 
 
 def _between(start: int, end: int, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -10,13 +10,55 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
-from bootscope.analysis.critical import READY, Step
+from bootscope.analysis import bill
+from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Task
 from bootscope.boards.profile import Board
+from bootscope.capture.stream import Sample
 from bootscope.timeline.costs import costs
 from bootscope.timeline.devices import ConsoleByte, DeviceEvent
+
+KERNEL_PHASES = ("kernel", "init", "application")
+
+
+@dataclass
+class Ground:
+    """What all predictions of one boot begin with; each is found when it is first asked for."""
+
+    evidence: Evidence
+    stacks: Stacks
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """What the end of the recording waited for."""
+        return path(self.evidence, self.stacks, self.evidence.timeline.total_ns)
+
+    @cached_property
+    def lines(self) -> list[bill.Line]:
+        """The console's lines."""
+        return bill.lines(self.evidence)
+
+    @cached_property
+    def counters(self) -> list[tuple[int, int, int]]:
+        """(record, program counter, ns that it stands for) of the samples of code of the kernel."""
+        phases = {p.name: p for p in self.evidence.timeline.phases if p.name in KERNEL_PHASES}
+        counts = dict.fromkeys(phases, 0)
+        found: list[tuple[int, int, str]] = []
+        ends = iter(self.evidence.phase_ends())
+        end, phase = next(ends)
+        for index, record in enumerate(self.evidence.records):
+            while index >= end:
+                end, phase = next(ends)
+            if type(record) is Sample and phase in phases:
+                counts[phase] += 1
+                if record.pc >= KERNEL_BASE:
+                    found.append((index, record.pc, phase))
+        return [(index, pc, phases[phase].cpu_ns // counts[phase]) for index, pc, phase in found]
 
 
 @dataclass
@@ -24,6 +66,7 @@ class Plan:
     """What a set of changes does to a recording: a board, bytes left out, stretches taken out."""
 
     board: Board
+    ground: Ground
     byte_ns: int | None = None
     dropped: set[int] = field(default_factory=set)
     gone: list[tuple[int, int]] = field(default_factory=list)
@@ -65,6 +108,10 @@ def saved_ns(evidence: Evidence, plan: Plan) -> int:
 
 def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
     """What the devices take less: the same events, counted by the changed board."""
+    same_board = plan.board == evidence.run.board and plan.byte_ns is None
+    if same_board and not (plan.dropped or gone.stretches):
+        kernel = sum(cost.ns for cost in evidence.costs if cost.index in plan.kernel_reads)
+        return int(kernel * (1 - plan.kernel_share))
     events = [e for e in evidence.events if not _left_out(e, evidence, plan, gone)]
     if plan.byte_ns is not None:
         events = [_at_rate(e, plan.byte_ns) for e in events]

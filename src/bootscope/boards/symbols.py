@@ -36,6 +36,13 @@ class Symbols:
         """Address of the first of `names` that exists."""
         return next((self._by_name[name] for name in names if name in self._by_name), None)
 
+    def spans(self, name: str) -> list[tuple[int, int]]:
+        """(first address, first behind it) of the functions of that name, or of parts that a compiler made
+        of it, which have a dot behind it."""
+        ends = [*self._addresses[1:], self._addresses[-1] + 1] if self._addresses else []
+        found = zip(self._addresses, ends, self._names, strict=True)
+        return [(start, end) for start, end, known in found if name in (known, known.partition(".")[0])]
+
     def name_at(self, address: int) -> str | None:
         """The function that `address` lies in, or None before the first and far behind the last."""
         at = bisect_right(self._addresses, address) - 1

@@ -94,11 +94,9 @@ def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding
 
 def _without_recording(way: Way, known: Known) -> Prediction | None:
     """What a log alone allows to predict of a way."""
-    if not way.predict:
-        by_sign = BY_SIGN.get(way.applies.shows)
-        return by_sign(known) if by_sign else None
     found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in way.predict]
     sure = [one for one in found if one]
-    if len(sure) < len(found):
-        return None
+    if not found or len(sure) < len(found):
+        by_sign = BY_SIGN.get(way.applies.shows)
+        return by_sign(known) if by_sign else None
     return sum(ns for ns, _ in sure), tuple(dict.fromkeys(text for _, texts in sure for text in texts))

@@ -50,7 +50,7 @@ def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
         changes += [with_values(change, facts) for change in way.predict]
         extra += _extra(facts, filled(way.change, facts))
     view = facts.view
-    return predict(view.evidence, view.stacks, changes, extra)
+    return predict(view.evidence, view.stacks, changes, extra, view.ground)
 
 
 def _extra(facts: Facts, change: Change) -> list[Extra]:

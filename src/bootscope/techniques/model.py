@@ -132,7 +132,9 @@ class Measured(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class _Table(msgspec.Struct, frozen=True):
+class Table(msgspec.Struct, frozen=True):
+    """What tools/measure_techniques.py writes."""
+
     command: str = ""
     system: str = ""
     rows: tuple[Measured, ...] = ()
@@ -158,7 +160,7 @@ def figures() -> dict[str, Figure]:
 @functools.cache
 def measured() -> dict[str, Measured]:
     """What was measured by ourselves, by technique or `technique=way`."""
-    table = msgspec.json.decode(MEASURED.read_bytes(), type=_Table) if MEASURED.exists() else _Table()
+    table = msgspec.json.decode(MEASURED.read_bytes(), type=Table) if MEASURED.exists() else Table()
     return {row.technique: row for row in table.rows}
 
 
