@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bootscope.errors import UserError
+from bootscope.errors import ToolError, UserError
 from bootscope.lab.trim import Trim
 
 from .lab_scenes import keep
@@ -136,3 +136,14 @@ def test_a_system_that_does_not_boot_is_the_users_to_mend(made: Any) -> None:
     bench.measured = lambda given, until="": bench.store.load(keep(bench.store, ended="hang"))
     with pytest.raises(UserError, match="itself does not boot"):
         trim.run()
+
+
+def test_a_slow_host_decides_nothing(made: Any) -> None:
+    trim, bench, _ = made({"PINS": "timeout"})
+    with pytest.raises(ToolError, match="took too long"):
+        trim.run()
+    # It is found out again, and not remembered as what PINS does.
+    again, _, _ = made(bench=bench)
+    bench.breaks = {}
+    again.run()
+    assert "PINS" in off(again)

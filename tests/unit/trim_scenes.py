@@ -102,7 +102,7 @@ class Bench:
             self.store,
             boot(init_ms=10 + len(there)).records,
             loaded.system,
-            ended="panic" if broken == "panic" else "milestone",
+            ended=broken if broken in ("panic", "timeout") else "milestone",
             frame=b"other" if broken == "paints" else b"same",
             configs={**CONFIGS, "kernel": config},
             objects={objects.KERNEL_OBJECTS: linked.encode(), objects.KERNEL_SYMBOLS: symbols.encode()},

@@ -32,6 +32,8 @@ from bootscope.views import View
 
 _AFTER_NS = 5_000_000_000
 """How long the application is watched after it is ready, in virtual time."""
+_TIMEOUT_S = 3600
+"""Host time for a boot: a host that is busy must not decide what stays."""
 _MOST_STAYS = 25
 
 
@@ -84,7 +86,8 @@ class TrimVerb(Verb):
         goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
         limits = Limits(usage_after_ns=_AFTER_NS)
-        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet(), limits=limits)
+        make = runner(args, Cache(cache_dir()), watcher)
+        bench = Bench(store, make, watcher, Quiet(), _TIMEOUT_S, limits)
 
         def tell(text: str) -> None:
             if not args.json:

@@ -107,7 +107,8 @@ class Trim:
     def run(self) -> None:
         """Trims until nothing is left to try, or the time allowed is over.
 
-        Raises UserError when the system itself does not boot, or a symbol to keep does not exist.
+        Raises UserError when the system itself does not boot, or a symbol to keep does not exist; ToolError
+        when the host is too slow for a boot.
         """
         self._begun = time.monotonic()
         self.tell("recording the system itself, and which code runs ...")

@@ -54,7 +54,7 @@ class Trials:
     """How many variants were tried and not remembered."""
 
     def run(self, system: System) -> tuple[Outcome, View | None]:
-        """What comes of a variant, and its boot when it works."""
+        """What comes of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
         key = id_of([msgspec.to_builtins(system), self.services])
         known = self.memory.get(key)
         if known and known.reason:
@@ -65,6 +65,12 @@ class Trials:
         except (ToolError, UserError) as error:
             said = build_errors.read(error)
             return self.memory.keep(key, Outcome("; ".join(said.lines), undefined=said.undefined)), None
+        if found.boot.info.ended == "timeout":
+            # That says something of this host, and nothing of the variant.
+            raise ToolError(
+                f"a boot took too long: {found.boot.info.message}",
+                hint="asked again when the host has less to do, trim goes on from here",
+            )
         outcome = Outcome("; ".join(self._faults(found)), found.run.info.run_id)
         return self.memory.keep(key, outcome), None if outcome.reason else found
 
