@@ -285,6 +285,30 @@ def test_a_base_that_does_not_boot_is_the_users_to_mend(scene: Make, monkeypatch
         made.run()
 
 
+def test_what_must_answer_is_asked_of_every_system(scene: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(bench: FakeBench, loaded: LoadedSystem) -> tuple[str, ...]:
+        return ("network does not answer",) if "BETTER=on" in bench.symbols(loaded) else ()
+
+    monkeypatch.setattr("bootscope.lab.crew.unanswered", silent)
+    here = scene(made_up("good"), made_up("better"))
+    made = here.search({GOOD: 1, BETTER: 2})
+    assert ran(made) == ["good"]
+    assert refusals(made) == {"better": "network does not answer"}
+    # Also by a program that reckons anew what it finds.
+    monkeypatch.setattr("bootscope.lab.journal.tree_id", lambda _root: "another program")
+    again = here.again()
+    assert ran(again) == ["good"]
+    assert refusals(again) == refusals(made)
+
+
+def test_a_base_that_does_not_answer_is_the_users_to_mend(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bootscope.lab.crew.unanswered", lambda *_: ("network does not answer",))
+    with pytest.raises(UserError, match="itself does not work: network does not answer"):
+        scene(made_up("good")).search({GOOD: 1}).run()
+
+
 @pytest.mark.parametrize("error", [ToolError("gcc is missing"), SpaceError("no space left")])
 def test_a_base_that_cannot_be_built_is_an_error(
     scene: Make, error: ToolError, monkeypatch: pytest.MonkeyPatch

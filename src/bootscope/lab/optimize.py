@@ -118,6 +118,8 @@ class Search:
         self.base = self.crew.measured(Candidate((), self.loaded, self.loaded.system.name))
         if not self.base.reached:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.message}")
+        if self.base.unanswered:
+            raise UserError(f"{self.loaded.system.name} itself does not work: {self.base.unanswered[0]}")
         self.crew.give_up_after(_PATIENCE * self.base.total_ns)
         self.current = self.first = self.measured(self.accepted) if self.accepted else self.base
         if faults(self.base, self.first):
