@@ -121,7 +121,8 @@ def test_the_reference_system_is_warned_of_what_is_so_and_of_nothing_else(store:
     }  # fmt: skip
     found = looked(known(store, configs=configs))
     assert {w.ident for w in found.warnings} == {
-        "savings-overlap", "bootdelay", "lpj-missing", "appended-dtb-leftover", "defconfig-not-minimal", "rootfstype-missing",
+        "savings-overlap", "bootdelay", "lpj-missing",
+        "appended-dtb-leftover", "defconfig-not-minimal", "rootfstype-missing",
     }  # fmt: skip
     hidden = {w.ident for w in found.warnings if w.technique}
     assert hidden == {"bootdelay", "lpj-missing", "rootfstype-missing"}
