@@ -11,14 +11,14 @@ from bootscope.analysis.scene import Call
 from bootscope.analysis.waits import countdown
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.errors import UserError
-from bootscope.timeline.devices import StorageCommand
+from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 UBOOT_IMAGE, DEVICE_TREE = "U-Boot", "device tree"
 """Extents of the card."""
-_LONGEST_NS = 20_000_000
-"""Of virtual time after a command: what comes later is not the reading of what it brought."""
+_LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
+"""Of virtual time after a command: what comes later is not the fetching of what it brought."""
 _SCRIPT = ("source",)
 _BOOT = ("bootz", "bootm", "booti", "boot", "bootelf", "bootefi")
 
@@ -79,12 +79,20 @@ def exact_read(plan: Plan, evidence: Evidence) -> None:
     load = next((p for p in evidence.timeline.phases if p.name == "load"), None)
     if not load:
         raise UserError("this boot does not show how the kernel was read from the card")
-    count = 0
+    useless = 0
     for event, start, end in _reads(evidence, load):
-        if not any(touches(event, extent) for extent in evidence.run.system.extents):
+        first, sectors = event.sector or 0, max(1, event.size_bytes // SECTOR_BYTES)
+        useful = sum(
+            max(0, min(first + sectors, extent.sector + extent.sectors) - max(first, extent.sector))
+            for extent in evidence.run.system.extents
+        )
+        if not useful:
             plan.gone.append((start, end))
-            count += 1
-    plan.assume(f"{count} reads of the card brought nothing that was ever put there")
+        elif useful < sectors:
+            latency_ns = evidence.run.board.card.command_latency_ns.value
+            plan.counted_ns += (end - start - latency_ns) * (sectors - useful) // sectors
+        useless += max(0, sectors - useful) * SECTOR_BYTES
+    plan.assume(f"{useless} bytes were read from where nothing was ever put")
 
 
 def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tuple[int, int]]:
@@ -107,7 +115,7 @@ def _reads(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand, i
     for event, end in zip(events, ends, strict=True):
         if not event.write and event.sector is not None:
             start, done = evidence.clock.before(event.index), evidence.clock.after(event.index)
-            yield event, start, min(end, done + _LONGEST_NS)
+            yield event, start, min(end, done + _LONGEST_NS + _LONGEST_NS_A_BYTE * event.size_bytes)
 
 
 def _between(start: int, end: int, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What leaving parts out of a kernel is predicted to save: on a kernel of three files, and a boot by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.whatif import predict
+from bootscope.boards.symbols import Symbols
+from bootscope.build.cache import Cache
+from bootscope.capture import objects
+from bootscope.capture.store import Store
+from bootscope.errors import UserError
+from bootscope.lab import closure
+from bootscope.lab.closure import Closures, source_of
+from bootscope.lab.forecast import can_be_told, forecast, without_objects
+from bootscope.system.changes import Change
+from bootscope.techniques.model import Way
+
+from .builders import KERNEL_SECTOR
+from .lab_scenes import known
+from .scenes import Story, evidence_of, run_of
+
+MS = 1_000_000
+USB, CORE = 0xC0100000, 0xC0200000
+TABLES = {"kernel": Symbols([(USB, "usb_init"), (CORE, "core_init"), (0xC0300000, "end")])}
+LINKED = (
+    b"c0100000 20000 .text drivers/usb.o\nc0200000 10000 .text core.o\nc0210000 8000 .bss drivers/usb.o\n"
+)
+MAP = b"c0000000 T _text\nc0300000 D _edata\n"
+CONFIG = b"CONFIG_USB=y\nCONFIG_USB_HUB=y\nCONFIG_MMC=y\n"
+KCONFIG = """
+config USB
+\tbool "usb"
+
+config USB_HUB
+\tbool "hubs"
+\tdepends on USB
+
+config MMC
+\tbool "cards"
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sources of a kernel of three files, found instead of those of the recording."""
+    tree = tmp_path / "tree"
+    (tree / "drivers").mkdir(parents=True)
+    (tree / "Kconfig").write_text(KCONFIG)
+    (tree / "Makefile").write_text("obj-y += core.o drivers/\n")
+    (tree / "drivers/Makefile").write_text("obj-$(CONFIG_USB) += usb.o\nobj-$(CONFIG_MMC) += mmc.o\n")
+    monkeypatch.setattr(closure, "source_of", lambda run, cache: tree)
+    return tree
+
+
+def boot(*, usb: bool = True) -> Evidence:
+    """An initcall that prints nothing and waits for nobody, and its code running once more later."""
+    story = (
+        Story()
+        .hook("uboot.start")
+        .read(KERNEL_SECTOR, 50_000)
+        .hook("kernel.start")
+        .work(2 * MS)
+        .sample(CORE)
+        .switch(1, name=b"swapper/0")
+    )
+    if usb:
+        story.enter("initcall", USB).work(11 * MS).sample(USB + 64).work(MS).leave("initcall")
+    story.enter("initcall", CORE).work(2 * MS).sample(CORE + 64).leave("initcall")
+    if usb:
+        story.work(2 * MS).sample(USB + 128)
+    story.work(2 * MS).sample(CORE)
+    kept = {objects.KERNEL_CONFIG: CONFIG, objects.KERNEL_OBJECTS: LINKED, objects.KERNEL_SYMBOLS: MAP}
+    return evidence_of(story.records, run_of(), TABLES, kept=kept)
+
+
+def closures(evidence: Evidence, tmp_path: Path) -> Closures:
+    return Closures(Store(tmp_path / "store"), Cache(tmp_path / "cache"), evidence)
+
+
+def test_what_goes_with_a_symbol_is_told_by_kconfig_and_makefiles(tree: Path, tmp_path: Path) -> None:
+    lost = closures(boot(), tmp_path).lost(["USB"])
+    assert lost.symbols == ("USB", "USB_HUB")
+    assert lost.objects == ("drivers/usb.o",)
+    assert lost.image_bytes == 0x20000  # what is only reserved takes no place in the image
+
+
+def test_from_nothing_up_everything_goes_but_what_is_named(tree: Path, tmp_path: Path) -> None:
+    assert closures(boot(), tmp_path).lost([], ["MMC"]).symbols == ("USB", "USB_HUB")
+    assert closures(boot(), tmp_path).lost([], ["MMC", "USB", "USB_HUB"]).symbols == ()
+
+
+def test_the_answer_is_kept(tree: Path, tmp_path: Path) -> None:
+    first = closures(boot(), tmp_path).lost(["USB"])
+    (tree / "Kconfig").unlink()
+    assert closures(boot(), tmp_path).lost(["USB"]) == first
+    with pytest.raises(UserError, match="no Kconfig"):
+        closures(boot(), tmp_path).lost(["MMC"])
+
+
+def test_initcalls_and_code_of_what_goes_are_saved(tree: Path, tmp_path: Path) -> None:
+    """The initcall as a whole, and the sample after it: a fifth of the CPU time of the kernel."""
+    evidence = boot()
+    found = closures(evidence, tmp_path)
+    lost = msgspec.structs.replace(found.lost(["USB"]), image_bytes=0)
+
+    def add(plan, evidence, steps):  # type: ignore[no-untyped-def]
+        without_objects(plan, evidence, steps, found, lost)
+
+    prediction = predict(evidence, Stacks(evidence), [], [add])
+    cpu_ns = evidence.timeline.phases[-1].cpu_ns
+    assert prediction.saving_ns == 12 * MS + cpu_ns // 5
+    assert "1 initcalls are not called, and their drivers probe nothing" in prediction.assumptions
+
+
+def test_a_kernel_that_was_not_kept_cannot_be_taken_apart(tmp_path: Path) -> None:
+    evidence = evidence_of(Story().work(MS).sample().records, run_of(), TABLES)
+    found = closures(evidence, tmp_path)
+    with pytest.raises(UserError, match="linked from"):
+        _ = found.linked
+    with pytest.raises(UserError, match="configuration"):
+        found.lost(["USB"])
+    with pytest.raises(UserError, match="sources of this kernel"):
+        source_of(evidence.run, found.cache)
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    (Change(kernel={"USB": False}), True),
+    (Change(kernel={"EXPERT": True, "USB": False}), True),
+    (Change(kernel={"USB": True}), False),
+    (Change(kernel={"USB": False}, command_line=("x",)), False),
+    (Change(settings={"kernel.defconfig": "allnoconfig"}, kernel_wishes={"MMC": True}), True),
+    (Change(settings={"kernel.disabled_nodes": ("/soc/usb@1",)}), True),
+    (Change(uboot={"USB": False}), False),
+])  # fmt: skip
+def test_there_is_a_model_of_what_only_leaves_out(change: Change, told: bool) -> None:
+    assert can_be_told(Way(change=change)) == told
+    assert can_be_told(Way(change=change, predict=("quiet",)))
+
+
+def test_without_sources_or_a_model_nothing_is_predicted(tmp_path: Path) -> None:
+    here = known(Store(tmp_path / "store"))
+    with pytest.raises(UserError, match="no model"):
+        forecast(here, [Way(change=Change(kernel={"USB": True}))])
+    with pytest.raises(UserError, match="sources are not known"):
+        forecast(here, [Way(change=Change(kernel={"USB": False}))])
