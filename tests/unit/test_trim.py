@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bootscope.errors import ToolError, UserError
+from bootscope.lab import trim as trim_module
 from bootscope.lab.trim import Trim
 
 from .lab_scenes import keep
@@ -147,3 +148,21 @@ def test_a_slow_host_decides_nothing(made: Any) -> None:
     bench.breaks = {}
     again.run()
     assert "PINS" in off(again)
+
+
+def test_code_is_made_smaller_where_the_boot_gets_no_longer(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trim_module, "SMALLER", {"kernel": ("SIZE", "SLOW", "NOWHERE", "REFUSED")})
+    trim, _, told = made()
+    trim.run()
+    kernel = trim.trees["kernel"]
+    assert kernel.off["SIZE"] is True
+    assert kernel.config["SIZE"] == "y"
+    assert "SLOW" not in kernel.off
+    assert kernel.stays["SLOW"].reason == "off: the boot gets longer"
+    assert "  REFUSED: it cannot be switched on here" in told
+    assert trim.groups[-1].title == "compiled for size"
+    sure, _, _ = made(sure=True)
+    sure.run()
+    assert "SIZE" not in sure.trees["kernel"].off

@@ -38,6 +38,7 @@ CODE: dict[str, tuple[str, tuple[int, int, int]]] = {
     "SWAP": ("", (5, 5, 1)),
 }
 OPTIONS = ("QUICK", "ODD")
+SMALLER = ("SIZE", "SLOW", "REFUSED")
 BASE = 0xC0100000
 
 
@@ -47,7 +48,7 @@ def tree(path: Path) -> Path:
     blocks = [
         f'config {name}\n\tbool "{name}"\n' + (f"\tselect {selected}\n" if selected else "")
         for name, (selected, _) in CODE.items()
-    ] + [f'config {name}\n\tbool "{name}"\n' for name in OPTIONS]
+    ] + [f'config {name}\n\tbool "{name}"\n' for name in (*OPTIONS, *SMALLER)]
     (path / "Kconfig").write_text("\n".join(blocks))
     rules = [f"obj-$(CONFIG_{name}) += {name.lower()}/core.o\n" for name in CODE]
     (path / "Makefile").write_text("obj-y += main.o\n" + "".join(rules))
@@ -69,6 +70,8 @@ class Bench:
 
     def on(self, symbols: Symbols) -> dict[str, str]:
         config = {name: written(symbols.get(name, True)) for name in (*CODE, *OPTIONS)}
+        config |= {name: written(symbols.get(name, False)) for name in SMALLER}
+        config["REFUSED"] = "n"
         for name, (selected, _) in CODE.items():
             if selected and config[name] == "y":
                 config[selected] = "y"
@@ -81,7 +84,7 @@ class Bench:
         # What is kept for it says `application`.
         assert until in ("app-ready", "application")
         config = self.on(loaded.system.kernel.config)
-        off = [name for name, value in config.items() if value == "n"]
+        off = [name for name, value in config.items() if value == "n" and name not in SMALLER]
         self.booted.append(off)
         if self.links in off:
             log = self.root / "log.txt"
@@ -100,7 +103,7 @@ class Bench:
         busy = [(0x400100, 100, 20, (0, 0, self.frames), 1 if broken == "slow" else 10)]
         run_id = keep(
             self.store,
-            boot(init_ms=10 + len(there)).records,
+            boot(init_ms=10 + len(there) + 50 * (config["SLOW"] == "y")).records,
             loaded.system,
             ended=broken if broken in ("panic", "timeout") else "milestone",
             frame=b"other" if broken == "paints" else b"same",

@@ -182,12 +182,14 @@ def _print_groups(out: Console, trim: Trim) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("part")
     table.add_column("symbols with")
-    for name in ("tried", "off", "gone", "boots", "image", "phase s"):
+    for name in ("tried", "changed", "gone", "boots", "image", "phase s"):
         table.add_column(name, justify="right")
     for g in trim.groups:
         image = f"{size(g.bytes_before)} -> {size(g.bytes_after)}"
         phase = f"{seconds(g.before_ns)} -> {seconds(g.after_ns)}"
-        table.add_row(g.tree, g.title, str(g.tried), str(g.off), str(g.gone), str(g.attempts), image, phase)
+        table.add_row(
+            g.tree, g.title, str(g.tried), str(g.changed), str(g.gone), str(g.attempts), image, phase
+        )
     out.print(table)
 
 

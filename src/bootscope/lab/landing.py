@@ -27,17 +27,26 @@ class Landed:
 
 
 def land(
-    tree: Tree, ask: Ask, off: Iterable[str], before: Mapping[str, str], fixed: Collection[str]
+    tree: Tree,
+    ask: Ask,
+    off: Iterable[str],
+    before: Mapping[str, str],
+    fixed: Collection[str],
+    on: Collection[str] = (),
 ) -> Landed:
     """Switches symbols off, and with them what comes on by itself through that.
 
-    `before` is the configuration so far; `fixed` are symbols that are not to be touched.
+    `before` is the configuration so far; `fixed` are symbols that are not to be touched; `on` are switched
+    on where that is possible.
     """
     wanted, held = set(off), dict[str, str]()
+    chosen = set(on)
     given_up: set[str] = set()
     for _ in range(_MOST_ROUNDS):
-        symbols = _asked(tree, wanted, before)
+        symbols = {**_asked(tree, wanted, before), **dict.fromkeys(sorted(chosen), True)}
         config = ask(symbols)
+        refused = {name for name in chosen if config.get(name, "n") == "n"}
+        held |= dict.fromkeys(refused, "it cannot be switched on here")
         back = {name for name in wanted if config.get(name, "n") != "n"}
         made = Configuration(tree, config)
         for name in back:
@@ -46,13 +55,14 @@ def land(
         new = {
             name
             for name in made.askable()
-            if before.get(name, "n") == "n" and name not in fixed and name not in given_up | wanted
+            if before.get(name, "n") == "n" and name not in fixed and name not in given_up | wanted | chosen
         }
-        if not back and not new:
+        if not back and not new and not refused:
             break
         given_up |= back
+        chosen -= refused
         wanted = (wanted - back) | new
-    return Landed({n: v for n, v in symbols.items() if n not in back}, config, held)
+    return Landed({n: v for n, v in symbols.items() if n not in back | refused}, config, held)
 
 
 def _asked(tree: Tree, wanted: Collection[str], before: Mapping[str, str]) -> Symbols:

@@ -22,7 +22,7 @@ from bootscope.errors import UserError, unknown
 from bootscope.lab.bench import Bench
 from bootscope.lab.bisect import Attempt, reduce
 from bootscope.lab.facts import facts
-from bootscope.lab.landing import land
+from bootscope.lab.landing import Landed, land
 from bootscope.lab.trim_candidates import Build, Candidate, Kind
 from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory
@@ -49,6 +49,8 @@ STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
 """Groups of symbols, by what is known of the code that goes with them, the safest first."""
 SURE = (Kind.NEVER, Kind.SETUP)
 """Kinds of symbols that can hardly be missed."""
+SMALLER = {"kernel": ("CC_OPTIMIZE_FOR_SIZE", "THUMB2_KERNEL", "LD_DEAD_CODE_DATA_ELIMINATION")}
+"""Symbols that, switched on, have the same code take less room; kept where the boot gets no longer."""
 AGAIN = ("kernel",)
 """Trees that are gone through once more at the end: what went may have been all that used the rest."""
 _LEAST_BYTES, _LEAST_INSTRUCTIONS, _LEAST_BLANK = 4096, 500_000, 16
@@ -70,20 +72,30 @@ class Goal:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of symbols that was gone through. `tried` symbols were candidates, `off` were switched off
-    in the end; `gone` counts all symbols that are off since. Sizes of the tree's image in bytes, times
+    """A group of symbols that was gone through. `tried` symbols were candidates, `changed` were changed in
+    the end; `gone` counts all symbols that are off since. Sizes of the tree's image in bytes, times
     of its phase in ns, before and after."""
 
     tree: str
     title: str
     tried: int
-    off: int
+    changed: int
     gone: int
     attempts: int
     bytes_before: int
     bytes_after: int
     before_ns: int
     after_ns: int
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How things stood before a group: symbols that had been changed, and those that were on."""
+
+    view: View
+    changed: int
+    on: frozenset[str]
+    attempts: int
 
 
 class _Over(Exception):
@@ -124,7 +136,10 @@ class Trim:
         try:
             for name in (*names, *(name for name in AGAIN if name in names)):
                 self._tree(self.trees[name])
-            if self.goal.quiet:
+            for name in names:
+                if SMALLER.get(name) and not self.goal.sure:
+                    self._smaller(self.trees[name])
+            if self.goal.quiet and "kernel" in names:
                 self._quiet()
             self.ended = "nothing is left to try"
         except _Over:
@@ -175,7 +190,7 @@ class Trim:
         in_use: Mapping[str, str],
     ) -> None:
         self.tell(f"{tree.name}: {len(chosen)} symbols with {title}")
-        before, off, attempts = self.current, set(tree.off), self.attempts
+        start = self._start(tree)
         definitions = tree.definitions(self.current)
 
         def attempt(items: Sequence[Candidate]) -> Attempt:
@@ -184,16 +199,20 @@ class Trim:
         def refuse(item: Candidate, reason: str) -> None:
             tree.stays[item.symbol] = Stay(reason, item.image_bytes, item.kind)
 
-        on = sum(value in ("y", "m") for value in tree.config.values())
         try:
             reduce(chosen, attempt, refuse, _worth)
         finally:
-            gone = on - sum(value in ("y", "m") for value in tree.config.values())
-            sizes = [_size(v, tree.name) for v in (before, self.current)]
-            phases = [_phase_ns(v, tree.name) for v in (before, self.current)]
-            new = len(set(tree.off) - off)
-            tried = self.attempts - attempts
-            self.groups.append(Group(tree.name, title, len(chosen), new, gone, tried, *sizes, *phases))
+            self._add_group(tree, title, len(chosen), start)
+
+    def _start(self, tree: TrimTree) -> _Start:
+        return _Start(self.current, len(tree.off), _on(tree.config), self.attempts)
+
+    def _add_group(self, tree: TrimTree, title: str, tried: int, start: _Start) -> None:
+        views = (start.view, self.current)
+        sizes, phases = ([f(v, tree.name) for v in views] for f in (_size, _phase_ns))
+        gone = len(start.on - _on(tree.config))
+        changed, attempts = len(tree.off) - start.changed, self.attempts - start.attempts
+        self.groups.append(Group(tree.name, title, tried, changed, gone, attempts, *sizes, *phases))
 
     def _attempt(
         self,
@@ -203,15 +222,8 @@ class Trim:
         definitions: Mapping[str, str],
         in_use: Mapping[str, str],
     ) -> Attempt:
-        if time.monotonic() - self._begun > self.goal.budget_s:
-            raise _Over
-        landed = land(
-            tree.symbols,
-            lambda symbols: self._configured(tree, symbols),
-            {*(n for n, v in tree.off.items() if v is False), *(c.symbol for c in items)},
-            tree.config,
-            tree.fixed | tree.spared.keys(),
-        )
+        self._check_time()
+        landed = self._landed(tree, {c.symbol for c in items})
         sizes = {c.symbol: c for c in items}
         for name, reason in landed.held.items():
             if name in sizes:
@@ -230,10 +242,28 @@ class Trim:
             missed = {definitions[name] for name in outcome.undefined if name in definitions}
             guilty = [p for p, c in enumerate(items) if missed & build.near(c.goes)]
             return Attempt(outcome.reason, tuple(guilty) if len(guilty) < len(items) else ())
+        self._accept(tree, landed, found)
+        return Attempt()
+
+    def _accept(self, tree: TrimTree, landed: Landed, found: View) -> None:
         tree.off, tree.config, self.current = landed.symbols, landed.config, found
         size, phase = _size(found, tree.name), _phase_ns(found, tree.name)
         self.tell(f"    works: {IMAGE[tree.name]} {size:,} bytes, {PHASES[tree.name][0]} {phase / 1e9:.3f} s")
-        return Attempt()
+
+    def _check_time(self) -> None:
+        if time.monotonic() - self._begun > self.goal.budget_s:
+            raise _Over
+
+    def _landed(self, tree: TrimTree, off: set[str], on: Collection[str] = ()) -> Landed:
+        """What comes of switching more symbols off, or on."""
+        return land(
+            tree.symbols,
+            lambda symbols: self._configured(tree, symbols),
+            off | {name for name, value in tree.off.items() if value is False},
+            tree.config,
+            tree.fixed | tree.spared.keys(),
+            {*on, *(name for name in SMALLER.get(tree.name, ()) if tree.off.get(name) is True)},
+        )
 
     def _configured(self, tree: TrimTree, symbols: Symbols) -> dict[str, str]:
         system = self.system({**self._off(), tree.name: symbols})
@@ -260,9 +290,42 @@ class Trim:
         changed = apply(self.loaded.system, {"trim": self.change(off)})
         return msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.trim")
 
+    def _smaller(self, tree: TrimTree) -> None:
+        """The same code in less room, where the boot gets no longer by that."""
+        wanted = [n for n in SMALLER[tree.name] if n in tree.symbols and tree.config.get(n, "n") == "n"]
+        title, start = "compiled for size", self._start(tree)
+
+        def attempt(names: Sequence[str]) -> Attempt:
+            self._check_time()
+            landed = self._landed(tree, set(), names)
+            for name in names:
+                if name in landed.held:
+                    self.tell(f"  {name}: {landed.held[name]}")
+            if landed.config == tree.config:
+                return Attempt()
+            self.attempts += 1
+            self.tell(f"  with {', '.join(names)} ...")
+            outcome, found = self.trials.run(self.system({**self._off(), tree.name: landed.symbols}))
+            reason = outcome.reason
+            if found and found.timeline.total_ns > self.current.timeline.total_ns:
+                reason = "the boot gets longer"
+            if not found or reason:
+                self.tell(f"    not kept: {reason.splitlines()[0]}")
+                return Attempt(reason)
+            self._accept(tree, landed, found)
+            return Attempt()
+
+        def refuse(name: str, reason: str) -> None:
+            tree.stays[name] = Stay(f"off: {reason}")
+
+        self.tell(f"{tree.name}: {title}")
+        reduce(wanted, attempt, refuse)
+        self._add_group(tree, title, len(wanted), start)
+
     def _quiet(self) -> None:
         """The kernel's messages kept off the console, beside the system itself with the same."""
-        before = self.current
+        tree = self.trees["kernel"]
+        start = self._start(tree)
         self.command_line = ("quiet",)
         self.tell("the kernel's messages kept off the console (quiet) ...")
         outcome, found = self.trials.run(self.system())
@@ -271,9 +334,8 @@ class Trim:
             self.tell(f"    does not work: {outcome.reason}")
             return
         self.current = found
-        phases = [_phase_ns(v, "kernel") for v in (before, found)]
-        sizes = [_size(v, "kernel") for v in (before, found)]
-        self.groups.append(Group("kernel", "messages on the console: quiet", 1, 1, 0, 1, *sizes, *phases))
+        self.attempts += 1
+        self._add_group(tree, "messages on the console: quiet", 1, start)
 
 
 def _missing(tree: TrimTree, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
@@ -291,8 +353,8 @@ def until(system: System) -> str:
     return "app-ready" if "app-ready" in system.milestones else default_until(system)
 
 
-def _on(config: Mapping[str, str]) -> set[str]:
-    return {name for name, value in config.items() if value in ("y", "m")}
+def _on(config: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(name for name, value in config.items() if value in ("y", "m"))
 
 
 def _named(items: Sequence[Candidate]) -> str:
