@@ -37,10 +37,6 @@ _DEFAULTS: dict[str, Any] = {
 """Options of a search that `--resume` takes from the last one where they are not given."""
 
 
-_HOST_S = 7200
-"""Host time for one boot. Virtual time decides what hangs; a busy machine must not."""
-
-
 class Optimize(Verb):
     name = "optimize"
     summary = "try techniques, keep what is proven to make the boot shorter"
@@ -83,7 +79,7 @@ class Optimize(Verb):
         journal = Journal(store.root, loaded.system.name)
         asked = _asked(args, journal)
         options = _options(args, asked)
-        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet(), _HOST_S)
+        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
         journal.begin(asked)
 
         def tell(text: str) -> None:

@@ -21,6 +21,9 @@ from bootscope.errors import UserError
 from bootscope.recording import Observer, Order, record_run
 from bootscope.system.load import LoadedSystem
 
+PATIENCE_S = 7200
+"""Host time for one boot. Virtual time decides what hangs; a busy machine must not."""
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -30,7 +33,7 @@ class Bench:
     runner: Runner
     progress: Progress
     observer: Observer
-    timeout_s: float = 900
+    timeout_s: float = PATIENCE_S
     limits: Limits = field(default_factory=Limits)
 
     def with_limits(self, limits: Limits) -> Bench:
