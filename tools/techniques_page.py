@@ -41,6 +41,7 @@ def _lines() -> Iterator[str]:
     all_of_them = techniques()
     counts = {status: sum(t.status == status for t in all_of_them.values()) for status in Status}
     ours = sum(bool(t.ways) for t in all_of_them.values())
+    parts = sum(bool(t.carried_out_by) for t in all_of_them.values())
     yield "# Techniques"
     yield ""
     yield "<!-- made by tools/techniques_page.py from src/bootscope/techniques; change it there -->"
@@ -53,7 +54,8 @@ def _lines() -> Iterator[str]:
     yield "without one. In the column *here*:"
     yield ""
     yield f"- **tried by `try`** ({ours}): bootscope carries it out by itself."
-    yield f"- **yes** ({counts[Status.RUNS] - ours}): can be done on the emulated board, so far by your hand."
+    yield f"- **by** others ({parts}): carried out by what is named there."
+    yield f"- **yes** ({counts[Status.RUNS] - ours - parts}): can be done on the emulated board, so far by your hand."
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
     yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
     yield ""
@@ -100,7 +102,7 @@ def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
         "|---|---|---|",
     )
     for t in chosen:
-        here = "tried by `try`" if t.ways else _STATUS[t.status]
+        here = "tried by `try`" if t.ways else _by(t) or _STATUS[t.status]
         yield f"| [{t.title}](#{t.id}) | {here} | {', '.join(t.loses)} |"
     for t in chosen:
         yield from _technique(t)
@@ -129,6 +131,12 @@ def _figure(name: str) -> str:
     figure = figures()[name]
     board = f", {figure.board}" if figure.board else ""
     return _text(f"{figure_text(figure)}{board} [{figure.seed}]")
+
+
+def _by(t: Technique) -> str:
+    """What carries a technique out that has no way of its own."""
+    names = (f"`{name}`" if name == "trim" else f"[{name}](#{name})" for name in t.carried_out_by)
+    return f"by {', '.join(names)}" if t.carried_out_by else ""
 
 
 def _links(ids: tuple[str, ...]) -> str:

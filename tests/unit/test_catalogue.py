@@ -108,7 +108,10 @@ def test_its_file_says_what_every_technique_says(t: Technique) -> None:
 
 @every
 def test_whatever_it_names_is_there(t: Technique) -> None:
-    for names in (t.conflicts, t.after, t.replaced_by):
+    carried_out_by = [name for name in t.carried_out_by if name != "trim"]
+    assert all(ALL[name].ways for name in carried_out_by)
+    assert not (t.carried_out_by and t.ways)
+    for names in (t.conflicts, t.after, t.replaced_by, carried_out_by):
         assert set(names) <= ALL.keys()
         assert t.id not in names
         assert len(set(names)) == len(names)

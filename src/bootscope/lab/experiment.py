@@ -25,7 +25,9 @@ def chosen(spec: str) -> tuple[Technique, str, Way]:
         why = {
             Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
             Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
-            Status.RUNS: "bootscope does not carry it out by itself yet",
+            Status.RUNS: f"it is carried out by {' and '.join(found.carried_out_by)}"
+            if found.carried_out_by
+            else "bootscope does not carry it out by itself yet",
         }[found.status]
         raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
     if not wanted and len(found.ways) > 1:

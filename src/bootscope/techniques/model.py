@@ -75,7 +75,8 @@ class Way(Setting, frozen=True):
 
 
 class Technique(Setting, frozen=True):
-    """A technique. `ways` is empty when bootscope does not carry it out by itself."""
+    """A technique. `ways` is empty when bootscope does not carry it out by itself; `carried_out_by` names
+    what does so then for its part: other techniques, or the verb `trim`."""
 
     schema: int
     id: str
@@ -90,6 +91,7 @@ class Technique(Setting, frozen=True):
     licence: str = ""
     status_why: str = ""
     replaced_by: tuple[str, ...] = ()
+    carried_out_by: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
