@@ -55,7 +55,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield f"- **tried by `try`** ({ours}): bootscope carries it out by itself."
     yield f"- **by** others ({parts}): carried out by what is named there."
-    yield f"- **yes** ({counts[Status.RUNS] - ours - parts}): can be done on the emulated board, so far by your hand."
+    rest = counts[Status.RUNS] - ours - parts
+    yield f"- **yes** ({rest}): can be done on the emulated board, so far by your hand."
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
     yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
     yield ""
