@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/optimized.md is what is kept of the search, and tells it truly."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bootscope.techniques.model import techniques
+
+from .builders import ROOT
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("optimize_tool", ROOT / "tools" / "optimize.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def kept(tool: ModuleType) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(tool.KEPT.read_text())
+    return found
+
+
+def test_the_page_is_what_is_kept(tool: ModuleType, kept: dict[str, Any]) -> None:
+    assert tool.PAGE.read_text() == tool.page(kept), "python tools/optimize.py --page makes it anew"
+
+
+def test_what_is_kept_hangs_together(kept: dict[str, Any]) -> None:
+    assert kept["final_ns"] == sum(phase["b_ns"] for phase in kept["phases"])
+    assert kept["base_ns"] == sum(phase["a_ns"] for phase in kept["phases"])
+    at = kept["base_ns"]
+    for step in kept["steps"]:
+        assert step["before_ns"] == at
+        at = step["after_ns"]
+    assert at == kept["final_ns"]
+    assert {name.partition("=")[0] for name in kept["accepted"]} <= techniques().keys()
+
+
+def test_a_cell_cannot_leave_its_row(tool: ModuleType) -> None:
+    assert tool._text("a | b\n<script>") == "a \\| b &lt;script>"
