@@ -78,6 +78,15 @@ def test_what_was_found_is_written_as_files(trimmed: Trim, tmp_path: Path) -> No
     assert any(line.startswith("kernel PINS: ") for line in stays.splitlines())
 
 
+def test_the_evidence_is_a_table(trimmed: Trim) -> None:
+    head, *rows = verb._evidence_text(trimmed).splitlines()
+    table = {row.split(",")[1]: dict(zip(head.split(","), row.split(","), strict=True)) for row in rows}
+    assert table["NET"]["start_ns"] == "10"  # 5 instructions of 2 ns
+    assert (table["NET"]["programs_ns"], table["NET"]["goes_with_it"]) == ("10", "0")
+    assert table["TIMERS"]["application_ns"] == "10"
+    assert table["USB"]["bytes"] == "8192"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -71,7 +71,10 @@ class TrimVerb(Verb):
         )
         parser.add_argument("--all", action="store_true", help="list all symbols that stay, with the reason")
         parser.add_argument(
-            "-o", type=Path, metavar="DIR", help="write configuration fragments, and why what stays stays"
+            "-o",
+            type=Path,
+            metavar="DIR",
+            help="write configuration fragments, what ran for how long, and why what stays stays",
         )
         add_build_options(parser)
 
@@ -96,7 +99,8 @@ class TrimVerb(Verb):
         trim = Trim(bench, loaded, goal, tell)
         trim.run()
         if args.o:
-            write_change(args.o, trim.system(), trim.change(), {"stays.txt": _stays_text(trim)})
+            texts = {"stays.txt": _stays_text(trim), "evidence.csv": _evidence_text(trim)}
+            write_change(args.o, trim.system(), trim.change(), texts)
             tell(f"written to {args.o}")
         if args.json:
             print_json("trim", _json(trim))
@@ -155,6 +159,18 @@ def _stays_text(trim: Trim) -> str:
     for name, tree in trim.trees.items():
         for symbol, stay in sorted(tree.stays.items()):
             lines.append(f"{name} {symbol}: {stay.reason}".replace("\n", " "))
+    return "\n".join(lines) + "\n"
+
+
+def _evidence_text(trim: Trim) -> str:
+    """What of the code that would go with a symbol ran, for how long and for what, as a table."""
+    tick_ns = trim.base.run.info.board.tick_ns
+    lines = ["part,symbol,folder,bytes,setup_ns,start_ns,programs_ns,application_ns,goes_with_it"]
+    for name, found in trim.evidence.items():
+        for c in found:
+            ran = (c.ran.setup, c.ran.start, c.ran.programs, c.ran.application)
+            times = ",".join(str(instructions * tick_ns) for instructions in ran)
+            lines.append(f"{name},{c.symbol},{c.folder},{c.image_bytes},{times},{len(c.goes) - 1}")
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,7 @@ from bootscope.lab.bench import Bench
 from bootscope.lab.bisect import Attempt, reduce
 from bootscope.lab.facts import facts
 from bootscope.lab.landing import Landed, land
-from bootscope.lab.trim_candidates import Build, Candidate, Kind
+from bootscope.lab.trim_candidates import Build, Candidate, Kind, candidates
 from bootscope.lab.trim_keep import by_nature, in_case
 from bootscope.lab.trim_memory import Memory
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
@@ -112,6 +112,8 @@ class Trim:
     tell: Callable[[str], None]
     groups: list[Group] = field(default_factory=list)
     trees: dict[str, TrimTree] = field(default_factory=dict)
+    evidence: dict[str, list[Candidate]] = field(default_factory=dict)
+    """What the first recording says of each symbol that could go, by tree."""
     command_line: tuple[str, ...] = ()
     ended: str = ""
     attempts: int = 0
@@ -170,6 +172,7 @@ class Trim:
             if not kinds:
                 continue
             build = tree.build(self.current)
+            self.evidence.setdefault(tree.name, candidates(build))
             in_use = self._in_use(tree, build)
             chosen = group(tree, build, kinds, in_use)
             if chosen:
