@@ -51,9 +51,9 @@ def _lines(kept: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "<!-- made by tools/optimize.py from src/bootscope/techniques/optimized.json -->"
     yield ""
-    yield f"What `{kept['command']}` came to on {kept['date']}, unattended (`make optimize`);"
-    yield "the emulated board is exact, so that the same versions give the same figures."
-    yield "[shrink.md](shrink.md) says how the search goes."
+    yield f"What `{kept['command']}` came to on {kept['date']}, unattended."
+    yield "`make optimize` searches among all techniques. The emulated board is exact, so that the same"
+    yield "versions give the same figures. [shrink.md](shrink.md) says how the search goes."
     yield from _search(kept)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
@@ -71,7 +71,10 @@ def _search(found: dict[str, Any]) -> Iterator[str]:
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
     yield f"- takes away: {', '.join(found['loses']) or 'nothing'}"
     yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
-    yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} minutes of host time"
+    if found["measured"]:
+        yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
+    else:
+        yield f"- asked again: nothing was built or booted anew, it took {found['host_s']:.0f} s of host time"
     yield from (
         "",
         "## From the first system to the last",
