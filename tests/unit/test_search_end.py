@@ -20,6 +20,7 @@ from bootscope.capture.store import Store
 from bootscope.cli import optimize as verb
 from bootscope.cli.main import parser
 from bootscope.errors import UserError
+from bootscope.lab import pareto as pareto_module
 from bootscope.lab.ablation import ablate
 from bootscope.lab.account import Account, account
 from bootscope.lab.conduct import Options, conduct
@@ -32,7 +33,7 @@ from bootscope.report.search_html import render
 from bootscope.report.search_json import document
 from bootscope.report.search_text import show
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Technique, Way
+from bootscope.techniques.model import Measured, Technique, Way
 
 from .lab_scenes import stock
 from .search_scenes import FakeBench, Make, Scene, made_up, removals
@@ -130,6 +131,27 @@ def test_of_equals_the_one_that_was_booted_is_on_the_list() -> None:
     assert front([point(1, run_id=""), point(1)]) == [point(1)]
 
 
+def test_an_estimate_does_not_beat_what_was_booted() -> None:
+    guess, booted = point(1, run_id=""), point(2, "usb")
+    assert front([booted, guess]) == [guess, booted]
+    assert front([booted, point(3, "usb", run_id="")]) == [booted]
+
+
+@pytest.mark.parametrize(("alone", "kept"), [({}, 15), ({"part1": 3, "part2": 1}, 22)])
+def test_members_of_a_group_share_its_saving(
+    scene: Make, monkeypatch: pytest.MonkeyPatch, alone: dict[str, int], kept: int
+) -> None:
+    """By what each was worth alone, where that is known."""
+    rows = {name: Measured(name, "", saving_ns=ns * MS, works=True) for name, ns in alone.items()}
+    monkeypatch.setattr(pareto_module, "measured", lambda: rows)
+    found = (*removals("part1", loses=("usb",)), *removals("part2", loses=("console",)))
+    search = scene(*found).search({"PART1=n": 20, "PART2=n": 10})
+    search.run()
+    assert search.base is not None
+    (point_,) = (p for p in pareto(search, []) if p.keeps == "console")
+    assert (search.base.total_ns - point_.total_ns) // MS == kept
+
+
 def test_abilities_are_counted_together(scene: Make) -> None:
     scene(made_up("a", loses=("usb", "console")), made_up("b", loses=("usb", "login")))
     assert loses(["a", "b"]) == ("console", "login", "usb")
@@ -164,10 +186,13 @@ def test_what_was_not_booted_is_estimated_until_it_is(scene: Make) -> None:
         (75, ("console", "usb"), "", True),
         (25, ("console",), "usb", False),
         (15, ("usb",), "console", False),
+        # It was booted on the way, and no estimate beats that.
+        (10, ("usb",), "", True),
         (0, (), "", True),
     ]
     measure_keepers(search)
     # Nothing overlaps here, so that the estimates were right.
+    del guessed[3]
     assert listed() == [(ns, lost, keeps, True) for ns, lost, keeps, _ in guessed]
 
 
@@ -221,6 +246,13 @@ def test_the_steps_lead_from_the_first_boot_to_the_last(overlapping: Search) -> 
     assert all(a.after.total_ns == b.before_ns for a, b in itertools.pairwise(steps))
     assert sum(s.saving_ns for s in steps) == made.base.total_ns - made.final.total_ns
     assert sum(b - a for _, b, a in made.phases) == sum(s.saving_ns for s in steps)
+
+
+def test_what_was_accepted_in_the_end_is_not_among_the_refused(overlapping: Search) -> None:
+    first = overlapping.experiments[0]
+    refused = [replace(first, refusal=f"no {n}", techniques=("bad",)) for n in (1, 2)]
+    overlapping.experiments = [replace(first, refusal="not yet"), *overlapping.experiments, *refused]
+    assert [(e.techniques, e.refusal) for e in everything(overlapping).refused] == [(("bad",), "no 2")]
 
 
 def test_the_account_as_json(overlapping: Search) -> None:

@@ -64,8 +64,11 @@ class Account:
 
     @property
     def refused(self) -> tuple[Experiment, ...]:
-        """Experiments that ended with a refusal of their techniques."""
-        return tuple(e for e in self.search.experiments if not e.accepted and not e.halved)
+        """Experiments that ended with a refusal of their techniques, the last one of each; what was accepted
+        at another time is none of them."""
+        taken = {name for e in self.search.experiments if e.accepted for name in e.techniques}
+        last = {e.techniques: e for e in self.search.experiments if not e.accepted and not e.halved}
+        return tuple(e for names, e in last.items() if not taken & set(names))
 
     @property
     def lost(self) -> tuple[str, ...]:

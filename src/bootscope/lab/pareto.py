@@ -18,7 +18,7 @@ from bootscope.lab.optimize import Experiment, Search
 from bootscope.lab.outcome import Outcome, faults
 from bootscope.lab.trials import name_of
 from bootscope.system.changes import Change
-from bootscope.techniques.model import ABILITIES, techniques
+from bootscope.techniques.model import ABILITIES, measured, techniques
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,16 @@ def pareto(search: Search, worths: Iterable[Worth], others: Iterable[Outcome] = 
 
 
 def front(points: Iterable[Point]) -> list[Point]:
-    """Those that no other point beats, fastest first; of equals the one that was booted."""
+    """Those that no other point beats, fastest first; of equals the one that was booted.
+
+    What was booted is beaten by what was booted only: an estimate proves nothing.
+    """
     # Sorted like this, what beats a point stands before it.
     order = sorted(points, key=lambda p: (p.total_ns, len(p.loses), not p.run_id, len(p.techniques)))
     found: list[Point] = []
     for p in order:
-        if not any(set(better.loses) <= set(p.loses) for better in found):
+        rivals = [better for better in found if better.run_id or not p.run_id]
+        if not any(set(better.loses) <= set(p.loses) for better in rivals):
             found.append(p)
     return found
 
@@ -116,4 +120,10 @@ def _estimated(name: str, single: Mapping[str, int | None], experiments: Iterabl
     if worth is not None:
         return worth
     made = next((e for e in experiments if e.accepted and name in e.techniques), None)
-    return (made.saving_ns or 0) // len(made.techniques) if made else 0
+    return (made.saving_ns or 0) * _weight(name) // sum(map(_weight, made.techniques)) if made else 0
+
+
+def _weight(name: str) -> int:
+    """By what members of a group share its saving: what each was worth alone on the reference system."""
+    row = measured().get(name)
+    return max(1, (row.saving_ns or 0) if row else 0)
