@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
 # make test    sets up, then runs every test (builds and boots real systems: about half an hour)
-.PHONY: demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
+.PHONY: agent demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -34,6 +34,10 @@ setup:
 setup-test:
 	@sh tools/setup.sh test
 
+# make agent   builds the collector for 32-bit ARM targets (docs/agent.md) as ./bootscope-agent
+agent: setup
+	$(VENV)/bin/python tools/build_agent.py bootscope-agent
+
 # make bench   what recording costs, against plain QEMU in the same run
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
@@ -58,6 +62,9 @@ lock:
 		--output-file=requirements.lock pyproject.toml
 	pip-compile -q --strip-extras --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 		--extra dev --output-file=requirements-dev.lock pyproject.toml
+	sed -n 's/^ *"\(labgrid.*\)",$$/\1/p' pyproject.toml | pip-compile -q --strip-extras --generate-hashes \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		--output-file=requirements-labgrid.lock -
 
 # make clean   removes the virtual environment (caches and recordings stay where they are)
 clean:

@@ -34,7 +34,11 @@ from bootscope.lab.audit import predicted_ns  # noqa: E402
 from bootscope.lab.experiment import chosen, title  # noqa: E402
 from bootscope.lab.facts import facts  # noqa: E402
 from bootscope.paths import cache_dir, store_dir  # noqa: E402
-from bootscope.techniques.errors import error_percent, median_error_percent  # noqa: E402
+from bootscope.techniques.errors import (  # noqa: E402
+    error_percent,
+    median_error_percent,
+    strict_median_percent,
+)
 from bootscope.techniques.model import MEASURED, Table, techniques  # noqa: E402
 from bootscope.views import view  # noqa: E402
 
@@ -89,7 +93,11 @@ def print_errors() -> None:
         first, second = cells
         print(f"{row.technique:32}{first:>14}{second:>11}{'' if error is None else f'{error:+.1f} %':>9}")
     found = median_error_percent(rows)
-    if found:
+    strict = strict_median_percent(rows)
+    if found and strict:
+        print(
+            f"median of all {strict[1]} that have an effect, those not predicted as 100 %: {strict[0]:.1f} %"
+        )
         print(f"median error of {found[1]} predictions: {found[0]:.1f} % of the saving")
 
 

@@ -11,7 +11,7 @@ PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc
 	u-boot-tools device-tree-compiler fdisk dosfstools mtools e2fsprogs squashfs-tools erofs-utils f2fs-tools
 	btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop ccache
 	debian-archive-keyring ca-certificates"
-TEST_PACKAGES="chromium shellcheck git squashfs-tools"
+TEST_PACKAGES="chromium shellcheck git squashfs-tools ser2net sigrok-cli"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 3; }
@@ -95,24 +95,24 @@ install_packages() {
 	qemu_good || fail "this distribution's QEMU is older than $QEMU_MAJOR; Debian 12, 13 or a current Ubuntu is needed"
 }
 
-# The virtual environment, made anew when the lock file or the interpreter has changed.
+# install_python FOLDER LOCK: a virtual environment, made anew when the lock file or the interpreter has changed.
 install_python() {
-	lock=$1
-	wanted="$(python3 -V) $(sha256sum "$lock" | cut -d ' ' -f 1)"
-	[ "$(cat .venv/bootscope-lock 2> /dev/null)" != "$wanted" ] || return 0
-	count=$(grep -c '^[a-z0-9].*==' "$lock" || true)
-	say "setup: will install $count Python packages (exact versions, from $lock) into .venv"
-	python3 -m venv .venv
-	.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$lock"
-	printf '%s\n' "$wanted" > .venv/bootscope-lock
+	wanted="$(python3 -V) $(sha256sum "$2" | cut -d ' ' -f 1)"
+	[ "$(cat "$1/bootscope-lock" 2> /dev/null)" != "$wanted" ] || return 0
+	count=$(grep -c '^[a-z0-9].*==' "$2" || true)
+	say "setup: will install $count Python packages (exact versions, from $2) into $1"
+	python3 -m venv "$1"
+	"$1/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$2"
+	printf '%s\n' "$wanted" > "$1/bootscope-lock"
 }
 
 if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then
 	PACKAGES="$PACKAGES python3-venv"
 fi
 lock=requirements.lock
+asked=${1:-}
 # The tests' lock holds everything the other one does, so it is never replaced by it.
-if [ "${1:-}" = test ]; then
+if [ "$asked" = test ]; then
 	PACKAGES="$PACKAGES $TEST_PACKAGES"
 	lock=requirements-dev.lock
 elif [ -f .venv/bootscope-lock ] && grep -q "$(sha256sum requirements-dev.lock | cut -d ' ' -f 1)" .venv/bootscope-lock; then
@@ -123,7 +123,9 @@ set -- $(missing $PACKAGES)
 [ $# -eq 0 ] || install_packages "$@"
 command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
-install_python "$lock"
+install_python .venv "$lock"
+# labgrid has packages of its own that would get in the way of ours; bootscope only talks to it.
+[ "$asked" != test ] || install_python .venv/labgrid requirements-labgrid.lock
 if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then
 	browser=${PLAYWRIGHT_BROWSERS_PATH:-$HOME/.cache/ms-playwright}
 	if ! ls "$browser"/chromium-* > /dev/null 2>&1; then

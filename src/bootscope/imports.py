@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
+
+from bootscope import pinned
+from bootscope.boards.pins import Pins
+from bootscope.boards.pins import options as pin_options
+from bootscope.capture import tap
 from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read_import
-from bootscope.capture.store import Store
+from bootscope.capture.measured import END_TEXT, TAP
+from bootscope.capture.store import MeasuredRun, Store
 from bootscope.errors import UserError, printable
 from bootscope.readers import registry
 from bootscope.readers import source as sources
@@ -23,6 +30,7 @@ from bootscope.readers.trace_of import console_log, trace_of
 from bootscope.readers.unpack import Budget
 from bootscope.timeline.trace import Trace
 
+TRACE = "trace"
 ALL = ""
 """The file name in answers that stands for every file."""
 
@@ -57,6 +65,8 @@ class Understood:
     left_out: tuple[LeftOut, ...]
     joined: Joined
     answers: Answers
+    notes: tuple[str, ...] = ()
+    """What else there is to be said of it."""
 
     @property
     def read(self) -> list[File]:
@@ -70,7 +80,8 @@ class Understood:
 
     def trace(self, number: int, *, lines: bool = True) -> Trace:
         """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
-        return trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
+        found = trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
+        return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
 
     def log(self, number: int) -> tuple[Log, Map]:
         """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
@@ -86,6 +97,49 @@ def of_run(store: Store, run_id: str) -> tuple[ImportInfo, Understood]:
     info = read_import(path)
     # What was imported stays readable, whatever a newer reader thinks of one of the files.
     return info, understand(raw_files(path, info), info.answers, strict=False)
+
+
+def of_boot(run: MeasuredRun, number: int) -> Understood:
+    """Boot `number` (from 1) of a real board, with all that was captured of it, as one boot.
+
+    Raises UserError when its capture is not there or damaged.
+    """
+    board, folder = run.info.board, run.path / "boots" / f"{number:03}"
+    names = {name: milestone.console for name, milestone in board.milestones.items()}
+    if run.info.end_text:
+        names[END_TEXT] = run.info.end_text
+    try:
+        raw = Raw(TAP, (folder / TAP).read_bytes())
+    except OSError as error:
+        raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
+    console = understand([raw], Answers(milestones=names), strict=False)
+    return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
+
+
+def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Understood:
+    """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
+    kept = pinned.kept_pins(folder)
+    notes, seen = kept.notes, None
+    for values in (pin_options(pins, rate), {}) if kept.data else ():
+        try:
+            seen = understand([Raw(kept.name, kept.data)], Answers(values=values), strict=True)
+            break
+        except UserError as error:
+            hint = error.hint or ""
+            notes = (*notes, error.message + (f" ({hint})" if hint.startswith("there are") else ""))
+    if seen is None or kept.about is None:
+        return replace(console, notes=notes)
+    both = pinned.together(console.read[0], seen.read[0], pins, tap.read((folder / TAP).read_bytes()), kept)
+    files = (replace(console.files[0], reading=both.console), replace(seen.files[0], reading=both.pins))
+    joined = join([File(f.name, f.reader.name, f.reading) for f in files], {}, both.links, both.reference)
+    # An edge tells it better than a line of the console.
+    told = {p.name for boot in both.pins.boots for p in boot.points if p.kind == "milestone"}
+    texts = {name: text for name, text in console.answers.milestones.items() if name not in told}
+    asked = (question for file in seen.files for question in file.reading.questions)
+    notes = (*notes, *both.notes, *asked)
+    return Understood(
+        files, console.left_out, joined, msgspec.structs.replace(console.answers, milestones=texts), notes
+    )
 
 
 def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Understood:
@@ -151,6 +205,13 @@ class _Work:
             yield from self._read(whole, whole.source.name, lenient=True)
 
     def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
+        """A source, and what the collector on a target has sent over the console that it is a log of."""
+        files, log = sources.sent(opened, self._budget)
+        yield from self._one(log, raw, lenient or bool(files))
+        for file in files:
+            yield from self._read(file, raw, lenient=True)
+
+    def _one(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
         source = opened.source
         told = self._format(source.name)
         forced = registry.reader(told) if told else None
@@ -170,6 +231,11 @@ class _Work:
         reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
         size = len(source.data) or sum(len(data) for data in source.members.values())
         yield FileRead(source.name, raw, size, chosen, () if forced else tuple(guesses), reading)
+        # The collector puts the kernel's trace beside its own logs.
+        if trace := source.members.get(TRACE):
+            yield from self._read(
+                sources.opened(f"{source.name}/{TRACE}", trace, self._budget), raw, lenient=True
+            )
 
     def _format(self, name: str) -> str | None:
         return by_file(self._answers.formats, name)

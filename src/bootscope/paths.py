@@ -35,6 +35,11 @@ def plugin_source_dir() -> Path:
     return package_dir().parent.parent / "native" / "plugin"
 
 
+def agent_source_dir() -> Path:
+    """The C sources of the collector that runs on a target."""
+    return package_dir().parent.parent / "native" / "agent"
+
+
 def steady_source() -> Path:
     """The C source of the library for file systems that must come out the same each time."""
     return package_dir().parent.parent / "native" / "steady" / "steady.c"

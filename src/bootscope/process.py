@@ -68,12 +68,15 @@ def spawn(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.PIPE,
     stderr: int = subprocess.STDOUT,
+    outlives: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Starts a child and returns at once; `env` is its whole environment (default: :func:`environment`).
 
-    Raises ToolError when it cannot be started.
+    One that `outlives` us ends by itself, when its standard input does. Raises ToolError when it cannot be
+    started.
     """
     if cwd and not cwd.is_dir():
         raise ToolError(f"cannot run {command[0]} in {cwd}: no such folder")
@@ -82,11 +85,11 @@ def spawn(
             [os.fspath(part) for part in command],
             cwd=cwd,
             env=environment() if env is None else env,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=None if outlives else _die_with_parent,
         )
     except FileNotFoundError as error:
         raise ToolError(

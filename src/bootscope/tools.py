@@ -75,6 +75,7 @@ OPTIONAL_TOOLS = {
         Tool("btrfs", "btrfs-progs", "tells where files lie in btrfs"),
         Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
         Tool("xfs_db", "xfsprogs", "tells where files lie in XFS", ("-V",)),
+        Tool("sigrok-cli", "sigrok-cli", "watches pins of real boards with a logic analyser"),
         Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
     )
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 
 import pytest
@@ -13,6 +14,8 @@ from bootscope.errors import UserError
 from bootscope.readers.base import Boot, Options, Reading, Source
 from bootscope.readers.bootchart_log import Counter, accounted_parents, command_lines, stat_line, task_line
 from bootscope.readers.formats.bootchart import READERS
+from bootscope.readers.sent import sent_files
+from bootscope.readers.unpack import Budget, archive
 from bootscope.timeline.trace import Span, Table, Track
 
 from .fuzzing import FIXTURES, check, survives
@@ -71,6 +74,118 @@ def test_busybox_processes_and_loads() -> None:
     first = track(boot, "cpu").spans[0]
     assert (first.start_ns, first.end_ns, first.name) == (900 * MS, 1120 * MS, "100 % busy")
     assert first.detail == {"user_ns": 10 * MS, "system_ns": 210 * MS}
+
+
+def agent_reading() -> Reading:
+    """What bootscope's collector sent over the console of the emulated board."""
+    log = gzip.decompress((FIXTURES / "bootchart" / "agent-console.log.gz").read_bytes())
+    (file,), _ = sent_files(log)
+    box = archive(file.name, gzip.decompress(file.data), Budget())
+    assert box is not None and box.repairs == []
+    reading = BOOTCHART.read(Source(file.name, b"", box.members), Options())
+    check(reading)
+    return reading
+
+
+def test_own_collector() -> None:
+    reading = agent_reading()
+    assert (len(reading.missed), reading.repairs) == (0, [])
+    (boot,) = reading.boots
+    assert boot.facts["tool"] == "bootscope-agent 1"
+    assert boot.facts["sources"] == "perf proc" and boot.facts["stopped by"] == "process"
+    assert boot.facts["cost of collecting"] == "1.501 ms CPU, 5 switches, 17,342 bytes"
+    # Each process, however short: 42 from the first script to the getty, beside what was there before.
+    born = [t for t in boot.tracks if t.kind == "process" and int(t.ident.split(":")[1]) > 54]
+    assert len(born) == 42
+    dates = {t.title: (t.spans[0].start_ns, t.spans[-1].end_ns) for t in born}
+    # fork 84 77, exit 84
+    assert dates["ip (84)"] == (1_030_481_375, 1_035_229_750)
+    assert track(boot, "process:84").parent == "process:77" and track(boot, "process:77").title == "ifup (77)"
+
+
+def test_own_collector_knows_what_was_used() -> None:
+    (boot,) = agent_reading().boots
+    # taskstats.log: 66 used 130,906,789 ns up to its last sample, and how much up to its end nobody knows.
+    spans = [(s.name, s.detail.get("cpu_ns")) for s in track(boot, "process:66").spans]
+    assert spans == [("running", 130_906_789), ("alive, CPU time not known", None)]
+    first = track(boot, "process:9").spans[0]
+    assert first.start_ns == 707_954_958, "what came before the first sample is not recorded"
+    (load,) = track(boot, "cpu").spans
+    assert load.detail == {"user_ns": 150 * MS, "system_ns": 270 * MS, "idle_ns": 270 * MS}
+
+
+def agent_events(*lines: str) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def test_events_say_more_than_samples() -> None:
+    tasks = b"10\n1 0 init 500 0 0\n\n30\n1 0 init 600 0 0\n7 1 sh 4000 0 0\n\n50\n7 1 dd 9000 0 0\n\n"
+    events = agent_events(
+        "100000000 sample 0",
+        "301234567 sample 1",
+        "500000000 sample 2",
+        "10000000 start 1 0 init",
+        "201000000 fork 7 1",
+        "202000000 exec 7 sh",
+        "250000000 fork 8 7",
+        "251000000 exec 8 ls",
+        "260000000 exit 8 0 777 20",
+        "310000000 exec 7 dd",
+        "450000000 exit 7 0 9000 0",
+        "460000000 fork 7 1",
+        "470000000 gone 7",
+    )
+    reading = of_logs(taskstats__log=tasks, bootscope_events__log=events, header=b"bootscope.unseen = 3\n")
+    (boot,) = reading.boots
+    assert [(r.what, r.count) for r in reading.repairs] == [
+        ("header: processes came and went between two samples, and were not seen", 3)
+    ]
+    rows = [(s.start_ns, s.end_ns, s.name, s.detail) for s in track(boot, "process:7").spans]
+    assert rows == [
+        (201_000_000, 301_234_567, "running", {"program": "sh", "cpu_ns": 4000}),
+        (301_234_567, 450_000_000, "running", {"program": "dd", "cpu_ns": 5000}),
+    ]
+    short = track(boot, "process:8")
+    assert short.title == "ls (8)" and short.parent == "process:7"
+    assert short.spans == (
+        Span(250_000_000, 260_000_000, "running", {"program": "ls", "cpu_ns": 777, "blocked_ns": 20}),
+    )
+    (again,) = (t for t in boot.tracks if t.ident.startswith("process:7:"))
+    assert [(s.start_ns, s.end_ns) for s in again.spans] == [(460_000_000, 470_000_000)]
+    first = track(boot, "process:1").spans[0]
+    assert (first.start_ns, first.name, first.detail["cpu_ns"]) == (100_000_000, "running", 100)
+
+
+def test_the_distance_of_the_two_clocks_is_the_error() -> None:
+    logs = {
+        "taskstats__log": b"100\n1 0 a 5 0 0\n\n120\n1 0 a 9 0 0\n\n",
+        "header": b"bootscope.agent = 1\nbootscope.sources = perf proc\n",
+    }
+    said = b"[    0.000000] Booting Linux\n[    1.500000] bootscope-agent: clock 1500250000 ns\n"
+    (boot,) = of_logs(**logs, dmesg=said).boots
+    assert boot.clock.resolution_ns == 251_000
+    (boot,) = of_logs(**logs).boots
+    assert boot.clock.resolution_ns == 200 * MS
+
+
+def test_odd_events_are_counted_and_do_no_harm() -> None:
+    events = agent_events(
+        "1 nonsense 2",
+        "x fork 1 2",
+        "5 exit 99 0 - -",
+        "6 exec 98 ls",
+        "7 fork 5 5",
+        f"{1 << 61} fork 1 2",
+        "",
+    )
+    reading = of_logs(taskstats__log=b"1\n5 5 a 5 0 0\n\n", bootscope_events__log=events)
+    assert [m.line for m in reading.missed] == [1, 2, 6]
+
+
+@given(st.binary(max_size=300), st.binary(max_size=100))
+def test_any_events_are_survived(events: bytes, tasks: bytes) -> None:
+    lines = b"1 fork 2 1\n3 exit 2 0 - -\n" + events
+    of_logs(taskstats__log=b"1\n2 1 a 5 0 0\n\n" + tasks, bootscope_events__log=lines)
 
 
 def test_bootchart2_with_taskstats_memory_and_kernel_log() -> None:

@@ -17,8 +17,8 @@ from .fuzzing import FIXTURES
 MARGIN = 5
 # Folders of fixtures that hold more than one format.
 FAMILIES = {
-    "bootchart": {"bootchart", "systemd-bootchart"},
     # With the console log around it, and without stamps.
+    "bootchart": {"bootchart", "systemd-bootchart", "plain"},
     "bootstage": {"bootstage", "bootstage-fdt", "bootstage-folder", "bootstage-stash", "plain"},
     "dmesg": {"dmesg", "plain"},
     "analyser": {"analyser-csv", "sigrok", "vcd"},

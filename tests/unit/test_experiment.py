@@ -292,10 +292,12 @@ def test_a_saving_that_cannot_be_predicted_for_this_boot_is_left_to_a_try(
 def test_a_technique_that_is_followed_already_begins_from_its_own_base(
     catalogue: dict[str, Technique],
 ) -> None:
-    way = Way(change=Change(kernel={"X": "one on"}), base=Change(kernel={"X": "before"}))
+    base = Change(kernel={"X": "before"}, write={"/etc/init.d/S01": "@application@ &"})
+    way = Way(change=Change(kernel={"X": "one on"}), base=base)
     catalogue["one"] = made_up("one", ways={"on": way})
     before = with_bases(stock(), ["one"])
     assert before.system.kernel.config["X"] == "before"
+    assert before.system.rootfs.files == {"/etc/init.d/S01": "/usr/bin/testcard &"}
     assert before.system.name == "stock.base"
     assert with_bases(stock(), ["two"]) == stock()
 

@@ -14,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.export import collapsed, junit, markdown, openmetrics, sums, svg
+from bootscope.export import collapsed, grabserial, junit, markdown, openmetrics, sums, svg
 from bootscope.export import csv as csv_export
 from bootscope.export.base import Subject
 from bootscope.export.registry import EXPORTERS
 from bootscope.export.text import decimal, identifier, seconds
-from bootscope.timeline.trace import Span, Trace, Track
+from bootscope.readers import registry
+from bootscope.readers.base import Options, Source
+from bootscope.timeline.trace import Point, Span, Trace, Track
 
 from .traces import HOSTILE_TRACE, SMALL, traces
 
@@ -274,7 +276,19 @@ def test_any_trace_can_be_written_in_every_text_format(trace: Trace) -> None:
 
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda e: e.name)
 def test_an_empty_trace_and_a_hostile_one_can_be_exported(exporter: Any) -> None:
-    assert exporter.make(Subject(Trace("", "", 0))) or exporter.name == "collapsed"
+    assert exporter.make(Subject(Trace("", "", 0))) or exporter.name in ("collapsed", "grabserial")
     text = exporter.make(Subject(HOSTILE_TRACE, "\x1b[2J", {"\x1b[2J": "\x1b[2J"})).decode("utf-8", "replace")
     if exporter.text:
         assert set(re.findall(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\uffff]", text)) <= set("\n\r")
+
+
+def test_console_lines_are_read_back_from_grabserials_form() -> None:
+    said = [(1_500_000, "U-Boot SPL 2025.01"), (2_000_000_000, "[    0.000000] Linux\x1b version")]
+    points = (*(Point(at_ns, text, "line") for at_ns, text in said), Point(7, "init", "milestone"))
+    trace = Trace("a boot", "host", 2_000_000_000, (), points, (), (), ())
+    text = grabserial.make(Subject(trace)).decode()
+    assert text.splitlines()[0] == "[0.001500 0.001500] U-Boot SPL 2025.01"
+    assert text.splitlines()[1].startswith("[2.000000 1.998500] [    0.000000] Linux")
+    assert "\x1b" not in text
+    reading = registry.reader("grabserial").read(Source("x", text.encode()), Options())
+    assert [at_ns for at_ns, _ in reading.boots[0].log] == [at_ns for at_ns, _ in said]

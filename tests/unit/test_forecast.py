@@ -18,7 +18,7 @@ from bootscope.capture.store import Store
 from bootscope.errors import UserError
 from bootscope.lab import closure
 from bootscope.lab.closure import Closures, source_of
-from bootscope.lab.forecast import can_be_told, forecast, without_objects
+from bootscope.lab.forecast import can_be_told, forecast, without_devices, without_objects
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
 
@@ -150,3 +150,31 @@ def test_without_sources_or_a_model_nothing_is_predicted(tmp_path: Path) -> None
         forecast(here, [Way(change=Change(kernel={"USB": True}))])
     with pytest.raises(UserError, match="sources are not known"):
         forecast(here, [Way(change=Change(kernel={"USB": False}))])
+
+
+GONE, STAYS = "/soc/usb@1c14000", "/soc/mmc@1c0f000"
+
+
+def messages(*said: str) -> Evidence:
+    story = Story().hook("uboot.start").work(MS).read(KERNEL_SECTOR, 50_000).hook("kernel.start")
+    story.work(MS).sample(CORE).switch(1, name=b"swapper/0").work(MS)
+    for text in said:
+        story.hook("printk", (1 << 32) - 1, 0, text=f"\x016{text}\n".encode())
+        story.typed(f"[    0.000000] {text}\r\n".encode(), 2_000).work(MS)
+    return evidence_of(story.work(MS).sample(CORE).records, run_of(), TABLES)
+
+
+@pytest.mark.parametrize(("text", "stays"), [
+    (f"{GONE}: Fixed dependency cycle(s) with {STAYS}", False),
+    (f"{STAYS}: Fixed dependency cycle(s) with {GONE}", False),
+    ("ehci-platform 1c14000.usb: EHCI Host Controller", False),
+    (f"{GONE}0: another node", True),
+    ("x1c14000.usb: another device", True),
+    ("1c14000.usb-phy: another device", True),
+    (f"{STAYS}: still there", True),
+])  # fmt: skip
+def test_what_the_kernel_says_of_a_disabled_device_is_not_printed(text: str, stays: bool) -> None:
+    evidence, without = messages("a line before", text), messages("a line before")
+    saved = predict(evidence, Stacks(evidence), [], [without_devices([GONE])]).saving_ns
+    line_ns = evidence.timeline.total_ns - without.timeline.total_ns - MS
+    assert saved == (0 if stays else line_ns)

@@ -299,6 +299,15 @@ def test_imported_runs_stand_beside_recorded_ones(main_here: Command, give: Give
     assert store.run_ids() == [recorded]
 
 
+def test_many_boots_of_one_kind_are_not_told_pair_by_pair(main_here: Command, give: Give) -> None:
+    names = [f"boot{n}.log" for n in range(5)]
+    for name in names:
+        give(name)
+    done = main_here("import", *names)
+    assert done.stdout.count("are not joined:") == 6
+    assert "  and 4 more pairs, which --json lists\n" in done.stdout
+
+
 def test_show_tells_where_the_time_goes_and_nothing_hostile_gets_through(
     main_here: Command, give: Give
 ) -> None:
@@ -319,7 +328,8 @@ def test_show_tells_where_the_time_goes_and_nothing_hostile_gets_through(
     [
         (["show", "last/2"], "has no boot 2"),
         (["show", "--board", "cubieboard"], "--board counts costs anew"),
-        (["compare", "last", "last"], "was imported; only recorded runs will do here"),
+        (["compare", "last", "last", "--view", "console"], "--view compares single boots"),
+        (["what-if", "last", "quiet"], "was imported; only recordings of an emulated board will do here"),
     ],
     ids=lambda value: str(value),
 )

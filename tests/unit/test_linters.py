@@ -80,7 +80,7 @@ def test_mypy_finds_nothing() -> None:
 
 def test_shell_scripts_are_clean() -> None:
     needed("shellcheck")
-    scripts = [ROOT / name for name in ("tools/setup.sh", "bin/bootscope", ".ci/run")]
+    scripts = [ROOT / name for name in ("tools/setup.sh", "bin/bootscope", ".ci/run", "ci/check.sh")]
     check("shellcheck", "--shell=sh", *scripts, *sorted((ROOT / INIT_SCRIPTS).iterdir()))
 
 

@@ -357,7 +357,7 @@ def test_the_report_lies_beside_the_files(overlapping: Search, tmp_path: Path) -
     system = overlapping.system(overlapping.accepted).system
     catalogue = {name: Change(command_line=("quiet",)) for name in ("kernel-quiet",)}
     names = write(tmp_path / "out", system, catalogue, {"report.html": render(made)})
-    assert names == ["README.md", "command-line.txt", "report.html"]
+    assert names == ["README.md", "command-line-words.txt", "command-line.txt", "report.html"]
 
 
 @pytest.fixture

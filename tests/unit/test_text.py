@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.errors import printable
-from bootscope.report.text import seconds, size, span, visible
+from bootscope.report.text import between, seconds, signed, size, span, visible
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,22 @@ def test_a_span_has_the_unit_that_fits(ns: int, expected: str) -> None:
 )
 def test_a_size_has_the_unit_that_fits(count: int, expected: str) -> None:
     assert size(count) == expected
+
+
+@pytest.mark.parametrize(
+    ("low_ns", "high_ns", "expected"),
+    [
+        (-144_000_000, -80_000_000, "-144.0 to -80.0 ms"),
+        (-48_000_000, 20_000_000, "-48.0 to +20.0 ms"),
+        (0, 2_500_000_000, "0 to +2.500 s"),
+        (-999_950_000, 5, "-1.000 to +0.000 s"),
+        (-3, 4, "-3 to +4 ns"),
+        (0, 0, "0"),
+    ],
+)
+def test_a_range_of_changes_has_one_unit(low_ns: int, high_ns: int, expected: str) -> None:
+    assert between(low_ns, high_ns) == expected
+
+
+def test_a_change_has_its_sign() -> None:
+    assert [signed(ns) for ns in (12_300_000, -8, 0)] == ["+12.3 ms", "-8 ns", "0"]

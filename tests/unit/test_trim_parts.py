@@ -253,10 +253,10 @@ def test_a_system_needs_some_symbols_by_what_it_is() -> None:
     found = by_nature("kernel", system, files)
     assert set(found) == {
         "EXT4_FS", "BINFMT_ELF", "DEVTMPFS", "DEVTMPFS_MOUNT", "BINFMT_SCRIPT", "VFP", "MMC_BLOCK",
-        "ARM_THUMB", "COMPAT_32BIT_TIME", "HIGH_RES_TIMERS",
+        "ARM_THUMB", "COMPAT_32BIT_TIME", "HIGH_RES_TIMERS", "PROC_FS",
     }  # fmt: skip
     little = by_nature("kernel", system, {"/dev/null": "file"})
-    assert set(little) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK", "HIGH_RES_TIMERS"}
+    assert set(little) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK", "HIGH_RES_TIMERS", "PROC_FS"}
     assert by_nature("uboot", system, files) == {}
 
 

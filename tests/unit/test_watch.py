@@ -304,3 +304,31 @@ def test_the_default_milestone_is_the_best_that_the_system_has() -> None:
     assert default_until(without_display()) == "app-ready"
     fields = {name: getattr(without_display(), name) for name in STOCK.__struct_fields__}
     assert default_until(System(**{**fields, "milestones": {}})) == "application"
+
+
+BL = 0xEB000000
+
+
+def naming(*, inlined: bool) -> Code:
+    """A kernel in which executing a program calls the naming of the task, or has it in itself."""
+    call = BL | ((0x10 - 0x8) >> 2)  # from the first instruction of begin_new_exec to the function behind it
+    first = 0 if inlined else call
+    return code(
+        Fn("begin_new_exec", arm(first, 0, 0, BX_LR)),
+        *(function(name) for name in ("__set_task_comm", "flush_signal_handlers", "kernel_execve", "panic")),
+        base=KERNEL_BASE,
+    )
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_programs_are_seen_where_the_compiler_left_no_call_to_name_them(inlined: bool) -> None:
+    w = made(kernel=naming(inlined=inlined), layout={"task_struct.comm": 752})
+    hooks = [line.split(maxsplit=3)[2:] for line in of_kind(w, "hook")]
+    flush = f"{KERNEL_BASE + 0x20:#x}"
+    told = [how for address, how in hooks if address == flush]
+    process = b"testcard".hex()
+    every, once = "every if 1 0 reg 0 reg 0 str 0+752", f"once if 1 0 str 0+752 is {process}"
+    assert told == ([every, once] if inlined else [])
+    # The first one is the one whose task the counting of code follows.
+    first = w.numbers("application.start")[0]
+    assert (of_kind(w, "hook")[first - 1].split()[2] == flush) == inlined

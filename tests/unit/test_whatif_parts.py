@@ -13,7 +13,7 @@ from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.errors import UserError
-from bootscope.techniques.errors import error_percent, median_error_percent
+from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
 from bootscope.techniques.model import Measured
 
 from .scenes import Story, evidence_of, run_of
@@ -259,6 +259,25 @@ def test_several_programs_can_be_named_by_a_pattern() -> None:
     assert every == sum(one.saving_ns for one in each) == (3 + 12 + 1 + 4) * MS
 
 
+def one_after_the_other() -> Story:
+    """rcS starts two scripts; the boot ends in the second one."""
+    story = Story().hook("kernel.start").work(MS).hook("kernel.init", text=b"/init").switch(1)
+    story.exec(RCS).work(2 * MS).fork(2).sleep(2).exec(FIRST, b"start").work(16 * MS).wake(1).exit()
+    return story.switch(1, 0x80).work(MS).fork(3).sleep(3).exec(SECOND, b"start").work(4 * MS).sample()
+
+
+def test_programs_that_start_together_share_the_cpu() -> None:
+    """The second script needs 4 ms: the first one, of 16, has had 4 by then."""
+    found = predicted(seen(one_after_the_other(), scripts=SCRIPTS), "together:/etc/init.d/S*")
+    assert found.saving_ns == 12 * MS
+    assert "2 programs share the CPU evenly, and none waits for another" in found.assumptions
+
+
+def test_what_is_to_start_together_ends_with_what_matters() -> None:
+    with pytest.raises(UserError, match="does not end in the last"):
+        predicted(seen(scripts(), scripts=SCRIPTS), "together:/etc/init.d/S*")
+
+
 @pytest.mark.parametrize("change", ["one-shell", "applets"])
 def test_where_no_script_runs_nothing_is_saved_on_scripts(change: str) -> None:
     with pytest.raises(UserError, match="no script"):
@@ -291,3 +310,5 @@ def test_errors_are_shares_of_what_was_saved() -> None:
     found = median_error_percent([row(110, 100), row(50, 100), row(None, 7), row(-99, -100)])
     assert found == (10, 3)
     assert median_error_percent([row(None, 7)]) is None
+    assert strict_median_percent([row(110, 100), row(None, 7), row(105, 100), row(5, 0)]) == (10.0, 3)
+    assert strict_median_percent([row(None, 0)]) is None

@@ -33,11 +33,12 @@ CODE: dict[str, tuple[str, tuple[int, int, int]]] = {
     "NET": ("CRC", (5, 5, 0)),
     "CRC": ("", (1, 0, 0)),
     "TIMERS": ("", (5, 5, 5)),
-    "FS": ("", (5, 5, 5)),
+    "FS": ("", (5, 50, 5)),
     "BUG": ("", (0, 0, 0)),
+    "OWN": ("", (0, 8, 8)),
     "SWAP": ("", (5, 5, 1)),
 }
-OPTIONS = ("QUICK", "ODD")
+OPTIONS = ("QUICK", "ODD", "TESTS_DISABLED")
 SMALLER = ("SIZE", "SLOW", "REFUSED")
 BASE = 0xC0100000
 
@@ -109,7 +110,7 @@ class Bench:
             frame=b"other" if broken == "paints" else b"same",
             configs={**CONFIGS, "kernel": config},
             objects={objects.KERNEL_OBJECTS: linked.encode(), objects.KERNEL_SYMBOLS: symbols.encode()},
-            size_bytes=1000 + 100 * len(there),
+            size_bytes=1000 + 100 * len(there) + 9000 * (broken == "grows"),
             usage=usage_file([*busy, *ran]),
         )
         return self.store.load(run_id)

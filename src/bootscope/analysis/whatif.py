@@ -42,6 +42,7 @@ KNOWN = {
     "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
     "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
     "later:PROGRAM": "this program and what it starts run after the milestone; a pattern names several",
+    "together:PATTERN": "these programs start at the same time; the boot ends in the last of them",
     "first:PROGRAM": "this program, or its script, is started before all that is started beside it",
     "init=PROGRAM": "this program runs instead of init",
     "builtins:SCRIPT": "this script does what it does without starting programs",
@@ -116,6 +117,7 @@ _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "without:": whatif_kernel.without,
     "later:": whatif_programs.later,
     "builtins:": whatif_programs.builtins,
+    "together:": whatif_programs.together,
     "compression=": lambda plan, evidence, steps, value: whatif_kernel.compression(plan, evidence, value),
     "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
     "console=": lambda plan, evidence, steps, value: _console(plan, value),
@@ -155,7 +157,7 @@ def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
 
 def _quiet(plan: Plan, evidence: Evidence) -> None:
     hidden = bill.hidden_by_quiet(plan.ground.lines)
-    _drop(plan, evidence, hidden)
+    plan.hide(hidden)
     plan.assumptions.append(
         f"{len(hidden)} kernel lines of level {bill.QUIET_LEVEL} and above are not printed"
     )
@@ -165,7 +167,7 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
 
 
 def _no_console(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, plan.ground.lines)
+    plan.hide(plan.ground.lines)
     plan.assumptions.append("programs do not notice that the console is gone")
 
 
@@ -173,15 +175,8 @@ _LOADERS = ("spl", "bootloader", "load")
 
 
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
-    _drop(plan, evidence, [n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in _LOADERS])
+    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in _LOADERS)
     plan.assume("the boot loaders write nothing from their first instruction on")
-
-
-def _drop(plan: Plan, evidence: Evidence, hidden: list[bill.Line]) -> None:
-    for line in hidden:
-        for first, last in line.runs:
-            plan.dropped.update(range(first, last + 1))
-        plan.gone += [(evidence.clock.before(a), evidence.clock.after(b)) for a, b in line.runs]
 
 
 _READABLE = 40

@@ -8,6 +8,7 @@ devices, and shares of what samples saw. What is taken out twice counts once.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -85,6 +86,14 @@ class Plan:
     def sample(self, index: int, ns: int) -> None:
         """Takes so much out of what a sample stands for, if not more is out already."""
         self.sampled[index] = max(ns, self.sampled.get(index, 0))
+
+    def hide(self, lines: Iterable[bill.Line]) -> None:
+        """Leaves lines of the console out."""
+        clock = self.ground.evidence.clock
+        for line in lines:
+            for first, last in line.runs:
+                self.dropped.update(range(first, last + 1))
+            self.gone += [(clock.before(a), clock.after(b)) for a, b in line.runs]
 
     def assume(self, *texts: str) -> None:
         """Tells what is taken for granted."""

@@ -80,6 +80,38 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
     )
 
 
+def together(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """Programs that a pattern names, started one after the other, all start at the same time.
+
+    They share one CPU evenly, so that each has had as much of it as the one that the boot ends in, or
+    all that it needs, when that one is through.
+    """
+    beside = sorted(_running(evidence, name), key=lambda task: task.start_ns)
+    jobs = [t for t in beside if t.parent not in beside]
+    paths = [on_path(steps, with_children(evidence, [t]), 0, evidence.timeline.total_ns) for t in jobs]
+    if not steps or not paths[-1] or steps[-1].task not in with_children(evidence, [jobs[-1]]):
+        raise UserError(
+            f"the boot does not end in the last of what '{printable(name)}' names",
+            hint="name the programs up to the one that matters",
+        )
+    last_ns = sum(end - start for start, end in paths[-1])
+    for stretches in paths[:-1]:
+        _shorten(plan, stretches, last_ns)
+    plan.assume(
+        f"{len(jobs)} programs share the CPU evenly, and none waits for another",
+        f"the last of them needs {last_ns / 1e6:.1f} ms",
+    )
+
+
+def _shorten(plan: Plan, stretches: Iterable[tuple[int, int]], most_ns: int) -> None:
+    """Takes out what comes after the first `most_ns` of some stretches."""
+    left = most_ns
+    for start, end in stretches:
+        if end - start > left:
+            plan.gone.append((start + left, end))
+        left = max(0, left - (end - start))
+
+
 def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
     """Tasks with all that they started, and these started."""
     found = set(tasks)

@@ -33,6 +33,15 @@ def gather(names: Sequence[str]) -> tuple[Known, tuple[Piece, ...]]:
 
     Raises UserError for one that is not there, is not understood, or tells what another tells too.
     """
+    pieces = read_pieces(names)
+    return together(pieces), tuple(pieces)
+
+
+def read_pieces(names: Sequence[str]) -> list[Piece]:
+    """What each of these files and folders is.
+
+    Raises UserError for one that is not there or is not understood.
+    """
     budget = Budget()
     pieces: list[Piece] = []
     found_logs: list[Raw] = []
@@ -44,7 +53,7 @@ def gather(names: Sequence[str]) -> tuple[Known, tuple[Piece, ...]]:
             pieces.append(piece)
     if found_logs:
         pieces += logs.read(found_logs)
-    return together(pieces), tuple(pieces)
+    return pieces
 
 
 def _one(name: str, budget: Budget) -> Piece | Raw:

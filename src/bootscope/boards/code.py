@@ -122,6 +122,14 @@ class Code:
             if _leaves(insn) or self._jumps_away(insn, function)
         ]
 
+    def calls(self, function: Function, other: Function) -> bool:
+        """Whether a function calls another one by its address, or ends in it."""
+        return any(
+            insn.operands[0].type == arm.ARM_OP_IMM and insn.operands[0].imm & 0xFFFFFFFF == other.address
+            for insn in self._instructions(function)
+            if insn.id in (arm.ARM_INS_BL, arm.ARM_INS_BLX, arm.ARM_INS_B)
+        )
+
     def _jumps_away(self, insn: capstone.CsInsn, function: Function) -> bool:
         """Whether an instruction branches out of its function; its cold part belongs to it."""
         if insn.id != arm.ARM_INS_B:

@@ -27,6 +27,7 @@ _FRAME_ID = 1
 # Functions of the kernel, by the names they had in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
+_EXECUTES, _AFTER_NAMING = "begin_new_exec", "flush_signal_handlers"
 _HOOK_OF_MILESTONE = {
     "spl": "spl.start",
     "bootloader": "uboot.start",
@@ -168,13 +169,30 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
         hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
     hooks.add("kernel.start", board.addresses.kernel, "once")
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
+    process = system.application.process.encode()
+    _add_inlined_naming(hooks, programs, process)
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
     hooks.add("exec", address(kernel, *_NAME_SET), "every reg 2 reg 0 str 1")
-    process = system.application.process.encode()
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str 1 is {name.hex()}")
     hooks.add("kernel.panic", address(kernel, "panic"), "once str 0")
+
+
+def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:
+    """Programs in a kernel whose compiler put the naming of a task into the execution of a program.
+
+    A moment later the task, which has its name by now, forgets its signal handlers; nobody else has that
+    done with a second argument of 0.
+    """
+    kernel = programs.kernel
+    names, executes = kernel.function(*_NAME_SET), kernel.function(_EXECUTES)
+    after, comm = kernel.function(_AFTER_NAMING), programs.layout.get("task_struct.comm")
+    if names and executes and after and comm is not None and not kernel.calls(executes, names):
+        name = f"str 0+{comm}"
+        hooks.add("exec", after.address, f"every if 1 0 reg 0 reg 0 {name}")
+        told = f"{name} is {process[:_COMM_BYTES].hex()}"
+        hooks.add("application.start", after.address, f"once if 1 0 {told}")
 
 
 def _add_texts(w: Watch, board: Board, system: System) -> None:

@@ -4,6 +4,7 @@
     runs/RUN/run.json               what booted, on what
     runs/RUN/boots/001/boot.json    how that boot ended; missing while it is recorded
     runs/RUN/boots/001/stream.bin   and the rest of the raw capture
+    runs/RUN/measured.json          instead of run.json: boots of a real board (measured.py)
     runs/RUN/import.json            instead of the above: files of the user's own (imported.py)
     objects/SHA256.gz               symbol tables, shared by runs
     index.sqlite                    for listing; filled from the folders when it is lost
@@ -30,10 +31,11 @@ from typing import Any
 
 from bootscope.capture import decoded, record, stream
 from bootscope.capture.imported import IMPORT, read_import
+from bootscope.capture.measured import MEASURED, TAP, MeasuredInfo, read_measured
 from bootscope.capture.record import RUN, BootInfo, RunInfo
 from bootscope.errors import ToolError, UserError, printable, unknown
 
-RECORDED, IMPORTED = "recorded", "imported"
+RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
 _LOCK = "recording.lock"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -46,7 +48,8 @@ CREATE TABLE IF NOT EXISTS runs (
 class Summary:
     """One line of the list of runs; `ended` is how the last boot ended.
 
-    `kind` is `recorded` or `imported`; an imported run has a name for a system, and neither board nor build.
+    `kind` is `recorded`, `imported` or `measured`; an imported run has a name for a system, and neither board
+    nor build, one of a real board no build.
     """
 
     run_id: str
@@ -83,6 +86,15 @@ class StoredRun:
     """A run in the store, with its boots in order."""
 
     info: RunInfo
+    path: Path
+    boots: tuple[StoredBoot, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of a real board in the store, with its boots in order."""
+
+    info: MeasuredInfo
     path: Path
     boots: tuple[StoredBoot, ...]
 
@@ -159,13 +171,16 @@ class Store:
 
     def run_ids(self) -> list[str]:
         """All runs, oldest first."""
-        described = (RUN, IMPORT)
+        described = (RUN, IMPORT, MEASURED)
         found = (p.name for p in self.runs.iterdir() if any((p / name).exists() for name in described))
         return sorted(found, key=_natural)
 
     def kind(self, run_id: str) -> str:
-        """RECORDED or IMPORTED."""
-        return IMPORTED if (self.runs / run_id / IMPORT).exists() else RECORDED
+        """RECORDED, IMPORTED or BOARD."""
+        path = self.runs / run_id
+        if (path / MEASURED).exists():
+            return BOARD
+        return IMPORTED if (path / IMPORT).exists() else RECORDED
 
     def find(self, name: str | None) -> StoredRun:
         """The recorded run called `name` (see :meth:`find_id`).
@@ -173,8 +188,10 @@ class Store:
         Raises UserError also when it is damaged, or was imported.
         """
         run_id = self.find_id(name)
-        if self.kind(run_id) == IMPORTED:
-            raise UserError(f"{run_id} was imported; only recorded runs will do here", hint="bootscope list")
+        if self.kind(run_id) != RECORDED:
+            how = "was imported" if self.kind(run_id) == IMPORTED else "is of a real board"
+            hint = "bootscope list says which are of an emulated board"
+            raise UserError(f"{run_id} {how}; only recordings of an emulated board will do here", hint=hint)
         return self.load(run_id)
 
     def find_id(self, name: str | None, strict: bool = False) -> str:
@@ -206,7 +223,14 @@ class Store:
     def load(self, run_id: str) -> StoredRun:
         """A recorded run by its whole id. Raises UserError when its description is damaged."""
         path = self.runs / run_id
-        info = record.read_run(path / RUN)
+        return StoredRun(record.read_run(path / RUN), path, self._boots(path))
+
+    def load_measured(self, run_id: str) -> MeasuredRun:
+        """A run of a real board by its whole id. Raises UserError when its description is damaged."""
+        path = self.runs / run_id
+        return MeasuredRun(read_measured(path), path, self._boots(path))
+
+    def _boots(self, path: Path) -> tuple[StoredBoot, ...]:
         boots = []
         for folder in sorted((path / "boots").glob("[0-9]*")):
             if not (folder / record.BOOT).exists():
@@ -214,10 +238,10 @@ class Store:
                     continue
                 # The recorder may have ended its work between the two looks.
                 if not (folder / record.BOOT).exists():
-                    boots.append(StoredBoot(mark_partial(folder, f"{run_id}/{folder.name}"), folder))
+                    boots.append(StoredBoot(mark_partial(folder, f"{path.name}/{folder.name}"), folder))
                     continue
             boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
-        return StoredRun(info, path, tuple(boots))
+        return tuple(boots)
 
     def summaries(self) -> list[Summary]:
         """All runs, oldest first, from the index; what it lacks is read from the folders."""
@@ -238,8 +262,13 @@ class Store:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
         # Asked first: a recorder that ends while we read must not have its row overwritten by ours.
         recording = self._is_recording(self.runs / run_id)
-        imported = self.kind(run_id) == IMPORTED
-        summary = self._of_import(run_id) if imported else self._of_recording(run_id, recording)
+        kind = self.kind(run_id)
+        if kind == IMPORTED:
+            summary = self._of_import(run_id)
+        elif kind == BOARD:
+            summary = self._of_board(run_id, recording)
+        else:
+            summary = self._of_recording(run_id, recording)
         if not recording:
             values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
             self._index("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
@@ -249,10 +278,17 @@ class Store:
         info = read_import(self.runs / run_id)
         return Summary(run_id, info.created, info.name, "", "", "", info.boots, info.boots, "", IMPORTED)
 
+    def _of_board(self, run_id: str, recording: bool) -> Summary:
+        run = self.load_measured(run_id)
+        complete, ended = _how_far(run.boots, recording)
+        info, n = run.info, len(run.boots)
+        return Summary(
+            run_id, info.created, info.name, info.board.name, "", info.until, n, complete, ended, BOARD
+        )
+
     def _of_recording(self, run_id: str, recording: bool) -> Summary:
         run = self.load(run_id)
-        complete = sum(boot.info.complete for boot in run.boots)
-        ended = "recording" if recording else run.boots[-1].info.ended if run.boots else "no boot"
+        complete, ended = _how_far(run.boots, recording)
         info = run.info
         return Summary(
             run_id,
@@ -303,6 +339,12 @@ class Store:
         return []
 
 
+def _how_far(boots: tuple[StoredBoot, ...], recording: bool) -> tuple[int, str]:
+    """(how many boots are complete, how the last one ended)."""
+    complete = sum(boot.info.complete for boot in boots)
+    return complete, "recording" if recording else boots[-1].info.ended if boots else "no boot"
+
+
 def _natural(run_id: str) -> list[str | int]:
     """A sort key in which `-10` comes after `-9`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", run_id)]
@@ -315,9 +357,12 @@ def mark_partial(folder: Path, boot_id: str) -> BootInfo:
     """
     path = folder / record.STREAM
     sha256 = ""
-    if path.exists():
+    if not path.exists():
+        path = folder / TAP  # cut off in a record, which its reader minds not
+    else:
         with contextlib.suppress(UserError, OSError):
             stream.trim(path)
+    if path.exists():
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     started = datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds")
     info = BootInfo(

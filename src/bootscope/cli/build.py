@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from pathlib import Path
 
 from rich.table import Table
 
 from bootscope.build.cache import Cache
 from bootscope.build.plan import Planned, build, plan
+from bootscope.buildtrees import building, keep
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import printable
 from bootscope.paths import cache_dir
 from bootscope.system.load import load_system
 
@@ -22,11 +27,13 @@ class Build(Verb):
     example = "bootscope build stock --plan"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
+        parser.add_argument("system", help="name of a system, also an imported one, or path of its file")
         parser.add_argument("--plan", action="store_true", help="print steps and ids, build nothing")
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.system in keep.tree_names() or keep.is_tree_file(Path(args.system)):
+            return _build_tree(args)
         loaded = load_system(args.system)
         cache = Cache(cache_dir())
         if args.plan:
@@ -63,3 +70,28 @@ class Build(Verb):
             state = "cached" if p.cached else "to do"
             table.add_row(p.name, p.step_id[:12] or "after fetching", state, " ".join(p.needs))
         terminal().print(table)
+
+
+def _build_tree(args: argparse.Namespace) -> int:
+    """Builds what was imported, by its owner's command."""
+    tree, path = keep.load_tree(args.system)
+    words = building.command_of(tree)
+    if args.plan:
+        if args.json:
+            print_json("plan", {"system": tree.name, "folder": tree.folder, "command": words})
+        else:
+            terminal().print(f"in {printable(tree.folder)}: {printable(shlex.join(words))}", markup=False)
+        return 0
+    if not args.json:
+        print(f"running {printable(shlex.join(words))} (log: {path.with_suffix('.log')})", file=sys.stderr)
+    done = building.build(tree, path)
+    if args.json:
+        changes = {"changed": done.changed, "new": done.new, "gone": done.gone, "log": str(done.log)}
+        print_json("build", {"system": tree.name, "folder": tree.folder, **changes})
+        return 0
+    for said, names in (("changed", done.changed), ("new", done.new), ("gone", done.gone)):
+        for name in names:
+            terminal().print(f"{said}: {printable(name)}", markup=False)
+    if not (done.changed or done.new or done.gone):
+        terminal().print("everything is as it was")
+    return 0

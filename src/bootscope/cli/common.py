@@ -51,5 +51,7 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
 def check_positive(args: argparse.Namespace, *names: str) -> None:
     """Raises UserError when one of these options is not above zero, or larger than any use has."""
     for name in names:
-        if not 0 < getattr(args, name) <= LARGEST:
-            raise UserError(f"{'-' if len(name) == 1 else '--'}{name} must be above 0, at most {LARGEST:,}")
+        value = getattr(args, name)
+        if value is not None and not 0 < value <= LARGEST:
+            option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+            raise UserError(f"{option} must be above 0, at most {LARGEST:,}")

@@ -24,8 +24,28 @@ _bootscope() {
     else
         case "$verb" in
         reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;
-        record | build) words="$(bootscope completion --words systems 2>/dev/null)" ;;
-        show | what-if | compare | report | export | rm)
+        record) words="$(bootscope completion --words systems 2>/dev/null)" ;;
+        build)
+            words="$(bootscope completion --words systems 2>/dev/null)
+                $(bootscope completion --words trees 2>/dev/null)"
+            ;;
+        system)
+            if [ "$COMP_CWORD" -eq 2 ]; then
+                words="import list show rm"
+            elif [ "${COMP_WORDS[2]}" != import ]; then
+                words="$(bootscope completion --words trees 2>/dev/null)"
+            fi
+            ;;
+        apply)
+            if [ "$previous" = --to ]; then
+                words="buildroot yocto openwrt files"
+            elif [ "$previous" = --system ]; then
+                words="$(bootscope completion --words trees 2>/dev/null)"
+            else
+                words="$(bootscope completion --words techniques 2>/dev/null)"
+            fi
+            ;;
+        show | what-if | compare | check | report | export | rm)
             words="$(bootscope completion --words runs 2>/dev/null)"
             ;;
         esac
@@ -45,7 +65,9 @@ class Completion(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("shell", nargs="?", choices=("bash", "zsh"), default="bash")
         parser.add_argument(
-            "--words", choices=("verbs", "systems", "boards", "runs", "tables"), help=argparse.SUPPRESS
+            "--words",
+            choices=("verbs", "systems", "boards", "runs", "tables", "trees", "techniques"),
+            help=argparse.SUPPRESS,
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -63,6 +85,14 @@ class Completion(Verb):
             return list(VERBS)
         if what == "runs":
             return ["last", *Store(store_dir()).run_ids()]
+        if what == "trees":
+            from bootscope.buildtrees.keep import tree_names
+
+            return tree_names()
+        if what == "techniques":
+            from bootscope.techniques.model import technique_ids
+
+            return technique_ids()
         if what == "tables":
             from bootscope.techniques.tables import table_ids
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: finds the verb, runs it, and alone turns errors into exit codes.
 
-0 fine, 1 a bug of ours, 2 something the user can mend, 3 the board or a tool, 130 interrupted.
+0 fine, 1 a bug of ours, 2 something the user can mend, 3 the board (also a budget that it missed) or a tool,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ VERBS = {
     "show": "bootscope.cli.show:Show",
     "what-if": "bootscope.cli.whatif:WhatIf",
     "compare": "bootscope.cli.show:Compare",
+    "check": "bootscope.cli.check:CheckVerb",
     "report": "bootscope.cli.report:Report",
     "export": "bootscope.cli.export:Export",
     "list": "bootscope.cli.store:List",
@@ -40,7 +42,9 @@ VERBS = {
     "techniques": "bootscope.cli.techniques:Techniques",
     "pitfalls": "bootscope.cli.pitfalls:Pitfalls",
     "reproduce": "bootscope.cli.reproduce:Reproduce",
+    "apply": "bootscope.cli.apply:Apply",
     "build": "bootscope.cli.build:Build",
+    "system": "bootscope.cli.systems:SystemVerb",
     "cache": "bootscope.cli.store:CacheVerb",
     "doctor": "bootscope.cli.doctor:Doctor",
     "completion": "bootscope.cli.completion:Completion",

@@ -6,15 +6,17 @@ from __future__ import annotations
 import argparse
 import sys
 
+from bootscope.boards.physical import is_real
 from bootscope.boards.profile import load_board
 from bootscope.boards.watch import Limits, default_until
 from bootscope.build.cache import Cache
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredRun
+from bootscope.cli import record_board
 from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import unknown
+from bootscope.errors import UserError, unknown
 from bootscope.lab.bench import Bench
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, visible
@@ -80,9 +82,24 @@ class Record(Verb):
     example = "bootscope record stock -n 3 --until first-frame"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
-        parser.add_argument("--board", metavar="B", help="board profile, if not the system's own")
-        parser.add_argument("-n", type=int, default=1, metavar="N", help="number of boots (default 1)")
+        parser.add_argument(
+            "system",
+            nargs="?",
+            help="name of a system, or path of a system file (.toml); not for a real board",
+        )
+        parser.add_argument(
+            "--board",
+            metavar="B",
+            help="board profile, if not the system's own; or a real board: serial:/dev/ttyUSB0, "
+            "tcp:HOST:PORT, telnet:HOST:PORT, rfc2217:HOST:PORT, pipe:PATH, command:WORDS, "
+            "labgrid:PLACE, or its file",
+        )
+        parser.add_argument(
+            "-n",
+            type=int,
+            metavar="N",
+            help="number of boots (default 1; 10 of a real board that can be switched)",
+        )
         parser.add_argument(
             "--until",
             metavar="MILESTONE",
@@ -91,9 +108,8 @@ class Record(Verb):
         parser.add_argument(
             "--timeout",
             type=float,
-            default=900,
             metavar="S",
-            help="host time for one boot (default 900)",
+            help="host time for one boot (default 900; 120 on a real board)",
         )
         parser.add_argument(
             "--no-explain",
@@ -114,10 +130,17 @@ class Record(Verb):
             metavar="S",
             help="virtual time without any event (default 30)",
         )
+        record_board.add_options(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        check_positive(args, "n", "timeout", "limit", "hang")
+        check_positive(args, "n", "timeout", "limit", "hang", "until_silence", "until_time")
+        if args.board and is_real(args.board):
+            if args.system:
+                raise UserError("a real board boots what is on it: leave the system out")
+            return record_board.record_board(args)
+        if not args.system:
+            raise UserError("which system is to be booted?", hint=self.example)
         loaded = load_system(args.system)
         board = load_board(args.board or loaded.system.board)
         until = args.until or default_until(loaded.system)
@@ -128,8 +151,8 @@ class Record(Verb):
         )
         watcher = progress(quiet=args.json)
         make = runner(args, Cache(cache_dir()), watcher)
-        bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout, limits)
-        return self._report(bench.record(loaded, board, until, args.n), args.json)
+        bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout or 900, limits)
+        return self._report(bench.record(loaded, board, until, args.n or 1), args.json)
 
     def _report(self, run: StoredRun, as_json: bool) -> int:
         complete = all(boot.info.complete for boot in run.boots)

@@ -6,15 +6,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bootscope.capture.store import IMPORTED, Store
+from bootscope.capture.store import RECORDED, Store
 from bootscope.cli.show import run_and_boot
-from bootscope.cli.show_imported import boot_of as imported_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
-from bootscope.imports import of_run
 from bootscope.paths import store_dir
 from bootscope.report.html import render
 from bootscope.report.text import size
+from bootscope.seen import seen_boot
 from bootscope.timeline.trace import Trace
 from bootscope.views import View, view
 
@@ -39,15 +38,14 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
-    """The boot id of a boot named on the command line, and the boot: recorded, or imported as a trace."""
+    """The boot id of a boot named on the command line, and the boot: of an emulated board, or as a trace."""
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
-    if store.kind(run_id) != IMPORTED:
+    if store.kind(run_id) == RECORDED:
         v = view(store, store.load(run_id), number)
         return v.boot.info.boot_id, v
-    _, found = of_run(store, run_id)
-    boot = imported_boot(run_id, found, number)
-    return f"{run_id}/{boot:03}", found.trace(boot)
+    boot = seen_boot(store, run_id, number)
+    return boot.boot_id, boot.trace()
 
 
 class Report(Verb):

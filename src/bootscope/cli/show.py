@@ -9,13 +9,15 @@ import re
 from bootscope.analysis.all_views import CRITICAL_PATH, NAMES, path_to, rows_of
 from bootscope.analysis.changes import VIEWS, changes
 from bootscope.boards.profile import load_board
-from bootscope.capture.store import IMPORTED, Store
+from bootscope.capture.store import RECORDED, Store
 from bootscope.cli.common import check_positive
+from bootscope.cli.compare_boots import compare_boots, differ
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
+from bootscope.sampling import sample_set
 from bootscope.views import View, comparison, view
 
 
@@ -74,7 +76,7 @@ class Show(Verb):
         store = Store(store_dir())
         name, number = run_and_boot(args.run, args.boot)
         run_id = store.find_id(name)
-        if store.kind(run_id) == IMPORTED:
+        if store.kind(run_id) != RECORDED:
             # The readers are not loaded for a recording.
             from bootscope.cli.show_imported import show_imported
 
@@ -101,7 +103,7 @@ class Show(Verb):
 
 class Compare(Verb):
     name = "compare"
-    summary = "compare two recorded boots phase by phase, and what booted"
+    summary = "compare two runs phase by phase, and what booted; with statistics where boots vary"
     example = "bootscope compare 20261121-081735 last"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -109,11 +111,21 @@ class Compare(Verb):
         parser.add_argument("b", help="the same, for the boot to compare with A")
         parser.add_argument("--top", type=int, default=20, metavar="N", help="differences shown (default 20)")
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
+        parser.add_argument(
+            "--milestone", metavar="M", help="what the verdict is about, where boots vary (default: the last)"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         store = Store(store_dir())
-        a, b = view_of(store, args.a), view_of(store, args.b)
+        (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
+        if differ(store, (name_a, name_b)):
+            if args.view:
+                raise UserError("--view compares single boots of the emulated board", hint="without --view")
+            return compare_boots(args, sample_set(store, name_a, boot_a), sample_set(store, name_b, boot_b))
+        if args.milestone:
+            raise UserError("--milestone is for runs whose boots vary; these are exact", hint="without it")
+        a, b = view_of(store, name_a, boot_a), view_of(store, name_b, boot_b)
         if args.view:
             return self._in_detail(args, a, b)
         found = comparison(store, a, b)

@@ -24,7 +24,7 @@ from bootscope.lab.bench import Bench
 from bootscope.lab.handout import check_new, write_change
 from bootscope.lab.trim import ORDER, Goal, Trim
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay
-from bootscope.lab.trim_trial import programs_say
+from bootscope.lab.trim_trial import new_lines
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, size
 from bootscope.system.load import load_system
@@ -144,14 +144,8 @@ def _json(trim: Trim) -> dict[str, object]:
             }
             for name, tree in trim.trees.items()
         },
-        "programs_say": _changed_lines(trim),
+        "programs_say": new_lines(trim.base, trim.current),
     }
-
-
-def _changed_lines(trim: Trim) -> list[str]:
-    """What init's programs say now that they did not say before."""
-    before = set(programs_say(trim.base))
-    return [line for line in programs_say(trim.current) if line not in before]
 
 
 def _stays_text(trim: Trim) -> str:
@@ -177,7 +171,7 @@ def _evidence_text(trim: Trim) -> str:
 def _print(out: Console, trim: Trim, everything: bool) -> None:
     _print_groups(out, trim)
     _print_stays(out, trim, everything)
-    for line in _changed_lines(trim):
+    for line in new_lines(trim.base, trim.current):
         out.print(f"init's programs now say: {printable(line)}", style="yellow", markup=False)
     images, phases = (_images(trim.base), _images(trim.current)), (_phases(trim.base), _phases(trim.current))
     for name in trim.trees:

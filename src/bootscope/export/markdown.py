@@ -32,9 +32,11 @@ def code(text: str) -> str:
     return f"<code>{escaped(text)}</code>"
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    marks = ["---", *["---:"] * (len(head) - 1)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, tuple(marks), *rows)]
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], aligned: tuple[str, ...] = ()) -> list[str]:
+    """The lines of a table; texts in it are escaped already. All columns but the first are figures, unless
+    `aligned` says how they stand."""
+    marks = aligned or ("---", *["---:"] * (len(head) - 1))
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, marks, *rows)]
     return [*lines, ""]
 
 
@@ -48,12 +50,12 @@ def _phases(trace: Trace) -> list[str]:
         return []
     rows = [(code(n), f"{seconds(ns)} s", _share(ns, trace.total_ns)) for n, ns in found.items()]
     rows.append(("**total**", f"**{seconds(trace.total_ns)} s**", ""))
-    return ["### Phases", "", *_table(("phase", "length", "share"), rows)]
+    return ["### Phases", "", *table(("phase", "length", "share"), rows)]
 
 
 def _milestones(trace: Trace) -> list[str]:
     rows = [(code(name), f"{seconds(ns, 6)} s") for name, ns in trace.milestones().items()]
-    return ["### Milestones", "", *_table(("milestone", "reached at"), rows)] if rows else []
+    return ["### Milestones", "", *table(("milestone", "reached at"), rows)] if rows else []
 
 
 def _consumers(trace: Trace) -> list[str]:
@@ -65,7 +67,7 @@ def _consumers(trace: Trace) -> list[str]:
         (code(path[-1] if path else "?"), span(ns), _share(ns, trace.total_ns), code(" > ".join(path[:-1])))
         for path, ns in ranked
     ]
-    return ["### Biggest consumers", "", *_table(("what", "self time", "share", "in"), rows)]
+    return ["### Biggest consumers", "", *table(("what", "self time", "share", "in"), rows)]
 
 
 def _longest(trace: Trace) -> list[str]:
@@ -75,7 +77,7 @@ def _longest(trace: Trace) -> list[str]:
         if found:
             rows = [(code(name), span(ns)) for name, ns in found]
             lines += ["<details>", f"<summary>{title}: the longest {len(rows)}</summary>", ""]
-            lines += [*_table(("name", "time"), rows), "</details>", ""]
+            lines += [*table(("name", "time"), rows), "</details>", ""]
     return lines
 
 

@@ -25,8 +25,9 @@ def _labels(labels: Mapping[str, str]) -> str:
     return ",".join(f'{name}="{_quoted(value)}"' for name, value in named.items())
 
 
-def _family(name: str, words: str, samples: list[tuple[dict[str, str], str]], unit: str = "") -> list[str]:
-    """One gauge with all its samples; of labels that became the same by shortening, the last counts."""
+def family(name: str, words: str, samples: list[tuple[dict[str, str], str]], unit: str = "") -> list[str]:
+    """The lines of one gauge with all its samples (labels, value); of labels that became the same by
+    shortening, the last counts."""
     if not samples:
         return []
     seen = {_labels(labels): value for labels, value in samples}
@@ -45,30 +46,30 @@ def make(subject: Subject) -> bytes:
     complete: list[tuple[dict[str, str], str]] = [({"boot": title}, "0" if subject.failure else "1")]
     facts = {"boot": title, "clock": trace.clock, **subject.facts}
     lines = [
-        *_family("bootscope_boot_seconds", "Time from power-on to the end of the boot.", whole, "seconds"),
-        *_family("bootscope_boot_complete", "1 if the boot reached what it was to reach.", complete),
-        *_family(
+        *family("bootscope_boot_seconds", "Time from power-on to the end of the boot.", whole, "seconds"),
+        *family("bootscope_boot_complete", "1 if the boot reached what it was to reach.", complete),
+        *family(
             "bootscope_phase_seconds", "Length of a phase.", timed("phase", sums.phases(trace)), "seconds"
         ),
-        *_family(
+        *family(
             "bootscope_milestone_seconds",
             "Time from power-on to a milestone.",
             timed("milestone", trace.milestones()),
             "seconds",
         ),
-        *_family(
+        *family(
             "bootscope_spent_seconds",
             "What the time went into; adds up to the boot.",
             timed("kind", sums.spent(trace)),
             "seconds",
         ),
-        *_family(
+        *family(
             "bootscope_busy_seconds",
             "Time in which something of a kind went on, whether the boot waited for it or not.",
             timed("kind", sums.busy(trace)),
             "seconds",
         ),
-        *_family("bootscope_boot_facts", "What booted; always 1.", [(facts, "1")]),
+        *family("bootscope_boot_facts", "What booted; always 1.", [(facts, "1")]),
         "# EOF",
     ]
     return ("\n".join(lines) + "\n").encode()

@@ -8,6 +8,7 @@ from bootscope.export import (
     chrome,
     collapsed,
     csv,
+    grabserial,
     junit,
     markdown,
     openmetrics,
@@ -17,10 +18,8 @@ from bootscope.export import (
 )
 from bootscope.export.base import Exporter
 
-EXPORTERS: tuple[Exporter, ...] = tuple(
-    module.EXPORTER
-    for module in (perfetto, chrome, speedscope, collapsed, svg, csv, markdown, openmetrics, junit)
-)
+_MODULES = (perfetto, chrome, speedscope, collapsed, svg, csv, grabserial, markdown, openmetrics, junit)
+EXPORTERS: tuple[Exporter, ...] = tuple(module.EXPORTER for module in _MODULES)
 
 
 def named(name: str) -> Exporter:

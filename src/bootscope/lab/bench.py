@@ -14,7 +14,7 @@ from bootscope.build.ids import id_of
 from bootscope.build.plan import UNKNOWN, build, plan
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
-from bootscope.build.steps import kernel, plugin
+from bootscope.build.steps import payload, plugin
 from bootscope.capture.record import WATCH
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
@@ -84,7 +84,7 @@ class Bench:
     def device_tree(self, loaded: LoadedSystem) -> bytes:
         """The device tree that a system boots with. Raises ToolError when it cannot be built."""
         built = build(loaded, self.runner, self.progress)
-        return (built.results["device-tree"] / kernel.DEVICE_TREE).read_bytes()
+        return (built.results["device-tree"] / payload.DEVICE_TREE).read_bytes()
 
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
         # What can fail at once is tried before what takes minutes.

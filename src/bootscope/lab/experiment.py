@@ -6,9 +6,11 @@ from __future__ import annotations
 import msgspec
 
 from bootscope.errors import UserError, unknown
-from bootscope.lab.applies import why_not
+from bootscope.lab.applies import filled, why_not
 from bootscope.lab.compose import composed, told
 from bootscope.lab.facts import Facts
+from bootscope.lab.known import Known, Part
+from bootscope.recording import flat
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, Technique, Way, technique
@@ -65,11 +67,13 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
 
 
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
-    """The system as it is before the techniques, where it follows them already (see Way.base).
+    """The system as it is before the techniques, where it follows them already (see Way.base). Placeholders
+    are filled in from the system's file.
 
     Raises UserError when their bases want different things.
     """
-    bases = {f"the base of {title(t, name)}": way.base for t, name, way in check(specs)}
+    known = Known(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    bases = {f"the base of {title(t, name)}": filled(way.base, known) for t, name, way in check(specs)}
     if not any(change.claims() for change in bases.values()):
         return loaded
     system = apply(loaded.system, bases)

@@ -59,7 +59,7 @@ def _extra(facts: Facts, change: Change) -> list[Extra]:
         found.append(_without_code(facts, change))
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
-        found.append(_without_devices(nodes))
+        found.append(without_devices(nodes))
     return found
 
 
@@ -117,17 +117,23 @@ def without_objects(
     )
 
 
-def _without_devices(nodes: Iterable[str]) -> Extra:
-    """Without the probes of devices, by their paths in the device tree."""
+def without_devices(nodes: Iterable[str]) -> Extra:
+    """Without the probes of devices, by their paths in the device tree, and without what the kernel says
+    of them."""
+    nodes = tuple(nodes)
     names = {f"{match[2]}.{match[1]}" for node in nodes if (match := _UNIT.search(node))}
     names |= {node.rpartition("/")[2] for node in nodes if "@" not in node}
+    mentions = re.compile(rf"(?<![\w/.-])({'|'.join(re.escape(n) for n in (*nodes, *names))})(?![\w.-]*\w)")
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
         probes = evidence.scene.of("probe")
         found = [c for c in probes if name_of(c, evidence).partition(" ")[0] in names]
         calls_gone(plan, evidence, steps, found)
+        lines = [line for line in plan.ground.lines if line.level >= 0 and mentions.search(line.text)]
+        plan.hide(lines)
         plan.assume(
             f"{len(found)} probes of {len(names)} devices are not made",
+            f"{len(lines)} lines of the kernel that name these devices are not printed",
             "nothing else would have waited for these devices",
         )
 

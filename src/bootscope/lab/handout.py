@@ -3,6 +3,7 @@
 
 kernel.config, uboot.config, busybox.config   fragments, for merge_config.sh or a build system
 command-line.txt                              the kernel's command line, whole
+command-line-words.txt                        what is different in it: +word, -name
 rootfs/...                                    files to lay over the root file system
 rootfs-remove.txt                             patterns of what to take out of it
 settings.toml                                 what else is different, as keys of a system file
@@ -25,6 +26,8 @@ from bootscope.system.changes import TREES, Change
 from bootscope.system.model import System
 from bootscope.techniques.model import technique
 
+WORDS = "command-line-words.txt"
+
 
 def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
     """The texts of all files but those of `rootfs/`: name -> text. `system` is the changed one."""
@@ -43,6 +46,9 @@ def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
             found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
     if any(c.command_line or c.command_line_drop for c in changes):
         found["command-line.txt"] = system.kernel.command_line + "\n"
+        added = dict.fromkeys(f"+{word}" for c in changes for word in c.command_line)
+        dropped = dict.fromkeys(f"-{word}" for c in changes for word in c.command_line_drop)
+        found[WORDS] = "\n".join([*added, *dropped]) + "\n"
     removed = [pattern for c in changes for pattern in c.remove]
     if removed:
         found["rootfs-remove.txt"] = "\n".join(removed) + "\n"

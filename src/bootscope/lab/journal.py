@@ -77,6 +77,12 @@ class Journal:
         with self._lock:
             return self._outcomes.get(key)
 
+    def of_run(self, run_id: str) -> Outcome | None:
+        """What came of the system that was recorded as that run; None where no search made it."""
+        with self._lock:
+            found = (outcome for outcome, _ in self._outcomes.values() if outcome.run_id == run_id)
+            return next(found, None)
+
     def add(self, outcome: Outcome) -> None:
         """Keeps what came of a system. Raises ToolError when it cannot be written."""
         self._write(Line("outcome", _now(), self._code, outcome=outcome))

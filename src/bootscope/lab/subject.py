@@ -12,7 +12,10 @@ from bootscope.artefacts.gather import KINDS, gather, together
 from bootscope.artefacts.logs import of_understood
 from bootscope.artefacts.piece import Piece
 from bootscope.build.cache import Cache
-from bootscope.capture.store import IMPORTED, RECORDED, Store, StoredRun
+from bootscope.buildtrees import subject as trees
+from bootscope.buildtrees.keep import is_tree_file, load_tree, tree_names
+from bootscope.buildtrees.model import Tree
+from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
 from bootscope.errors import UserError, printable
 from bootscope.imports import of_run
 from bootscope.lab.facts import Facts, facts
@@ -20,10 +23,12 @@ from bootscope.lab.known import Known
 from bootscope.lab.planned import planned
 from bootscope.recording import flat
 from bootscope.report.text import seconds
+from bootscope.seen import seen_boot
 from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.views import view
 
 _MOST_DIFFERENCES = 5
+_NO_BOOT = "no boot tells anything of time"
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,19 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
     did not reach its milestone.
     """
+    if len(names) == 1 and (names[0] in tree_names() or is_tree_file(Path(names[0]))):
+        return _tree(load_tree(names[0])[0])
     if len(names) == 1 and names[0].endswith(".toml"):
         return _system(store, cache, load_system(names[0]))
     if len(names) <= 1 and not (names and _is_path(store, names[0])):
         return _named(store, cache, names[0] if names else "last")
     return _files(names)
+
+
+def _tree(tree: Tree) -> Subject:
+    pieces, notes = trees.pieces(tree)
+    told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
+    return Subject(trees.title(tree), together(pieces), tuple(pieces), (*notes, *told, _NO_BOOT))
 
 
 def _is_path(store: Store, name: str) -> bool:
@@ -92,6 +105,10 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
         info, understood = of_run(store, run_id)
         pieces = tuple(of_understood(understood))
         return Subject(f"{run_id}: {printable(info.name)}, imported", together(pieces), pieces)
+    if store.kind(run_id) == BOARD:
+        boot = seen_boot(store, run_id, int(number) if number else None)
+        pieces = tuple(of_understood(boot.understood))
+        return Subject(f"{boot.boot_id}: a real board's console", together(pieces), pieces)
     return _recording(store, cache, store.load(run_id), int(number) if number else None)
 
 
@@ -123,4 +140,4 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
         note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
         return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
-    return Subject(f"{system.name}: never recorded; {told}", known, (), ("no boot tells anything of time",))
+    return Subject(f"{system.name}: never recorded; {told}", known, (), (_NO_BOOT,))

@@ -136,13 +136,17 @@ class Trim:
         names = [name for name in ORDER if name in self.goal.only]
         self._open(names)
         try:
-            for name in (*names, *(name for name in AGAIN if name in names)):
+            for name in names:
                 self._tree(self.trees[name])
             for name in names:
                 if SMALLER.get(name) and not self.goal.sure:
                     self._smaller(self.trees[name])
             if self.goal.quiet and "kernel" in names:
                 self._quiet()
+            # Last, as it brings the least for a build.
+            for name in AGAIN:
+                if name in names:
+                    self._tree(self.trees[name])
             self.ended = "nothing is left to try"
         except _Over:
             self.ended = "the time allowed is over; asked again, it goes on from here"
@@ -245,6 +249,10 @@ class Trim:
             missed = {definitions[name] for name in outcome.undefined if name in definitions}
             guilty = [p for p, c in enumerate(items) if missed & build.near(c.goes)]
             return Attempt(outcome.reason, tuple(guilty) if len(guilty) < len(items) else ())
+        more = _size(found, tree.name) - _size(self.current, tree.name)
+        if more > _LEAST_BYTES:
+            self.tell(f"    works, but the image gets larger by {more:,} bytes")
+            return Attempt(f"off, it makes the image larger, by {more:,} bytes")
         self._accept(tree, landed, found)
         return Attempt()
 

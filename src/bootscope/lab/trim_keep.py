@@ -54,6 +54,8 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
     if not any(path.startswith("/dev/") for path in files):
         why = "the root file system has nothing in /dev"
         found |= {"DEVTMPFS": why, "DEVTMPFS_MOUNT": why}
+    if system.framebuffer:
+        found["PROC_FS"] = "without it the kernel registers the frame buffer, but makes no /dev/fb0"
     if any(_SHELL_FILE.search(path) for path in files):
         found["BINFMT_SCRIPT"] = "init runs scripts"
     found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"

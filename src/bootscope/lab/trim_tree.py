@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from bootscope.analysis.used_code import used_code
+from bootscope.analysis.used_code import Ran, used_code
 from bootscope.build.kconfig import written
 from bootscope.build.linkmap import Objects, read
 from bootscope.capture import objects, usage
@@ -28,6 +29,8 @@ IMAGE = {"kernel": "kernel/zImage", "uboot": "uboot/u-boot-sunxi-with-spl.bin", 
 """What gets smaller, as the parts of a run are called."""
 PHASES = {"kernel": ("kernel",), "uboot": ("bootloader",), "busybox": ("init",)}
 """The phases of the boot in which the tree's code runs."""
+_OWN_PERCENT = 90
+_LEAVES_OUT = re.compile(r"(^|_)DISABLED?(_|$)")
 _TABLES = {"kernel": objects.KERNEL_SYMBOLS, "uboot": objects.UBOOT_SYMBOLS}
 _LINKED = {
     "kernel": objects.KERNEL_OBJECTS,
@@ -127,8 +130,20 @@ def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[s
 
 
 def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mapping[str, str]) -> str:
+    if _LEAVES_OUT.search(candidate.symbol):
+        return "it leaves something out by being on"
     needing = sorted(candidate.goes & tree.fixed)
     if needing:
         return f"{needing[0]} needs it ({tree.kept.get(needing[0], 'the system asks for that')})"
-    used = [name for name in build.lost(candidate.goes) if name in in_use]
-    return f"{used[0]} drives {in_use[used[0]]}" if used else ""
+    lost = build.lost(candidate.goes)
+    driver = next((name for name in lost if name in in_use), "")
+    if driver:
+        return f"{driver} drives {in_use[driver]}"
+    own = next((name for name in lost if _is_the_applications(build.code[name].ran)), "")
+    return f"{own} ran for the application and hardly for anybody else" if own else ""
+
+
+def _is_the_applications(ran: Ran) -> bool:
+    """Whether code ran for the application alone. What also ran in its time, such as interrupts, does not
+    count: that runs in the time of others just as well."""
+    return ran.application > 0 and ran.application * 100 >= ran.programs * _OWN_PERCENT

@@ -80,10 +80,13 @@ class Trials:
 
     def _faults(self, found: View) -> list[str]:
         faults = list(verdict(self.bench.store, self.base, found).faults)
-        if not faults:
-            faults += _less_busy(self.base, found)
+        if faults:
+            # What a program complains of last is nearest to the cause.
+            return faults + [f"it says: {line}" for line in new_lines(self.base, found)[-1:]]
+        faults = _less_busy(self.base, found)
         if not faults and self.services and programs_say(found) != programs_say(self.base):
-            faults.append(f"init's programs say something else: {_first_new(self.base, found)}")
+            new = new_lines(self.base, found)
+            faults.append(f"init's programs say something else: {new[0] if new else 'a line is missing'}")
         return faults
 
 
@@ -114,6 +117,7 @@ def programs_say(of: View) -> list[str]:
     return found
 
 
-def _first_new(base: View, found: View) -> str:
+def new_lines(base: View, found: View) -> list[str]:
+    """Lines of programs that they did not write in `base`."""
     known = set(programs_say(base))
-    return next((line for line in programs_say(found) if line not in known), "a line is missing")
+    return [line for line in programs_say(found) if line and line not in known]

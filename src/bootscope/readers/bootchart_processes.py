@@ -66,6 +66,11 @@ class Process:
     blocked_ns: int = 0
     command: str = ""
     parent: str = ""
+    told: bool = False
+    """An event told when it began, or a first look that it was there."""
+    found: bool = False
+    """It was there before collecting began."""
+    ended: bool = False
     stretches: list[_Stretch] = field(default_factory=list)
 
     def add(self, at_ns: int, seen: Seen) -> None:
@@ -80,6 +85,26 @@ class Process:
         self._stretch(at_ns, state, seen.name, max(0, cpu_ns), max(0, blocked_ns))
         self.cpu_ns, self.blocked_ns = seen.cpu_ns, seen.blocked_ns
         self.name, self.ppid, self.last_ns = seen.name, seen.ppid, at_ns
+
+    def join(self, at_ns: int, seen: Seen) -> None:
+        """The first sample: what it used until now it has used before recording began."""
+        self.cpu_ns, self.blocked_ns = seen.cpu_ns, seen.blocked_ns
+        self.name, self.ppid, self.last_ns = seen.name, seen.ppid, at_ns
+
+    def end(self, at_ns: int, cpu_ns: int | None, blocked_ns: int | None) -> None:
+        """It ended; what it has used in all is None where nothing told."""
+        cpu = max(0, cpu_ns - self.cpu_ns) if cpu_ns is not None else 0
+        blocked = max(0, blocked_ns - self.blocked_ns) if blocked_ns is not None else 0
+        if cpu:
+            state = "running"
+        elif cpu_ns is None:
+            state = "alive, CPU time not known"
+        else:
+            state = _STATES["D"] if blocked else _STATES["S"]
+        if at_ns > self.last_ns or not self.stretches:
+            self._stretch(max(at_ns, self.last_ns), state, self.name, cpu, blocked)
+        self.cpu_ns, self.blocked_ns = self.cpu_ns + cpu, self.blocked_ns + blocked
+        self.last_ns, self.ended = max(at_ns, self.last_ns), True
 
     def sleep_until(self, at_ns: int) -> None:
         """Nothing was heard of it since its last sample: it used neither CPU nor storage."""
@@ -119,8 +144,14 @@ class Processes:
         """What was seen of all processes at `at_ns`."""
         for one in seen:
             process = self._now.get(one.pid)
-            if process is None or _another(process, one):
+            if process is not None and process.ended:
+                # The account that comes with its end, of which an event has told.
+                continue
+            if process is None or (not process.told and _another(process, one)):
                 process = self._new(at_ns, one)
+            if process.found and self._before_ns is None:
+                process.join(at_ns, one)
+                continue
             if self._samples >= MAX_SPANS:
                 self.left_out += 1
                 continue
@@ -136,17 +167,48 @@ class Processes:
         start_ns = seen.start_ns
         if start_ns is None:
             start_ns = at_ns if self._before_ns is None else self._before_ns
-        start_ns = min(start_ns, at_ns)
-        ident = f"process:{seen.pid}"
-        if seen.pid in self._now:
-            ident += f":{len(self.all)}"
-        process = Process(ident, seen.pid, seen.ppid, seen.name, start_ns, start_ns, seen.start_ns)
+        process = self._enter(seen.pid, seen.ppid, seen.name, min(start_ns, at_ns), seen.start_ns)
         if seen.start_ns is None and self._before_ns is None:
             # Its figures are from before recording began.
             process.cpu_ns, process.blocked_ns = seen.cpu_ns, seen.blocked_ns
-        self.all.append(process)
-        self._now[seen.pid] = process
         return process
+
+    def _enter(self, pid: int, ppid: int, name: bytes, start_ns: int, born_ns: int | None) -> Process:
+        ident = f"process:{pid}" + (f":{len(self.all)}" if pid in self._now else "")
+        process = Process(ident, pid, ppid, name, start_ns, start_ns, born_ns)
+        self.all.append(process)
+        self._now[pid] = process
+        return process
+
+    def begin(self, at_ns: int, pid: int, ppid: int, name: bytes, *, found: bool) -> None:
+        """A process began, or was there already (`found`)."""
+        process = self._enter(pid, ppid, name or self._name_of(ppid), at_ns, at_ns)
+        process.told, process.found = True, found
+
+    def rename(self, pid: int, name: bytes) -> None:
+        """A process has started a program, or given itself another name; it may have ended since."""
+        process = self._now.get(pid)
+        if process is not None and name:
+            process.name = name
+
+    def end(self, at_ns: int, pid: int, cpu_ns: int | None, blocked_ns: int | None, *, seen: bool) -> None:
+        """A process has ended; what it has used in all is None where nothing told. Its end was `seen`, or it
+        was just no longer there."""
+        process = self._now.get(pid)
+        if process is None or process.ended:
+            return
+        if self._samples >= MAX_SPANS:
+            self.left_out += 1
+            return
+        if seen and self._before_ns is not None:
+            process.sleep_until(min(self._before_ns, at_ns))
+        process.end(at_ns, cpu_ns, blocked_ns)
+        self._samples += 1
+
+    def _name_of(self, pid: int) -> bytes:
+        """A process has its parent's name until it starts a program."""
+        parent = self._now.get(pid)
+        return parent.name if parent is not None else b""
 
     def finish(self, parents: Mapping[int, int], commands: Mapping[int, str]) -> None:
         """Puts each process under its parent: `parents` knows better than the last sample who that was."""

@@ -57,11 +57,17 @@ class Joined:
     refusals: tuple[Refusal, ...]
 
 
-def join(files: Sequence[File], offsets: Mapping[str, int]) -> Joined:
+def join(
+    files: Sequence[File],
+    offsets: Mapping[str, int],
+    given: Sequence[Link] = (),
+    reference: int | None = None,
+) -> Joined:
     """Joins the boots of several files.
 
     `offsets` holds, by the name of a file, how many ns after the zero of the first file's clock its own
-    zero lies. Raises UserError when that is not to be told for a file with several boots.
+    zero lies; `given` are links that are known already; a boot is shown on the clock of file `reference`
+    when that saw it. Raises UserError when an offset is told for a file with several boots.
     """
     sides = [
         Side(f, b, file.reader, Moments(boot))
@@ -71,10 +77,10 @@ def join(files: Sequence[File], offsets: Mapping[str, int]) -> Joined:
     told = _told(files, sides, offsets)
     links, refusals = _all_links(sides)
     links, doubts = _unambiguous(links)
-    best_first = sorted([*told, *links], key=lambda x: (x.how, x.error_ns, -x.used))
+    best_first = sorted([*told, *links, *given], key=lambda x: (x.how, x.error_ns, -x.used))
     trees = _trees(sides, best_first, {frozenset((r.a, r.b)) for r in refusals if r.certain})
     trees = _figures_beside(sides, trees)
-    groups = [_group(members, tree) for members, tree in trees]
+    groups = [_group(members, tree, reference) for members, tree in trees]
     groups.sort(key=lambda g: min((m.file, m.boot) for m in g.members))
     home = {(m.file, m.boot): i for i, g in enumerate(groups) for m in g.members}
     apart: dict[frozenset[int], Refusal] = {}
@@ -189,9 +195,11 @@ def _figures_beside(sides: Sequence[Side], trees: list[Tree]) -> list[Tree]:
     return result
 
 
-def _group(members: Sequence[Side], links: Sequence[Link]) -> Group:
+def _group(members: Sequence[Side], links: Sequence[Link], reference: int | None) -> Group:
     """Leads every member to the clock of the best."""
-    best = min(members, key=lambda s: (_rank(s.data.clock.name), -len(s.data.log), s.key))
+    best = min(
+        members, key=lambda s: (s.file != reference, _rank(s.data.clock.name), -len(s.data.log), s.key)
+    )
     found: dict[Key, Member] = {best.key: Member(best.file, best.boot, Map(), 0)}
     todo = [best.key]
     while todo:

@@ -19,6 +19,7 @@ _HOW = {
     on.KERNEL: "both are on the kernel's clock, taken for the same boot",
     on.LINES: "{n} identical lines, taken for the same boot",
     on.STAMPS: "{n} kernel stamps inside the lines, taken for the same boot",
+    on.HOST: "this computer started and ended both",
     on.EVENTS: "{n} known event(s) in both, taken for the same boot",
     on.CALENDAR: "both are stamped with calendar time, taken to agree to a second",
     on.BESIDE: "it has no stamps and stands beside",

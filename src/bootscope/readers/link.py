@@ -13,10 +13,10 @@ from bootscope.readers.fit import EARLY, EITHER, LATE, Fit, Map, fit
 from bootscope.readers.match import Common, Moments, common_lines, since_start
 
 # What a link rests on, the best first.
-TOLD, SAME_STAMPS, COUNTER, KERNEL, LINES, STAMPS, EVENTS, CALENDAR, BESIDE = range(9)
+TOLD, SAME_STAMPS, COUNTER, KERNEL, LINES, STAMPS, HOST, EVENTS, CALENDAR, BESIDE = range(10)
 HOW = (
     "offset told", "same lines and kernel stamps", "same counter", "kernel clock", "same lines",
-    "kernel stamps in lines", "events", "calendar", "no stamps",
+    "kernel stamps in lines", "host's clock", "events", "calendar", "no stamps",
 )  # fmt: skip
 
 _MIN_LINES = 5

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bootscope.errors import UserError, printable
-from bootscope.readers.base import Boot, Options
+from bootscope.readers.base import FIRST_BYTE, Boot, Options
+from bootscope.readers.markers import split_line
 from bootscope.readers.tally import Tally
+from bootscope.readers.uart import FEWEST_SAMPLES, NS, Decoder, uart_option
 from bootscope.timeline.trace import Point, Span, Track
 
 MAX_EDGES = 100_000
@@ -23,10 +25,17 @@ _LEVELS = {"high": 1, "1": 1, "low": 0, "0": 0}
 
 
 class Pin:
-    """One channel: fed with levels in the order of time; holds its edges, or their sum when too many."""
+    """One channel: fed with levels in the order of time; holds its edges, or their sum when too many.
 
-    def __init__(self, name: str, limit: int = MAX_EDGES) -> None:
+    One that is a console's line, as the options say, is decoded while it is fed.
+    """
+
+    def __init__(self, name: str, limit: int = MAX_EDGES, options: Options | None = None) -> None:
         self.name = name
+        uart = uart_option(options) if options else None
+        self.decoder = Decoder(uart) if uart and uart.channel == name else None
+        self.became_ns: dict[int, int] = {}
+        """When it first became each level."""
         self.level: int | None = None
         self.edges = 0
         self.first_ns = self.last_ns = 0
@@ -39,6 +48,8 @@ class Pin:
 
     def set(self, at_ns: int, level: int | None) -> None:
         """The level is `level` from `at_ns` on; None for one that is not known (x, z)."""
+        if self.decoder:
+            self.decoder.set(at_ns, level)
         if self._start is None:
             self._start = (at_ns, level)
             self._since_ns, self.level = at_ns, level
@@ -52,6 +63,8 @@ class Pin:
             self.first_ns = at_ns
         self.last_ns = at_ns
         self.edges += 1
+        if level is not None:
+            self.became_ns.setdefault(level, at_ns)
         if self.edges <= self._limit:
             self._at_ns.append(at_ns)
             self._became.append(-1 if level is None else level)
@@ -151,34 +164,55 @@ def sample_rate_hz(options: Options) -> int | None:
 
 
 def add_pins(boot: Boot, pins: Iterable[Pin], end_ns: int, options: Options, tally: Tally) -> None:
-    """Puts tracks, points and milestones of all channels into `boot`.
+    """Puts tracks, points and milestones of all channels into `boot`, and the lines of a console among them.
 
-    Raises UserError when a milestone is to be at a channel that there is not.
+    Raises UserError when a milestone or a console is to be at a channel that there is not.
     """
     error_ns = boot.clock.resolution_ns
-    wanted = pin_milestones(options)
+    wanted, uart = pin_milestones(options), uart_option(options)
     known: dict[str, Pin] = {}
     for number, pin in enumerate(pins):
         if pin.name in known:
             pin.name = f"{pin.name} ({number})"
         known[pin.name] = pin
+    asked = [("pin", each.channel) for each in wanted] + ([("uart", uart.channel)] if uart else [])
+    for option, name in asked:
+        if name not in known:
+            names = ", ".join(printable(n) for n in list(known)[:16])
+            raise UserError(f"{option}: no channel '{printable(name)}'", hint=f"there are: {names}")
     for pin in known.values():
+        if pin.decoder:
+            _add_console(boot, pin, pin.decoder, end_ns, tally)
+            continue
         boot.tracks.append(pin.track(end_ns))
         boot.points += pin.points(error_ns)
         if pin.summed:
             tally.repair("channel with too many edges to keep each: summed up", 1)
     for each in wanted:
-        if each.channel not in known:
-            names = ", ".join(printable(n) for n in list(known)[:16])
-            raise UserError(f"pin: no channel '{printable(each.channel)}'", hint=f"there are: {names}")
-        at_ns = next(_becomes(known[each.channel], each.level), None)
+        at_ns = known[each.channel].became_ns.get(each.level)
         if at_ns is None:
             tally.ask(f"pin: {each.channel} is never seen to become {'high' if each.level else 'low'}")
         else:
             boot.points.append(Point(at_ns, each.name, "milestone", error_ns))
 
 
-def _becomes(pin: Pin, level: int) -> Iterator[int]:
-    changes = iter(pin.changes())
-    next(changes, None)
-    return (at_ns for at_ns, new in changes if new == level)
+def _add_console(boot: Boot, pin: Pin, decoder: Decoder, end_ns: int, tally: Tally) -> None:
+    """The lines that were sent over a pin, in the log and on a track."""
+    decoder.finish(end_ns)
+    rate = decoder.uart.rate
+    spans = []
+    for start_ns, stop_ns, raw in decoder.lines():
+        text = raw.decode("utf-8", "backslashreplace")
+        boot.log.add(start_ns, text, kernel_ns=split_line(text)[0])
+        if text:
+            spans.append(Span(start_ns, stop_ns, text, _NO_DETAIL))
+    boot.clock = replace(boot.clock, stamp=FIRST_BYTE)
+    boot.facts["console"] = f"{len(decoder.data)} bytes read off {pin.name} at {rate} baud"
+    title = f"{pin.name}, a console of {rate} baud"
+    boot.tracks.append(Track(f"pin:{pin.name}", "console", title, tuple(spans)))
+    if boot.clock.resolution_ns * rate * FEWEST_SAMPLES > NS:
+        tally.ask(f"uart: {pin.name} is sampled less than {FEWEST_SAMPLES} times a bit: sample it faster")
+    if decoder.broken:
+        tally.repair(f"{decoder.broken} bytes of the console without a stop bit left out", 1)
+    if decoder.broken > len(decoder.data):
+        tally.ask(f"uart: most of what is on {pin.name} is no text of {rate} baud: is that the line's rate?")

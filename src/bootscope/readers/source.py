@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.capture.imported import Raw
+from bootscope.capture.tapper import MAGIC
 from bootscope.errors import UserError, printable
+from bootscope.readers import sent as sent_over
 from bootscope.readers.base import Repair, Source
 from bootscope.readers.encoding import as_utf8
 from bootscope.readers.unpack import MAX_BYTES, Budget, archive, compression, decompressed
@@ -86,8 +88,21 @@ def opened(name: str, data: bytes, budget: Budget) -> Opened:
     if box := archive(name, data, budget):
         repairs += box.repairs
         return Opened(Source(name, data, box.members), tuple(repairs))
-    text, found = as_utf8(data)
+    # A capture of ours is binary, and may look like text with NUL bytes.
+    text, found = (data, []) if data.startswith(MAGIC) else as_utf8(data)
     return Opened(Source(name, text), (*repairs, *found))
+
+
+def sent(log: Opened, budget: Budget) -> tuple[list[Opened], Opened]:
+    """Files that came over the console that `log` is of, and the log without them."""
+    if log.source.members or not sent_over.is_there(log.source.data):
+        return [], log
+    files, rest = sent_over.sent_files(log.source.data)
+    found = [opened(f"{log.source.name}/{file.name}", file.data, budget) for file in files]
+    mended = [
+        replace(one, repairs=(*file.repairs, *one.repairs)) for one, file in zip(found, files, strict=True)
+    ]
+    return mended, replace(log, source=replace(log.source, data=rest))
 
 
 def as_folder(raws: list[Raw]) -> Opened:

@@ -134,6 +134,9 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "phases": (),
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
+        "errors": {
+            plain(p.name): span(p.error_ns) for p in trace.points if p.kind == "milestone" and p.error_ns
+        },
         "consumers": (),
         "silences": (),
         "disagreements": (),

@@ -19,9 +19,11 @@ from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.terminal import bar_cells, make_table
 from bootscope.report.text import seconds, size, span, visible
+from bootscope.seen import SeenBoot
 from bootscope.timeline.trace import Table, Trace, Track
 
 _MISSES = 3
+_PAIRS = 6
 _INDENT = "  "
 
 
@@ -116,8 +118,12 @@ def _join(out: Console, u: Understood) -> None:
         out.print()
     if u.boots > 1:
         out.print(Text(f"{u.boots} boots, shown side by side", "bold"))
-        for refusal in u.joined.refusals:
+        # Ten files of one boot each are 45 pairs, all for the same reason.
+        for refusal in u.joined.refusals[:_PAIRS]:
             out.print(Text(f"{_INDENT}{refusal_words(u.read, refusal)}", "yellow"), soft_wrap=True)
+        more = len(u.joined.refusals) - _PAIRS
+        if more > 0:
+            out.print(Text(f"{_INDENT}and {more} more pairs, which --json lists", "yellow"))
         if len(u.files) > 1:
             words = "what belongs to one boot and was not joined is joined by --offset FILE=SECONDS"
             out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=True)
@@ -149,11 +155,14 @@ def _said(log: Log, index: int) -> bytes:
     return log.text(index).encode("utf-8", "backslashreplace")
 
 
-def show(out: Console, run_id: str, u: Understood, number: int, top: int) -> None:
-    """The overview of one imported boot."""
-    trace = u.trace(number, lines=False)
-    out.print(Text(f"{run_id}, boot {number} of {u.boots}, imported", "bold"))
-    out.print(Text(shown(trace.title, 200)))
+def show(out: Console, boot: SeenBoot, top: int) -> None:
+    """The overview of a boot of a real board, or an imported one."""
+    trace = boot.trace(lines=False)
+    out.print(Text(f"{boot.run_id}, boot {boot.number} of {boot.boots}, {boot.how}", "bold"))
+    if boot.message:
+        out.print(Text(shown(boot.message, 300)))
+    if trace.title != boot.boot_id:
+        out.print(Text(shown(trace.title, 200)))
     out.print(Text(f"{shown(trace.clock, 300)}", "dim"))
     out.print()
     _phases(out, trace)
@@ -161,7 +170,7 @@ def show(out: Console, run_id: str, u: Understood, number: int, top: int) -> Non
     _tracks(out, trace, top)
     for table in trace.tables:
         _table(out, table, top)
-    _silences(out, quiet(u, number, trace, min(top, 5)))
+    _silences(out, quiet(boot.understood, boot.index, trace, min(top, 5)))
     for note in trace.notes:
         out.print(Text(f"note: {shown(note, 400)}", "dim"), soft_wrap=True)
 

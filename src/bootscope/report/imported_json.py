@@ -9,6 +9,7 @@ from bootscope.readers.base import Boot, Reader
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
 from bootscope.report.text import visible
+from bootscope.seen import SeenBoot
 from bootscope.timeline.trace import Table, Trace
 
 MISSED = 1000
@@ -108,13 +109,16 @@ def trace(u: Understood, number: int) -> dict[str, object]:
     }
 
 
-def show(run_id: str, u: Understood, number: int, quiet: list[Silence], top: int) -> dict[str, object]:
-    """`bootscope show --json` for an imported run."""
-    t = u.trace(number, lines=False)
+def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:
+    """`bootscope show --json` for a boot of a real board, or an imported one."""
+    t = boot.trace(lines=False)
     return {
-        "run_id": run_id,
-        "boots": u.boots,
-        **trace(u, number),
+        "run_id": boot.run_id,
+        "how": boot.how,
+        "boots": boot.boots,
+        **trace(boot.understood, boot.index),
+        "number": boot.number,
+        "message": _safe(boot.message),
         "milestone_errors_ns": {_safe(p.name): p.error_ns for p in t.points if p.kind == "milestone"},
         "tracks": [_track(t, index, top) for index in range(len(t.tracks))],
         "tables": [_table(x, top) for x in t.tables],

@@ -49,6 +49,22 @@ def span(ns: int) -> str:
     return f"{ns} ns"
 
 
+def signed(ns: int) -> str:
+    """A change: `+12.3 ms`, `-8 ns`, `0`."""
+    return f"{'+' if ns > 0 else '-'}{span(abs(ns))}" if ns else "0"
+
+
+def between(low_ns: int, high_ns: int) -> str:
+    """A range of changes in the unit of the larger one: `-144.0 to -80.0 ms`; `0` where both are 0."""
+    largest = max(abs(low_ns), abs(high_ns))
+    if not largest:
+        return "0"
+    unit = span(largest).split()[1]
+    factor, digits = {"s": (10**9, 3), "ms": (10**6, 1), "µs": (10**3, 1), "ns": (1, 0)}[unit]
+    low, high = (f"{ns / factor:+.{digits}f}" if ns else "0" for ns in (low_ns, high_ns))
+    return f"{low} to {high} {unit}"
+
+
 def duration(host_s: float) -> str:
     """A length of host time, to the second: `45 s`, `2 min 15 s`, `1 h 4 min`."""
     minutes, rest = divmod(round(host_s), 60)

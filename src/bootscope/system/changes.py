@@ -133,9 +133,11 @@ def _applied(system: System, change: Change) -> System:
         s.kernel,
         config={**s.kernel.config, **change.kernel},
         wishes={**s.kernel.wishes, **change.kernel_wishes},
-        command_line=_words(s.kernel.command_line.split(), change.command_line, change.command_line_drop),
+        command_line=with_words(s.kernel.command_line.split(), change.command_line, change.command_line_drop),
     )
-    options = _words(s.application.compiler_options, change.compiler_options, change.compiler_options_drop)
+    options = with_words(
+        s.application.compiler_options, change.compiler_options, change.compiler_options_drop
+    )
     s = replace(
         s,
         kernel=kernel,
@@ -157,7 +159,7 @@ def _left(there: Mapping[str, str], gone: tuple[str, ...], replaced: Iterable[st
     return {p: text for p, text in there.items() if not matches(p, gone) and p not in replaced}
 
 
-def _words(words: Iterable[str], added: Iterable[str], dropped: Iterable[str]) -> str:
+def with_words(words: Iterable[str], added: Iterable[str], dropped: Iterable[str]) -> str:
     """Words with others added: a word takes the place of all with its name, else it goes to the end."""
     new = {word_name(word): word for word in added}
     gone = {word_name(word) for word in dropped} - new.keys()

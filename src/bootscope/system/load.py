@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.errors import UserError
-from bootscope.paths import package_dir
+from bootscope.errors import UserError, printable
+from bootscope.paths import package_dir, store_dir
 from bootscope.settings import find, load, names_in
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
 
@@ -51,6 +52,7 @@ def load_system(name: str) -> LoadedSystem:
 
     Raises UserError for an unknown name or a file that does not describe a system.
     """
+    _refuse_tree(name)
     path = find("system", name, system_dir())
     system = load(path, System)
     _check(system, path)
@@ -62,6 +64,20 @@ def load_system(name: str) -> LoadedSystem:
     if not any(loaded.beside(system.application.sources).glob("*.c")):
         raise UserError(f"{path}: application.sources: expected a folder with C files in it")
     return loaded
+
+
+def _refuse_tree(name: str) -> None:
+    """Raises UserError for what was imported from another build system: that is no system of ours."""
+    path = Path(name) if name.endswith(".toml") else store_dir() / "trees" / f"{name}.toml"
+    try:
+        tree = tomllib.loads(path.read_text()).get("kind") == "tree"
+    except (OSError, ValueError, RecursionError):
+        return
+    if tree:
+        raise UserError(
+            f"{printable(name)} was imported from another build system: it is none for the emulated board",
+            hint=f"bootscope audit {printable(name)}; bootscope build {printable(name)} runs its own build",
+        )
 
 
 def milestones(system: System) -> list[str]:

@@ -55,7 +55,8 @@ class Kernel(Setting, frozen=True):
     `config` has its say, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
     `image`: ``zImage`` (it unpacks itself) or ``Image`` (it is not compressed). `append_device_tree`: the
-    device tree, command line and all, follows the image in one file. `disabled_nodes`: paths of the device
+    device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
+    modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
     header of a legacy uImage and is moved to that address before it starts; 0: no header.
     """
@@ -72,6 +73,7 @@ class Kernel(Setting, frozen=True):
     memory_bytes: int = 1 << 30
     image: str = COMPRESSED_IMAGE
     append_device_tree: bool = False
+    modules: bool = False
     uimage_address: int = 0
     disabled_nodes: tuple[str, ...] = ()
     initramfs_address: int = 0x44000000

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.build.step import EPOCH, Context, Step
-from bootscope.build.steps import falcon, initramfs, kernel, payload, rootfs, uboot
+from bootscope.build.steps import falcon, initramfs, payload, rootfs, uboot
 from bootscope.capture.record import Extent
 from bootscope.errors import ToolError
 from bootscope.system.load import SECTOR_BYTES
@@ -100,9 +100,9 @@ def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     wrapped = folder / "boot.scr"
     context.run(["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped])
-    files = [wrapped, folder / payload.file_name(system.kernel), folder / kernel.DEVICE_TREE]
+    files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
     shutil.copy(payload.path_of(context, system.kernel), files[1])
-    shutil.copy(context.results["device-tree"] / kernel.DEVICE_TREE, folder)
+    shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)
     if system.uboot.falcon and not system.card.raw_sector:
         for step_name, name in (("falcon", falcon.ARGUMENTS), ("uboot", falcon.WAY_BACK)):
             files.append(folder / name)

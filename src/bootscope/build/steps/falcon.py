@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import payload
-from bootscope.build.steps.kernel import DEVICE_TREE
+from bootscope.build.steps.payload import DEVICE_TREE
 from bootscope.build.steps.unpack import TREE, tree_of
 from bootscope.system.model import Card, Kernel, Symbols, System, UBoot
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bootscope.build import kconfig, linkmap, trees
 from bootscope.build.step import Context, Step
-from bootscope.build.steps import initramfs, kernel_layout
+from bootscope.build.steps import initramfs, kernel_layout, rootfs
 from bootscope.build.steps.configure import configure, wanted
+from bootscope.build.steps.payload import DEVICE_TREE
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
 
-SYMBOLS, DEVICE_TREE = "System.map", "board.dtb"
+SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CROSS = "arm-linux-gnueabihf-"
@@ -42,7 +43,10 @@ def step(system: System) -> Step:
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
         linker = _mapping_linker(build)
-        context.make(tree, build, "ARCH=arm", f"LD={linker}", kernel.image, blob)
+        targets = (kernel.image, blob, *(("modules",) if kernel.modules else ()))
+        context.make(tree, build, "ARCH=arm", f"LD={linker}", *targets)
+        if kernel.modules:
+            _install_modules(context, tree, build)
         boot = build / "arch" / "arm" / "boot"
         for path, name in (
             (boot / kernel.image, kernel.image),
@@ -68,12 +72,24 @@ def step(system: System) -> Step:
         "device_tree": kernel.device_tree,
         "image": kernel.image,
     }
+    if kernel.modules:
+        inputs["modules"] = True
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (*_TOOLS, *compressors)
     needs = (f"unpack-{kernel.source}", *(("initramfs",) if built_in else ()))
     return Step("kernel", "building the kernel", 4, work, inputs, needs, tools)
+
+
+def _install_modules(context: Context, tree: Path, build: Path) -> None:
+    """Without the list of what needs what: BusyBox's depmod makes that on the target, in its own form."""
+    to = context.out / rootfs.MODULES
+    options = ("ARCH=arm", f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
+    context.make(tree, build, *options, "modules_install")
+    for link in to.glob("lib/modules/*/[bs]*"):
+        if link.is_symlink():
+            link.unlink()  # to the folders of the build
 
 
 def _mapping_linker(build: Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bootscope.build.step import Context, Step
 from bootscope.system.model import Kernel
 
+DEVICE_TREE = "board.dtb"
 IMAGE, WRAPPED = "payload", "uImage"
 ARGUMENTS = "falcon.dtb"
 """The device tree with the command line in it."""

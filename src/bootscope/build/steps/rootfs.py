@@ -24,6 +24,8 @@ from bootscope.errors import ToolError, UserError, printable
 from bootscope.system.model import RootFs
 
 IMAGE, CONTENTS = "root.img", "contents.txt"
+MODULES = "modules"
+"""Folder among the kernel's results with lib/modules in it, where the system has modules."""
 _LIBRARIES = Path("/usr/arm-linux-gnueabihf/lib")
 _BASE_FOLDERS = (
     "bin",
@@ -41,8 +43,9 @@ _BASE_FOLDERS = (
 )
 
 
-def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> Step:
-    """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it."""
+def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, modules: bool = False) -> Step:
+    """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it; with the
+    kernel's `modules` where it has some."""
     kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
@@ -66,7 +69,8 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int) -> 
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), "arm-linux-gnueabihf-strip")
-    return Step("rootfs", "root file system", 4, work, inputs, ("busybox", "application"), tools)
+    needs = ("busybox", "application", *(("kernel",) if modules else ()))
+    return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
 
 def _with_symbols(context: Context, files: Mapping[str, Path], application_path: str) -> dict[str, Path]:
@@ -139,16 +143,18 @@ def collect(
             entries.setdefault(parent, Entry(parent))
         entries[entry.path] = entry
 
-    for folder in (*_BASE_FOLDERS, *rootfs.folders):
-        add(Entry(PurePosixPath(folder)))
+    for name in (*_BASE_FOLDERS, *rootfs.folders):
+        add(Entry(PurePosixPath(name)))
     for library in _with_dependencies([busybox, program]):
         stripped = context.scratch / library.name
         context.run(["arm-linux-gnueabihf-strip", "--strip-unneeded", "-o", stripped, library.resolve()])
         add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
     for entry in _busybox(context.results["busybox"]):
         add(entry)
-    for entry in _overlay(overlay):
-        add(entry)
+    modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
+    for folder in (*modules, overlay):
+        for entry in _overlay(folder):
+            add(entry)
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
         del entries[path]

@@ -61,7 +61,7 @@ def libc_step(source: str) -> Step:
     return Step("libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools)
 
 
-def _with_musl(context: Context) -> tuple[list[str], list[str]]:
+def with_musl(context: Context) -> tuple[list[str], list[str]]:
     """Options before and after the sources that take musl in the place of the compiler's library."""
     libc = context.results["libc"] / "musl"
     # The kernel's headers lie among those of the compiler's own library, which must not be seen.
@@ -84,7 +84,7 @@ def application_step(application: Application, folder: Path) -> Step:
         program = context.out / "program"
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
-        before, after = _with_musl(context) if musl else ([], [])
+        before, after = with_musl(context) if musl else ([], [])
         compiler = ["arm-linux-gnueabihf-gcc", *options, *before]
         context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
         whole = context.out / APPLICATION_WHOLE

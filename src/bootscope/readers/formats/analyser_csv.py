@@ -83,7 +83,7 @@ def read(source: Source, options: Options) -> Reading:
         layout = replace(layout, rate_hz=told)
     times = _times(lines, layout, tally)
     limit = edge_limit(len(layout.channels))
-    pins = [Pin(layout.titles[column], limit) for column in layout.channels]
+    pins = [Pin(layout.titles[column], limit, options) for column in layout.channels]
     end_ns = _rows(lines, layout, times, pins, tally)
     tally.require(source, NAME, lines, "rows of a logic analyser")
     boot = Boot(times.clock)

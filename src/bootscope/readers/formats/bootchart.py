@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives of bootchart 1 and 2, of BusyBox' bootchartd, and of bootchart-lite.
+"""Archives of bootchart 1 and 2, of BusyBox' bootchartd, of bootchart-lite, and of bootscope-agent.
 
 All sample /proc at a fixed rate and keep its text. Times are the uptime, in 1/100 s, which is the kernel's
 clock; nothing is known between two samples but counters, and that is what the clock's resolution says.
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median_low
 
+from bootscope.readers import bootchart_agent
 from bootscope.readers.base import Boot, Clock, FormatError, Miss, Options, Reader, Reading, Repair, Source
+from bootscope.readers.bootchart_agent import Samples
 from bootscope.readers.bootchart_load import cpu_tracks, disk_tracks
 from bootscope.readers.bootchart_log import (
     TICK_NS,
@@ -96,6 +98,10 @@ def read(source: Source, options: Options) -> Reading:
     _add_memory(boot, archive)
     period_ns = _period_ns(archive.times)
     boot.clock = _clock(archive.times, period_ns)
+    error_ns = bootchart_agent.clock_error_ns(archive.text("dmesg")) if "sources" in boot.facts else None
+    if error_ns is not None:
+        # Its events are exact; only the log's stamps are of another clock.
+        boot.clock = replace(boot.clock, resolution_ns=error_ns)
     boot.facts["sample period"] = f"{period_ns // 1_000_000} ms ({len(archive.times)} samples)"
     kernel = kernel_reading(archive.text("dmesg"))
     if kernel.boots:
@@ -107,6 +113,8 @@ def _add_header(boot: Boot, archive: _Archive) -> None:
     found = header(archive.text("header"), archive.counter)
     boot.facts.update({name: found[key] for key, name in _FACTS.items() if found.get(key)})
     boot.facts["tool"] = f"bootchart {found['version']}" if found.get("version") else "bootchart"
+    boot.facts.update(bootchart_agent.facts(found))
+    bootchart_agent.losses(found, archive.counter)
 
 
 def _add_loads(boot: Boot, archive: _Archive) -> None:
@@ -128,25 +136,17 @@ def _add_processes(boot: Boot, archive: _Archive) -> int:
     parse: Callable[[bytes], Seen | None]
     # The better of the two where an archive has both: nanoseconds instead of 1/100 s.
     log, parse = (_TASKS, task_line) if archive.text(_TASKS).strip() else (_PS, stat_line)
-    times = []
-    for block in blocks(log, archive.text(log), counter):
-        seen = []
-        for number, line in enumerate(block.lines, block.line):
-            one = parse(line)
-            if one is None:
-                counter.miss(log, number, line)
-            else:
-                seen.append(one)
-        counter.understood += len(seen)
-        processes.sample(block.at_ns, seen)
-        times.append(block.at_ns)
+    events = bootchart_agent.read_events(archive.text(bootchart_agent.LOG), counter)
+    samples = Samples(log, blocks(log, archive.text(log), counter), parse)
+    times = bootchart_agent.fill(processes, events, samples, counter)
     known = accounted_parents(archive.text("kernel_pacct"), counter)
     known.update(parents(archive.text("paternity.log"), counter))
     processes.finish(known, command_lines(archive.text("cmdline2.log"), counter))
     boot.tracks += processes.tracks()
     if processes.all:
         boot.tables.append(processes.table())
-    archive.times = archive.times or times
+    # bootscope's collector reads the load of the CPUs less often than what processes do.
+    archive.times = times if events.samples else archive.times or times
     return processes.left_out
 
 
@@ -218,7 +218,7 @@ def _reading(boot: Boot, archive: _Archive, kernel: Reading, left_out: int) -> R
 READERS = (
     Reader(
         NAME,
-        "bootchart, bootchart2, BusyBox bootchartd, bootchart-lite",
+        "bootchart, bootchart2, BusyBox bootchartd, bootchart-lite, bootscope-agent",
         "init=/sbin/bootchartd on the kernel's command line; /var/log/bootlog.tgz",
         sure,
         read,

@@ -58,7 +58,7 @@ def read(source: Source, options: Options) -> Reading:
         )
         rate_hz = 1
     limit = edge_limit(len(session.channels))
-    pins = {bit: Pin(name, limit) for bit, name in session.channels.items()}
+    pins = {bit: Pin(name, limit, options) for bit, name in session.channels.items()}
     samples = _feed(_chunks(source, session.capture), session.unit_bytes, rate_hz, pins, tally)
     if session.channels and not samples:
         tally.repair(f"no samples: {session.capture} is missing or empty", 1)

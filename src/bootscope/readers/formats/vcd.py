@@ -51,6 +51,7 @@ class _Dump:
     stamps: int = 0
     defined: bool = False
     section: list[str] = field(default_factory=list)
+    options: Options = field(default_factory=Options)
 
 
 def sure(source: Source) -> int:
@@ -61,14 +62,14 @@ def sure(source: Source) -> int:
 
 def read(source: Source, options: Options) -> Reading:
     lines, tally = split(source.data, once=False), Tally()
-    dumps = [_Dump()]
+    dumps = [_Dump(options=options)]
     for number, text in enumerate(lines, 1):
         if dumps[-1].stamps and len(dumps) < MAX_BOOTS and text.lstrip().startswith(_BEGINS):
             tally.repair("another recording begins here, read as one of its own", number)
-            dumps.append(_Dump())
+            dumps.append(_Dump(options=options))
         if not text.strip():
             tally.empty += 1
-        elif dumps[-1].defined and _ANALOG.fullmatch(text):
+        elif ":" in text and dumps[-1].defined and _ANALOG.fullmatch(text):
             tally.understood += 1
             tally.repair("analog values that sigrok-cli prints between the changes left out", number)
         elif _line(text, dumps[-1], tally, number):
@@ -84,7 +85,18 @@ def read(source: Source, options: Options) -> Reading:
 
 def _line(text: str, dump: _Dump, tally: Tally, number: int) -> bool:
     """Takes in a line; whether every word of it was understood."""
-    words = iter(text.split())
+    parts = text.split()
+    if (
+        len(parts) == 2
+        and dump.defined
+        and not dump.section
+        and parts[0][0] == "#"
+        and parts[1][0] in _SINGLE
+    ):
+        # Nearly all lines of a long recording are a time and one change.
+        fine = _stamp(parts[0][1:], dump, tally, number)
+        return len(parts[1]) > 1 and _set(dump, parts[1][1:], parts[1][0]) and fine
+    words = iter(parts)
     fine = True
     for word in words:
         if dump.section:
@@ -177,7 +189,7 @@ def _set(dump: _Dump, ident: str, value: str) -> bool:
         if ident not in dump.names:
             return ident in dump.others
         limit = edge_limit(len(dump.names))
-        pin = dump.pins[ident] = Pin(dump.names[ident], limit)
+        pin = dump.pins[ident] = Pin(dump.names[ident], limit, dump.options)
     pin.set(dump.at_ns, _SINGLE[value])
     return True
 
@@ -187,7 +199,7 @@ def _boot(dump: _Dump, options: Options, tally: Tally) -> Boot:
         tally.repair("no timescale: taken as 1 ns", 1)
     tick_ns = max(1, (dump.tick_fs or _FEMTO_PER_NS) // _FEMTO_PER_NS)
     boot = Boot(Clock("sample", "the start of the recording", tick_ns), facts=dump.facts)
-    pins = [dump.pins.get(ident, Pin(name)) for ident, name in dump.names.items()]
+    pins = [dump.pins.get(ident) or Pin(name, options=options) for ident, name in dump.names.items()]
     add_pins(boot, pins, dump.at_ns, options, tally)
     if dump.others:
         boot.facts["not shown"] = not_shown("buses and real numbers", list(dump.others.values()))

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One job of a CI system: makes or imports a run, then checks it. All it needs to know is in the environment:
+#
+#   BOOTSCOPE_COMMAND     a shell command that makes the run, such as: bootscope record my-system.toml
+#   BOOTSCOPE_LOGS        or: logs of boots to import as one run, a file or pattern in each line
+#   BOOTSCOPE_MILESTONES  what those logs say when a milestone is reached, NAME=TEXT in each line
+#   BOOTSCOPE_RUN         the run to check (default: the last one, which is the one made here)
+#   BOOTSCOPE_CHECK       the check file (default: bootscope-check.toml)
+#   BOOTSCOPE_JUNIT       where JUnit XML goes (default: boot.xml)
+#   BOOTSCOPE_METRICS     where metrics for GitLab go (default: boot-metrics.txt)
+#
+# The exit code is that of bootscope: 0 kept, 3 missed (or the board or a tool failed), 2 a mistake in what is
+# asked for, 1 a bug.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+newline='
+'
+
+if [ ! -x "$root/.venv/bin/python" ]; then
+	python3 -m venv "$root/.venv"
+	"$root/.venv/bin/python" -m pip install --quiet --require-hashes -r "$root/requirements.lock"
+fi
+PATH="$root/bin:$PATH"
+export PATH
+
+if [ -n "${BOOTSCOPE_COMMAND:-}" ]; then
+	sh -euc "$BOOTSCOPE_COMMAND"
+fi
+
+if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
+	set --
+	IFS=$newline
+	for pattern in $BOOTSCOPE_LOGS; do # a pattern becomes its files here
+		set -- "$@" "$pattern"
+	done
+	set -f
+	for milestone in ${BOOTSCOPE_MILESTONES:-}; do
+		set -- "$@" --milestone "$milestone"
+	done
+	set +f
+	unset IFS
+	# Lines of a log could look like commands to GitHub: it reads none until this word comes again.
+	word=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+	[ "${GITHUB_ACTIONS:-}" != true ] || echo "::stop-commands::$word"
+	bootscope import "$@"
+	[ "${GITHUB_ACTIONS:-}" != true ] || echo "::$word::"
+fi
+
+set -- "${BOOTSCOPE_RUN:-last}" --file "${BOOTSCOPE_CHECK:-bootscope-check.toml}"
+set -- "$@" --junit "${BOOTSCOPE_JUNIT:-boot.xml}" --gitlab "${BOOTSCOPE_METRICS:-boot-metrics.txt}"
+if [ "${GITHUB_ACTIONS:-}" = true ]; then
+	set -- "$@" --github
+fi
+exec bootscope check "$@"

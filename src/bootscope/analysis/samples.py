@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the boots of a run took: for each quantity the times of all boots, wherever they come from.
+
+A boot that was recorded has a :class:`Timeline`, one that was imported or measured a :class:`Trace`; both
+give :class:`BootTimes`, and a run's boots together are a :class:`SampleSet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from bootscope.errors import UserError, unknown
+from bootscope.timeline.model import Timeline
+from bootscope.timeline.trace import Trace
+
+MILESTONE, PHASE, TOTAL = "milestone", "phase", "total"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Something that every boot has a time for: when a milestone was reached, how long a phase took, or
+    all."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        """As it is called on the command line and in files: `app-ready`, `phase kernel`, `total`."""
+        return f"phase {self.name}" if self.kind == PHASE else self.name
+
+
+WHOLE = Quantity(TOTAL, TOTAL)
+
+
+def called(name: str) -> Quantity:
+    """The quantity that a name means where there is no boot to ask."""
+    if name == TOTAL:
+        return WHOLE
+    kind, _, rest = name.partition(" ")
+    return Quantity(PHASE, rest) if kind == PHASE and rest else Quantity(MILESTONE, name)
+
+
+@dataclass(frozen=True)
+class BootTimes:
+    """One boot: quantity -> ns. One that is not `complete` did not get to where it should; `why` says so."""
+
+    boot_id: str
+    times: Mapping[Quantity, int]
+    complete: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class SampleSet:
+    """The boots of a run. `exact` boots are the same to the nanosecond and need no statistics.
+
+    `until` is the milestone that the run was for (empty where nobody said), `step_ns` how finely it was
+    stamped (0 where that is not known), `facts` name what booted: label -> text.
+    """
+
+    run_id: str
+    boots: tuple[BootTimes, ...]
+    exact: bool = False
+    until: str = ""
+    step_ns: int = 0
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> tuple[BootTimes, ...]:
+        """The boots that got to where they should."""
+        return tuple(boot for boot in self.boots if boot.complete)
+
+    def of(self, quantity: Quantity) -> tuple[BootTimes, ...]:
+        """The complete boots that have a quantity, in order."""
+        return tuple(boot for boot in self.complete if quantity in boot.times)
+
+    def values(self, quantity: Quantity) -> list[int]:
+        """The times of a quantity in ns, in the order of the boots."""
+        return [boot.times[quantity] for boot in self.of(quantity)]
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """All that any complete boot has: milestones and phases in order of time, then the total."""
+        found = dict.fromkeys(q for boot in self.complete for q in boot.times)
+        rank = {MILESTONE: 0, PHASE: 1, TOTAL: 2}
+        return tuple(sorted(found, key=lambda q: rank[q.kind]))
+
+    def named(self, name: str) -> Quantity:
+        """The quantity called `name` (see :class:`Quantity`). Raises UserError when there is none."""
+        for quantity in self.quantities():
+            if str(quantity) == name:
+                return quantity
+        raise unknown(f"milestone or phase of {self.run_id}", name, [str(q) for q in self.quantities()])
+
+
+def of_timeline(timeline: Timeline) -> BootTimes:
+    """The times of a recorded boot that is complete."""
+    times = {Quantity(MILESTONE, name): ns for name, ns in timeline.milestones.items()}
+    times |= {Quantity(PHASE, phase.name): phase.duration_ns for phase in timeline.phases}
+    return BootTimes(timeline.boot_id, {**times, WHOLE: timeline.total_ns})
+
+
+def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
+    """The times of an imported or measured boot, which is complete when it has the milestone `until`."""
+    times = {Quantity(MILESTONE, name): ns for name, ns in trace.milestones().items()}
+    for track in trace.tracks:
+        if track.kind == PHASE:
+            for span in track.spans:
+                phase = Quantity(PHASE, span.name)
+                times[phase] = times.get(phase, 0) + span.duration_ns
+    complete = not until or Quantity(MILESTONE, until) in times
+    why = "" if complete else f"{until} was not reached"
+    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why)
+
+
+def step_of(traces: Iterable[Trace]) -> int:
+    """How finely traces are stamped in ns: what most of their milestones may be off by."""
+    errors = [p.error_ns for trace in traces for p in trace.points if p.kind == MILESTONE]
+    return int(median(errors)) if errors else 0
+
+
+def of_traces(
+    run_id: str, boots: Sequence[tuple[str, Trace]], until: str = "", facts: Mapping[str, str] | None = None
+) -> SampleSet:
+    """A run of boots that are not exact: (boot id, trace) of each, in the order in which they were made."""
+    times = tuple(of_trace(boot_id, trace, until) for boot_id, trace in boots)
+    return SampleSet(run_id, times, False, until, step_of(trace for _, trace in boots), facts or {})
+
+
+def goal(sets: Sequence[SampleSet], name: str | None = None) -> Quantity:
+    """The quantity that a verdict on these runs is about.
+
+    That is the one called `name`, or the milestone that all were for, or the last milestone that at least
+    half of the complete boots of each run reached, or else the total.
+    Raises UserError when a run has no quantity of that name.
+    """
+    if name:
+        found = [each.named(name) for each in sets]
+        return found[0]
+    untils = {each.until for each in sets}
+    if len(untils) == 1 and untils != {""}:
+        wanted = Quantity(MILESTONE, untils.pop())
+        if all(each.of(wanted) for each in sets):
+            return wanted
+    milestones = [q for q in sets[0].quantities() if q.kind == MILESTONE]
+    common = [q for q in milestones if all(_usual(each, q) for each in sets)]
+    return max(common, key=lambda q: median(sets[0].values(q)), default=WHOLE)
+
+
+def _usual(boots: SampleSet, quantity: Quantity) -> bool:
+    return 2 * len(boots.of(quantity)) >= len(boots.complete) > 0
+
+
+def single(boots: SampleSet, number: int) -> SampleSet:
+    """Only boot `number` (from 1) of a run. Raises UserError when there is no such boot."""
+    if not 1 <= number <= len(boots.boots):
+        raise UserError(f"run {boots.run_id} has no boot {number}", hint=f"it has 1 to {len(boots.boots)}")
+    kept = (boots.boots[number - 1],)
+    return SampleSet(boots.run_id, kept, boots.exact, boots.until, boots.step_ns, boots.facts)

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The process that holds a place of a labgrid farm, and switches it; run by labgrid's own Python.
+
+It is one file that imports labgrid and the standard library only. `labgrid-client` needs a second to start,
+so that nobody would know when it switched the power; this one is ready when it is asked.
+
+It reads a command a line (JSON with `do`) and answers each with a line: what it found, or `error` (which
+kind) and `text`. Kinds: held (by somebody else; `by`), unknown (no such place; `known`), away (no
+coordinator), lost (the place is not ours any more), labgrid (anything else that labgrid refuses).
+
+    acquire   place, filters, wait_s, env, adopt: takes the place, or one that was taken by a process before
+              this -> place, owner, ours (it was before)
+    console   -> kind, host, port, path, speed of its serial port; raises lost
+    deploy    state: the user's strategy goes there, and lets the console go
+    on, off   -> called_ns, done_ns on the monotonic clock
+    release   gives the place back
+
+When its input ends without that, because who asked is gone, it gives the place back all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+_AGAIN_S = 2.0
+_PATIENCE_S = 120.0
+"""For a coordinator that is away when the place is to be given back."""
+_DRIVERS = {
+    "NetworkPowerPort": ["NetworkPowerDriver"],
+    "PDUDaemonPort": ["PDUDaemonDriver"],
+    "TasmotaPowerPort": ["TasmotaPowerDriver"],
+    "NetworkUSBPowerPort": ["USBPowerDriver"],
+    "NetworkSiSPMPowerPort": ["SiSPMPowerDriver"],
+    "NetworkYKUSHPowerPort": ["YKUSHPowerDriver"],
+    "NetworkSysfsGPIO": ["GpioDigitalOutputDriver", "DigitalOutputPowerDriver"],
+}
+"""What switches a resource, where the user has no environment file that says it."""
+
+
+class Refused(Exception):
+    """A command that cannot be done: its kind, what happened, and facts."""
+
+    def __init__(self, kind: str, text: str, **facts: object) -> None:
+        super().__init__(text)
+        self.answer = {"error": kind, "text": text, **facts}
+
+
+class Hand:
+    """A place, from the time that it is taken."""
+
+    def __init__(self) -> None:
+        self.session: Any = None
+        self.place = ""
+        self.owner = ""
+        self.token = ""
+        self.taken = False
+        self.env: Any = None
+        self.role: str | None = None
+        self.target: Any = None
+
+    # ---- the coordinator ----
+
+    def connect(self) -> None:
+        """Talks to the coordinator. Raises Refused."""
+        from labgrid.remote.client import ServerError, start_session
+        from labgrid.resource.remote import RemotePlaceManager
+
+        manager = RemotePlaceManager.get()
+        address = os.environ.get("LG_COORDINATOR", "127.0.0.1:20408")
+        if self.env and not os.environ.get("LG_COORDINATOR"):
+            address = self.env.config.get_option("coordinator_address", address)
+        try:
+            self.session = start_session(address, extra={"env": self.env, "role": self.role})
+        except ServerError as error:
+            raise Refused("away", f"{address}: {' '.join(error.args)}") from error
+        manager.session, manager.loop = self.session, self.session.loop
+        self.owner = f"{self.session.gethostname()}/{self.session.getuser()}"
+
+    def call(self, name: str, **facts: object) -> Any:
+        """Asks the coordinator. Raises Refused."""
+        import grpc
+        from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+
+        async def asked() -> Any:
+            answer = await getattr(self.session.stub, name)(getattr(messages, f"{name}Request")(**facts))
+            await self.session.sync_with_coordinator()
+            return answer
+
+        try:
+            return self.session.loop.run_until_complete(asked())
+        except grpc.aio.AioRpcError as error:
+            away = error.code() == grpc.StatusCode.UNAVAILABLE
+            raise Refused("away" if away else "labgrid", error.details() or str(error.code())) from error
+
+    def entry(self) -> Any:
+        """What the coordinator says of the place now. Raises Refused."""
+        if not self.session:
+            raise Refused("away", "there is no connection to the coordinator")
+        heard = self.session.loop.run_until_complete(self.session.sync_with_coordinator())
+        if not heard:
+            raise Refused("away", "the coordinator has closed the connection")
+        found = self.session.places.get(self.place)
+        if found is None:
+            raise Refused("lost", f"there is no place {self.place} any more")
+        return found
+
+    def find(self, name: str) -> str:
+        """The name of the place that is meant: its own, or an alias. Raises Refused."""
+        places = self.session.places
+        if name in places:
+            return name
+        user = self.session.getuser()
+        for known, place in places.items():
+            if {name, f"{user}:{name}"} & set(place.aliases):
+                return str(known)
+        raise Refused("unknown", f"the coordinator knows no place '{name}'", known=sorted(places))
+
+    # ---- commands ----
+
+    def acquire(self, order: dict[str, Any]) -> dict[str, object]:
+        """Takes the place, and makes what switches it."""
+        self._environment(order)
+        self.connect()
+        if order.get("filters"):
+            self.place = self._reserved(order["filters"], float(order["wait_s"]))
+        else:
+            self.place = self.find(order["place"])
+            if self.entry().acquired not in (None, "", self.owner) and order["wait_s"]:
+                self._reserved({"name": self.place}, float(order["wait_s"]))
+        holder = self.entry().acquired
+        ours = holder == self.owner
+        if holder and not ours and self.owner not in self.entry().allowed:
+            raise Refused("held", f"{self.place} is held by {holder}", by=holder, me=self.owner)
+        self.taken = ours and bool(order.get("adopt"))
+        if not holder:
+            self.session.check_matches(self.entry())
+            self.call("AcquirePlace", placename=self.place)
+            self.taken = True
+        self._target()
+        return {"place": self.place, "owner": holder or self.owner, "ours": bool(holder)}
+
+    def _environment(self, order: dict[str, Any]) -> None:
+        if not order.get("env"):
+            return
+        from labgrid import Environment
+        from labgrid.remote.client import find_role_by_place
+
+        self.env = Environment(order["env"])
+        targets = self.env.config.get_targets()
+        self.role = find_role_by_place(targets, order.get("place"))
+        if self.role not in targets:
+            raise Refused("labgrid", f"{order['env']} has no target with the RemotePlace {order['place']}")
+
+    def _reserved(self, filters: dict[str, str], wait_s: float) -> str:
+        """Waits for a place with these tags; returns its name. Raises Refused."""
+        import labgrid.remote.common as common
+        from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+
+        wanted = " ".join(f"{key}={value}" for key, value in sorted(filters.items()))
+        main = {"main": messages.Reservation.Filter(filter=filters)}
+        found = common.Reservation.from_pb2(
+            self.call("CreateReservation", filters=main, prio=0.0).reservation
+        )
+        self.token = found.token
+        until = time.monotonic() + wait_s
+        while found.state is common.ReservationState.waiting and time.monotonic() < until:
+            time.sleep(min(1.0, wait_s))
+            found = common.Reservation.from_pb2(self.call("PollReservation", token=self.token).reservation)
+        names = [name for group in found.allocations.values() for name in group]
+        if found.state is not common.ReservationState.allocated or not names:
+            raise Refused("held", f"no place with {wanted} became free within {wait_s:g} s", by="")
+        return str(names[0])
+
+    def _target(self) -> None:
+        """The place with its resources as labgrid's drivers want it."""
+        from labgrid import Target
+        from labgrid.resource.remote import RemotePlace
+
+        if self.env:
+            self.target = self.env.get_target(self.role)
+        else:
+            self.target = Target(self.place)
+            RemotePlace(self.target, name=self.place)
+
+    def power(self) -> Any:
+        """What switches the place; None when nothing does."""
+        from labgrid import target_factory
+        from labgrid.exceptions import NoDriverFoundError
+
+        with contextlib.suppress(NoDriverFoundError):
+            return self.target.get_driver("PowerProtocol")
+        if self.env:
+            return None
+        for resource in self.target.resources:
+            for name in _DRIVERS.get(type(resource).__name__, []):
+                target_factory.make_driver(self.target, name, None, {})
+        with contextlib.suppress(NoDriverFoundError):
+            return self.target.get_driver("PowerProtocol")
+        return None
+
+    def console(self, order: dict[str, Any]) -> dict[str, object]:
+        """Where the place's serial port is now, and who switches it."""
+        place = self.entry()
+        if place.acquired != self.owner and self.owner not in place.allowed:
+            raise Refused("lost", f"{self.place} is held by {place.acquired or 'nobody'} now")
+        self.target.update_resources()
+        power = self.power()
+        found = self._port(order.get("name"))
+        return {**found, "power": type(power).__name__ if power else ""}
+
+    def _port(self, name: str | None) -> dict[str, object]:
+        from labgrid.resource import NetworkSerialPort
+        from labgrid.resource.base import SerialPort
+        from labgrid.util.proxy import proxymanager
+
+        ports = [r for r in self.target.resources if isinstance(r, (NetworkSerialPort, SerialPort))]
+        if name:
+            ports = [r for r in ports if r.name == name]
+        if not ports:
+            raise Refused("labgrid", f"{self.place} has no serial port" + (f" named {name}" if name else ""))
+        if len(ports) > 1:
+            names = ", ".join(str(r.name) for r in ports)
+            raise Refused("labgrid", f"{self.place} has more than one serial port: {names}", known=names)
+        port = ports[0]
+        if isinstance(port, SerialPort):
+            return {"kind": "serial", "host": "", "port": port.port, "speed": port.speed, "exporter": ""}
+        self.target.await_resources([port], timeout=10.0)
+        host, number = proxymanager.get_host_and_port(port)
+        kind = "tcp" if port.protocol == "raw" else "telnet"
+        return {"kind": kind, "host": host, "port": str(number), "speed": port.speed, "exporter": port.host}
+
+    def deploy(self, order: dict[str, Any]) -> dict[str, object]:
+        """The user's strategy goes to a state."""
+        from labgrid.exceptions import NoDriverFoundError
+
+        self.target.get_driver("Strategy").transition(order["state"])
+        with contextlib.suppress(NoDriverFoundError):
+            self.target.deactivate(self.target.get_active_driver("ConsoleProtocol"))
+        return {}
+
+    def on(self, order: dict[str, Any]) -> dict[str, object]:
+        """Switches the place on."""
+        return self._switch("on")
+
+    def off(self, order: dict[str, Any]) -> dict[str, object]:
+        """Switches the place off."""
+        return self._switch("off")
+
+    def _switch(self, what: str) -> dict[str, object]:
+        driver = self.power()
+        if driver is None:
+            raise Refused("labgrid", f"nothing in {self.place} can switch its power")
+        called = time.monotonic_ns()
+        getattr(driver, what)()
+        return {"called_ns": called, "done_ns": time.monotonic_ns()}
+
+    def release(self, order: dict[str, Any]) -> dict[str, object]:
+        """Gives back what was taken. Raises Refused."""
+        if self.taken:
+            # Only from ourselves: it may be somebody else's by now.
+            self.call("ReleasePlace", placename=self.place, fromuser=self.owner)
+            self.taken = False
+        if self.token:
+            with contextlib.suppress(Refused):
+                self.call("CancelReservation", token=self.token)
+            self.token = ""
+        return {}
+
+
+def obey(hand: Hand, order: dict[str, Any]) -> dict[str, object]:
+    """Does a command; the answer also tells of failures, of whichever part of labgrid."""
+    try:
+        found: dict[str, object] = getattr(hand, order["do"])(order)
+    except Refused as error:
+        return error.answer
+    except Exception as error:  # drivers and strategies are the user's
+        return {"error": "labgrid", "text": f"{type(error).__name__}: {error}"}
+    return found
+
+
+def give_back(hand: Hand) -> None:
+    """Gives the place back, also when the coordinator is away for a while."""
+    until = time.monotonic() + _PATIENCE_S
+    while hand.taken or hand.token:
+        try:
+            hand.release({})
+        except Exception:
+            if time.monotonic() > until:
+                return
+            time.sleep(_AGAIN_S)
+            with contextlib.suppress(Exception):
+                hand.connect()
+
+
+def main() -> None:
+    """Obeys until the input ends."""
+    # What drivers print is not for who reads the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    hand = Hand()
+    try:
+        for line in sys.stdin:
+            print(json.dumps(obey(hand, json.loads(line))), file=answers, flush=True)
+    except BrokenPipeError:
+        pass
+    finally:
+        give_back(hand)
+
+
+if __name__ == "__main__":
+    main()
+    # Threads of labgrid's libraries may still be waiting for the coordinator.
+    os._exit(0)

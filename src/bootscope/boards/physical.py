@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real board: where its console is, how it is switched, what its milestones are.
+
+Named on the command line (`serial:/dev/ttyUSB0`), or described in a TOML file. See docs/real-boards.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from bootscope.boards import pins
+from bootscope.errors import UserError, printable
+from bootscope.settings import Setting, load
+from bootscope.system.model import Milestone
+
+SCHEMA = 1
+DEFAULT_RATE = 115200
+_SHORT = re.compile(r"(serial|tcp|telnet|rfc2217|pipe|command|labgrid):(.+)", re.DOTALL)
+_TARGET = re.compile(r"\[?([A-Za-z0-9._:-]{1,253}?)\]?:([0-9]{1,5})", re.ASCII)
+_PLACE = re.compile(r"(?P<place>[^@]+?)(?:@(?P<coordinator>[A-Za-z0-9._:\[\]-]{1,259}))?")
+_KINDS = ("serial", "tcp", "telnet", "rfc2217", "pipe", "command", "labgrid")
+
+
+class Console(Setting, frozen=True):
+    """Where the console is.
+
+    `kind`: ``serial`` (`port`: its path), ``tcp``, ``telnet`` or ``rfc2217`` (`host` and `port`), ``pipe``
+    (`port`: the path of a pipe or pseudo terminal), ``command`` (`command`: its words, run without a shell),
+    ``labgrid`` (`port`: the place, `host`: HOST:PORT of the coordinator; the farm says where the console is).
+    `rate` is the line rate in baud, also of a line behind a network; 0 where there is none or it is not
+    known.
+    """
+
+    kind: str = "serial"
+    port: str = ""
+    host: str = ""
+    command: tuple[str, ...] = ()
+    rate: int = DEFAULT_RATE
+
+
+class PowerSetting(Setting, frozen=True):
+    """How the board is switched: commands (lists of words, run without a shell), or `by_hand`.
+
+    `off_s`: how long it stays off before a boot, so that capacitors and modules forget.
+    """
+
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    by_hand: bool = False
+    off_s: float = 2.0
+
+
+class RealBoard(Setting, frozen=True, kw_only=True):
+    """A board on a desk. `left` is how it is left at the end: ``on`` or ``off``."""
+
+    schema: int = SCHEMA
+    name: str = "board"
+    title: str = ""
+    console: Console = Console()
+    power: PowerSetting = PowerSetting()
+    milestones: dict[str, Milestone] = {}
+    pins: pins.Pins | None = None
+    left: str = "on"
+
+
+def is_real(name: str) -> bool:
+    """Whether a `--board` means a real board: a short form, or a file that has a console."""
+    if _SHORT.fullmatch(name):
+        return True
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        return False
+    try:
+        found = msgspec.toml.decode(path.read_bytes())
+    except (msgspec.DecodeError, OSError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("console"), dict)
+
+
+def real_board(name: str, rate: int | None = None) -> RealBoard:
+    """The board that a short form or a file describes; `rate` says the line rate instead.
+
+    Raises UserError when it describes none.
+    """
+    short = _SHORT.fullmatch(name)
+    board = (
+        RealBoard(name=_plain(short[2]), console=_console(short[1], short[2])) if short else _of_file(name)
+    )
+    if rate is not None:
+        board = msgspec.structs.replace(board, console=msgspec.structs.replace(board.console, rate=rate))
+    return board
+
+
+def listening(console: Console) -> list[str]:
+    """What the listening process is told (tapper.py)."""
+    if console.kind == "serial":
+        return ["serial", console.port, str(console.rate)]
+    if console.kind in ("tcp", "telnet", "rfc2217"):
+        rate = console.rate if console.kind == "rfc2217" else 0
+        return ["tcp", console.host, console.port, str(rate)]
+    if console.kind == "pipe":
+        return ["file", console.port]
+    return ["command", *console.command]
+
+
+def speaks_telnet(console: Console) -> bool:
+    """Whether telnet's own bytes are among what comes."""
+    return console.kind in ("telnet", "rfc2217")
+
+
+def _console(kind: str, where: str) -> Console:
+    if kind == "serial":
+        return Console(kind=kind, port=where)
+    if kind == "pipe":
+        return Console(kind=kind, port=where, rate=0)
+    if kind == "command":
+        return Console(kind=kind, command=tuple(where.split()), rate=0)
+    if kind == "labgrid":
+        place = _PLACE.fullmatch(where)
+        if not place:
+            raise UserError(
+                f"'{printable(where)}' is no place", hint="labgrid:PLACE or labgrid:PLACE@HOST:PORT"
+            )
+        return Console(kind=kind, port=place["place"], host=place["coordinator"] or "", rate=0)
+    match = _TARGET.fullmatch(where)
+    if not match:
+        raise UserError(
+            f"'{printable(where)}' is no host with a port", hint=f"for example {kind}:lab-pc:2000"
+        )
+    return Console(kind=kind, host=match[1], port=match[2])
+
+
+def _plain(text: str) -> str:
+    """A name for the board, made of what was said of its console."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text.rpartition("/")[2]).strip("-")[:40] or "board"
+
+
+def _of_file(name: str) -> RealBoard:
+    path = Path(name)
+    board = load(path, RealBoard)
+    for key, good, expected in _demands(board):
+        if not good:
+            raise UserError(f"{path}: {key}: expected {expected}")
+    return board
+
+
+def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
+    """(key, whether it is as it must be, what is expected there)."""
+    c, p = board.console, board.power
+    yield "schema", board.schema == SCHEMA, f"{SCHEMA}, got {board.schema}"
+    yield "console.kind", c.kind in _KINDS, f"one of {', '.join(_KINDS)}"
+    if c.kind in ("tcp", "telnet", "rfc2217"):
+        yield "console", bool(c.host) and c.port.isdecimal(), 'a host and a port, such as port = "2000"'
+    elif c.kind == "command":
+        yield "console.command", bool(c.command), "a list of words"
+    else:
+        yield (
+            "console.port",
+            bool(c.port),
+            "a place's name" if c.kind == "labgrid" else "a path, such as /dev/serial/by-id/...",
+        )
+    yield "console.rate", 0 <= c.rate <= 10_000_000, "a line rate in baud, or 0"
+    yield "power", bool(p.on) == bool(p.off), "both on and off, or neither"
+    yield "power", not (p.on and p.by_hand), "commands or by_hand, not both"
+    yield "power.off_s", 0 <= p.off_s <= 3600, "0 to 3600 seconds"
+    if board.pins:
+        yield from pins.demands(board.pins, c.rate)
+    yield "left", board.left in ("on", "off"), "on or off"

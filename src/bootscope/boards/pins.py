@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pins of a real board that a logic analyser watches while it boots: `[pins]` of a board file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from bootscope.capture import tapper
+from bootscope.readers.uart import Uart
+from bootscope.settings import Setting
+
+POWER = "power"
+"""The name of the edge that is time zero: that of the board's supply."""
+DEFAULT_RATE = 115200
+TAP = "pins.tap"
+"""What comes from a port is kept as a console's is."""
+FILE = "{file}"
+"""Stands in a command for the file that it is to write."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+_CHANNEL = re.compile(r"[^\s,=](?:[^,=\n]{0,58}[^\s,=])?")
+_KEPT = re.compile(r"pins\.[a-z0-9]{1,8}")
+
+
+class Edge(Setting, frozen=True):
+    """The milestones that a channel's first change to each level is; empty for none."""
+
+    high: str = ""
+    low: str = ""
+
+
+class PinConsole(Setting, frozen=True):
+    """The channel on the board's transmit line: its console is read off it. `rate`, in baud, is the
+    console's own by default."""
+
+    channel: str
+    rate: int = 0
+    inverted: bool = False
+
+
+class Pins(Setting, frozen=True):
+    """Which analyser watches, and what its channels are.
+
+    `driver` (as sigrok calls it, with `:conn=...` where there are several), `samplerate` and `channels` (all
+    by default) make a command of sigrok-cli. `command` is one of your own, a list of words that is run
+    without a shell: ``{file}`` in it stands for the file that it is to write, and without that its output is
+    kept; a newline on its standard input ends it. The file is called `file`. `port` is the serial port of one
+    of the analysers that come with bootscope, at `rate` baud. A boot begins when something was written, or
+    after `ready_s`.
+    """
+
+    driver: str = ""
+    samplerate: str = "1m"
+    channels: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    port: str = ""
+    rate: int = DEFAULT_RATE
+    file: str = "pins.vcd"
+    ready_s: float = 15.0
+    edges: dict[str, Edge] = {}
+    uart: PinConsole | None = None
+
+
+def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
+    """(key, whether it is as it must be, what is expected there)."""
+    one = sum(map(bool, (pins.driver, pins.command, pins.port))) == 1
+    yield "pins", one, "one of driver (of sigrok's, such as fx2lafw), port and command"
+    yield "pins.rate", 0 < pins.rate <= 10_000_000, "a line rate in baud"
+    yield "pins.samplerate", _plain(pins.samplerate), 'samples a second, such as "1m"'
+    yield "pins.driver", not pins.driver.startswith("-"), "a driver of sigrok's, such as fx2lafw"
+    for channel in (*pins.channels, *pins.edges, *([pins.uart.channel] if pins.uart else [])):
+        yield f"pins: channel '{channel}'", bool(_CHANNEL.fullmatch(channel)), "a name without , and ="
+    yield "pins.file", bool(_KEPT.fullmatch(pins.file)), "pins. and an ending, such as pins.sr"
+    yield "pins.ready_s", 0 <= pins.ready_s <= 300, "0 to 300 seconds"
+    names = [name for edge in pins.edges.values() for name in (edge.high, edge.low) if name]
+    for name in names:
+        yield f"pins.edges: name '{name}'", bool(_NAME.fullmatch(name)), "letters, digits, space, . _ or -"
+    yield "pins.edges", len(set(names)) == len(names), "each name once"
+    if pins.uart:
+        yield "pins.uart.channel", pins.uart.channel not in pins.edges, "no channel that is an edge too"
+        rate = pins.uart.rate or console_rate
+        yield "pins.uart.rate", 0 < rate <= 50_000_000, "a line rate in baud"
+
+
+def _plain(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,12} ?[kKmMgG]?(?:[hH]z)?", text))
+
+
+def command(pins: Pins) -> tuple[str, ...]:
+    """What is run, with ``{file}`` where its file goes, and its output where there is none.
+
+    A dump of changes, and not sigrok's own session file: sigrok-cli writes that anew with each piece of a
+    capture, and falls behind.
+    """
+    if pins.command:
+        return pins.command
+    if pins.port:
+        return (sys.executable, "-I", tapper.__file__, "serial", pins.port, str(pins.rate))
+    channels = ("--channels", ",".join(pins.channels)) if pins.channels else ()
+    how = ("--driver", pins.driver, "--config", f"samplerate={pins.samplerate}", *channels)
+    return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", FILE)
+
+
+def kept_as(pins: Pins) -> str:
+    """The name of the file in a boot's folder."""
+    return TAP if pins.port else pins.file
+
+
+def options(pins: Pins, console_rate: int) -> dict[str, str]:
+    """The readers' options that say what the channels are."""
+    found = [
+        f"{channel}={level}:{name}"
+        for channel, edge in pins.edges.items()
+        for level, name in (("high", edge.high), ("low", edge.low))
+        if name
+    ]
+    values = {"pin": ",".join(found)} if found else {}
+    if pins.uart:
+        uart = Uart(pins.uart.channel, pins.uart.rate or console_rate, pins.uart.inverted)
+        values["uart"] = uart.text
+    return values

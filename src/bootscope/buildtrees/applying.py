@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes into somebody's tree: which writer, and for which imported tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from bootscope.buildtrees import to_buildroot, to_files, to_openwrt, to_yocto
+from bootscope.buildtrees.changeset import ChangeSet
+from bootscope.buildtrees.look import text
+from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree
+from bootscope.buildtrees.output import Output, Target, Writer
+from bootscope.errors import UserError
+
+FILES = "files"
+WRITERS: dict[str, Writer] = {
+    BUILDROOT: to_buildroot.write,
+    YOCTO: to_yocto.write,
+    OPENWRT: to_openwrt.write,
+    FILES: to_files.write,
+}
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+def target_for(
+    name: str,
+    tree: Tree | None,
+    kernel_recipe: str,
+    uboot_recipe: str,
+    series: str,
+    folder: Path | None = None,
+) -> Target:
+    """Where changes are written for, and into which folder. Raises UserError for a name that is none."""
+    if not _NAME.fullmatch(name) or name.endswith("-"):
+        raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
+    told = tree.versions.get("kernel recipe", "") if tree else ""
+    return Target(
+        name=name,
+        tree=tree,
+        config=_file(tree, "build-config"),
+        menu=_menu(tree),
+        before=text(folder / to_buildroot.fragment_of(name)) if folder else "",
+        kernel_recipe=kernel_recipe or told or "linux-yocto",
+        uboot_recipe=uboot_recipe or "u-boot",
+        series=series,
+    )
+
+
+def _menu(tree: Tree | None) -> str:
+    """The boot menu that the tree's command line was found in, if it was one."""
+    menu = tree.first("boot-menu") if tree else None
+    return _file(tree, "boot-menu") if tree and menu and tree.command_line_from == menu.path else ""
+
+
+def _file(tree: Tree | None, role: str) -> str:
+    found = tree.first(role) if tree else None
+    if not tree or not found:
+        return ""
+    root = Path(tree.folder).resolve()
+    path = (root / found.path).resolve()
+    return text(path) if path.is_relative_to(root) else ""
+
+
+def name_of(names: Sequence[str]) -> str:
+    """A name for what is written, from the changes' own."""
+    first = Path(names[0]).name.partition("=")[0] if names else ""
+    slug = re.sub(r"[^a-z0-9]+", "-", first.lower()).strip("-")[:32].strip("-")
+    return slug if len(names) == 1 and _NAME.fullmatch(slug) else "boot-time"
+
+
+def written(kind: str, changes: ChangeSet, target: Target) -> Output:
+    """What is to be written for a build system."""
+    return WRITERS[kind](changes, target)

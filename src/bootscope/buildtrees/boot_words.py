@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's command line of a tree, from the place that is surest to be the one that counts."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bootscope.artefacts.gather import together
+from bootscope.artefacts.piece import Piece
+from bootscope.buildtrees.look import text
+from bootscope.buildtrees.parts import Parts
+from bootscope.errors import UserError
+from bootscope.lab.known import Known
+
+_APPEND = re.compile(r"^\s*append\s+(.+)$", re.MULTILINE | re.IGNORECASE)
+_GRUB = re.compile(r"^\s*linux(?:16|efi)?\s+\S+\s+(.+)$", re.MULTILINE)
+_MOST = 8192
+_PLACES = (
+    "start-qemu.sh, qemuboot.conf, extlinux.conf, grub.cfg, cmdline.txt, U-Boot's script and environment, "
+    "CONFIG_CMDLINE"
+)
+
+
+def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
+    """The command line and where it is from; the empty text, and where it was looked for."""
+    known = _known(parts, pieces)
+    built_in = known.text("kernel", "CMDLINE").replace('\\"', '"')
+    if built_in and known.on("kernel", "CMDLINE_FORCE"):
+        return _cut(
+            built_in
+        ), "CONFIG_CMDLINE, which the kernel takes whatever it is given (CONFIG_CMDLINE_FORCE)"
+    told = _told(parts, known)
+    if told and built_in and known.on("kernel", "CMDLINE_EXTEND"):
+        return _cut(f"{told[0]} {built_in}"), f"{told[1]}, and CONFIG_CMDLINE (CONFIG_CMDLINE_EXTEND)"
+    if told:
+        return _cut(told[0]), told[1]
+    if built_in:
+        return _cut(built_in), "CONFIG_CMDLINE; nothing else was found that sets one"
+    return "", _PLACES
+
+
+def _told(parts: Parts, known: Known) -> tuple[str, str] | None:
+    """What a boot loader, or who stands for it, gives to the kernel."""
+    look = parts.look
+    emulator = parts.first("emulator")
+    if emulator and emulator.suffix == ".sh":
+        words = _of_emulator(text(emulator))
+        if words:
+            return words, look.relative(emulator)
+    if parts.command_lines:
+        return parts.command_lines[-1]
+    menu = parts.first("boot-menu")
+    if menu:
+        words = _of_menu(menu)
+        if words:
+            return words, look.relative(menu)
+    bootargs = known.loader.bootargs
+    if bootargs:
+        script = parts.first("uboot-script") or parts.first("uboot-environment")
+        note = ", with variables that only the board fills in" if "$" in bootargs else ""
+        return bootargs, f"bootargs of {look.relative(script) if script else 'U-Boot'}{note}"
+    return None
+
+
+def _of_emulator(script: str) -> str:
+    try:
+        words = shlex.split(script.replace("\\\n", " "), comments=True)
+    except ValueError:
+        return ""
+    found = [after for word, after in itertools.pairwise(words) if word == "-append"]
+    return found[-1] if found else ""
+
+
+def _of_menu(path: Path) -> str:
+    told = text(path)
+    if path.name == "cmdline.txt":
+        return " ".join(told.split())
+    found = (_GRUB if path.name == "grub.cfg" else _APPEND).search(told)
+    return found[1].strip() if found else ""
+
+
+def with_menu(menu: str, new: Callable[[str], str]) -> str:
+    """A boot menu (extlinux.conf, grub.cfg, cmdline.txt) with each of its command lines made another one."""
+    for pattern in (_APPEND, _GRUB):
+        if pattern.search(menu):
+            return pattern.sub(lambda m: m[0][: m.start(1) - m.start()] + new(m[1]), menu)
+    return new(" ".join(menu.split())) + "\n"
+
+
+def _known(parts: Parts, pieces: Sequence[Piece]) -> Known:
+    try:
+        return together(pieces)
+    except UserError as error:
+        parts.look.note(f"not all of it goes together: {error.message}")
+        return Known()
+
+
+def _cut(words: str) -> str:
+    return " ".join(words.split())[:_MOST]

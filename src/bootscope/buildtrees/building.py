@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building an imported tree anew: its owner's command is run, and what came out is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope import process
+from bootscope.buildtrees import keep
+from bootscope.buildtrees.importing import Wish, import_tree
+from bootscope.buildtrees.model import Tree
+from bootscope.errors import ToolError, UserError, printable
+
+_LONGEST_S = 24 * 3600
+"""A first build of Yocto takes hours."""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A tree after a build, and the paths of what is different in it, new, and gone; `log` is all output."""
+
+    tree: Tree
+    changed: tuple[str, ...]
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    log: Path
+
+
+def command_of(tree: Tree) -> list[str]:
+    """The command of a tree as words. Raises UserError when nobody gave one."""
+    if not tree.build:
+        raise UserError(
+            f"nobody has said how {tree.name} is built",
+            hint=f"bootscope system import {printable(tree.folder)} --as {tree.name} --build 'make -C ...'",
+        )
+    return ["/bin/sh", "-c", tree.build[0]] if tree.shell else list(tree.build)
+
+
+def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) -> Rebuilt:
+    """Runs the command in the tree's folder, reads the tree again, and writes its record to `path`.
+
+    Raises UserError when there is no command or folder any more, ToolError when the command fails.
+    """
+    words = command_of(tree)
+    folder = Path(tree.folder)
+    if not folder.is_dir():
+        raise UserError(f"{printable(tree.folder)} is not there any more")
+    log = path.with_suffix(".log")
+    try:
+        log.unlink(missing_ok=True)
+    except OSError as error:
+        raise ToolError(f"cannot write {log}: {error.strerror}") from error
+    process.run(words, cwd=folder, log=log, on_line=on_line, timeout_s=_LONGEST_S)
+    wish = Wish(tree.made_by, tree.machine, tree.image, tree.build, tree.shell)
+    found = import_tree(tree.name, folder, wish)
+    keep.write(found, path)
+    old, new = _hashes(tree), _hashes(found)
+    return Rebuilt(
+        tree=found,
+        changed=tuple(sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
+        new=tuple(sorted(new.keys() - old.keys())),
+        gone=tuple(sorted(old.keys() - new.keys())),
+        log=log,
+    )
+
+
+def _hashes(tree: Tree) -> dict[str, tuple[str, int]]:
+    return {a.path: (a.sha256, a.size_bytes) for a in tree.artefacts}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Buildroot made: its .config, images, and the trees that it built in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bootscope.buildtrees import parts as common
+from bootscope.buildtrees.look import head, text
+from bootscope.buildtrees.parts import Parts, symbol
+
+LOOKED_FOR = ".config with BR2_ symbols, here or above a folder called output"
+_HEAD = re.compile(r"^# Buildroot (\S+) Configuration", re.MULTILINE)
+
+
+def _is_config(path: Path) -> bool:
+    return b"\nBR2_HAVE_DOT_CONFIG=y" in head(path, 8192)
+
+
+def root_of(folder: Path) -> Path | None:
+    """The folder to look in, for one that a user names: the one with Buildroot's .config; None for others."""
+    for candidate in (folder, folder.parent):
+        if candidate == folder or folder.name == "output":
+            config = candidate / ".config"
+            if config.is_file() and _is_config(config):
+                return candidate
+    return None
+
+
+def collect(parts: Parts) -> None:
+    """Looks for everything."""
+    look = parts.look
+    config = parts.want("build-config", [".config"])
+    told = text(config) if config else ""
+    version = _HEAD.search(told[:4096])
+    if version:
+        parts.versions["buildroot"] = version[1]
+    # Built in its own tree, Buildroot keeps .config beside the folder of everything else.
+    at = "output/" if (look.root / "output").is_dir() and not (look.root / "images").is_dir() else ""
+    images = f"{at}images/"
+    parts.want("kernel-image", [f"{images}{name}" for name in common.KERNEL_IMAGES])
+    wanted = symbol(told, "BR2_LINUX_KERNEL_INTREE_DTS_NAME").split()
+    parts.versions |= {"device tree": Path(wanted[0]).name} if wanted else {}
+    common.device_trees(parts, [f"{images}*.dtb", f"{images}*/*.dtb"], wanted[0] if wanted else "")
+    names = ("u-boot-sunxi-with-spl.bin", "u-boot-with-spl.bin", "u-boot.itb", "u-boot.img", "u-boot*.bin")
+    uboot = symbol(told, "BR2_TARGET_UBOOT") == "y"
+    if uboot:
+        parts.want("uboot-image", [f"{images}{name}" for name in names])
+    common.root_images(parts, [f"{images}rootfs"])
+    _disk(parts, images)
+    menus = (*common.MENUS, "rpi-firmware/cmdline.txt", "efi-part/EFI/BOOT/grub.cfg")
+    inside = [f"{at}target/boot/{name}" for name in ("extlinux/extlinux.conf", "grub/grub.cfg")]
+    common.boot_files(parts, images, [*menus])
+    if not parts.first("boot-menu"):
+        parts.want("boot-menu", inside)
+    if symbol(told, "BR2_DEFCONFIG").rpartition("/")[2].startswith("qemu_") or look.all(
+        f"{images}start-qemu.sh"
+    ):
+        parts.want("emulator", [f"{images}start-qemu.sh"])
+    common.kernel_tree(
+        parts, _built(parts, "kernel", f"{at}build/linux-", symbol(told, "BR2_LINUX_KERNEL_VERSION"))
+    )
+    if uboot:
+        version_told = symbol(told, "BR2_TARGET_UBOOT_VERSION")
+        common.uboot_tree(parts, _built(parts, "uboot", f"{at}build/uboot-", version_told))
+    if symbol(told, "BR2_PACKAGE_BUSYBOX") == "y":
+        _built(parts, "busybox", f"{at}build/busybox-", "")
+    _rootfs_folder(parts, f"{at}target")
+    _toolchain(parts, f"{at}host/bin/")
+    if not look.all(f"{at}build", folder=True) or "kernel-config" not in parts.paths:
+        look.note("configured, but it seems that no kernel was built here yet")
+    packages = look.first([f"{at}build/packages-file-list.txt"])
+    if packages:
+        parts.put("packages", packages)
+
+
+def _built(parts: Parts, tree: str, start: str, version: str) -> Path | None:
+    exact = [f"{start}{version}/.config"] if re.fullmatch(r"[\w.+-]+", version) else []
+    return common.config(parts, tree, [*exact, f"{start}*/.config"])
+
+
+def _disk(parts: Parts, images: str) -> None:
+    found = parts.look.first([f"{images}sdcard.img", f"{images}disk.img", f"{images}*.img"])
+    if found and found.name not in ("u-boot.img",):
+        parts.put("disk-image", found)
+
+
+def _rootfs_folder(parts: Parts, name: str) -> None:
+    found = parts.look.all(name, folder=True)
+    if found and parts.look.all(f"{name}/*", folder=True):
+        parts.put("rootfs-folder", found[0])
+    else:
+        parts.lack("rootfs-folder", name)
+
+
+def _toolchain(parts: Parts, at: str) -> None:
+    found = [p for p in parts.look.all(f"{at}*-gcc") if not p.name.startswith("toolchain")]
+    # Several names lead to one compiler; the full one is the one that Buildroot uses itself.
+    full = sorted(found, key=lambda p: ("-buildroot-" not in p.name, -len(p.name), p.name))
+    if full:
+        parts.toolchain_prefix = parts.look.relative(full[0]).removesuffix("gcc")

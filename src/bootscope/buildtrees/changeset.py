@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be written into a tree: techniques, a folder that optimize wrote, or what a search took."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.build.kconfig import parse
+from bootscope.errors import UserError, printable
+from bootscope.lab.applies import PLACEHOLDER, fill
+from bootscope.lab.experiment import check, title
+from bootscope.lab.handout import WORDS
+from bootscope.lab.journal import Journal
+from bootscope.system.changes import TREES, Change, conflicts, with_words
+from bootscope.system.model import Symbols
+
+_MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
+_MARKS = ("kernel.config", "uboot.config", "busybox.config", "command-line.txt", "rootfs", "settings.toml")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """Changes put together. `about` says what they are, a line each; `command_line` is a whole one of another
+    system, where the words that were changed are not known."""
+
+    about: tuple[str, ...]
+    change: Change
+    command_line: str = ""
+
+    def new_command_line(self, old: str) -> str:
+        """A command line with the change made."""
+        return with_words(old.split(), self.change.command_line, self.change.command_line_drop)
+
+    @property
+    def changes_words(self) -> bool:
+        """Whether the command line is another one."""
+        return bool(self.change.command_line or self.change.command_line_drop)
+
+
+def change_set(names: Sequence[str], values: Mapping[str, str], store: Path) -> ChangeSet:
+    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs of a search that `store`
+    remembers. `values` are put in for placeholders (``@name@``).
+
+    Raises UserError for what is none of these, and for changes that want different things.
+    """
+    specs: list[str] = []
+    changes: dict[str, Change] = {}
+    about: list[str] = []
+    whole = ""
+    for name in names:
+        path = Path(name)
+        if os.sep in name or path.is_dir():
+            changes[printable(name)], lines, line = read_folder(path)
+            about += lines
+            whole = line or whole
+        else:
+            specs += _of_search(name, store) or [name]
+    for found, way_name, way in check(list(dict.fromkeys(specs))):
+        spec = title(found, way_name)
+        changes[spec] = _filled(spec, way.change, values)
+        loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
+        about.append(f"{spec}: {found.title}{loses}")
+    clashing = conflicts(changes)
+    if clashing:
+        first, second, key = clashing[0]
+        raise UserError(f"{first} and {second} want different things of {printable(key)}")
+    merged = _merged(list(changes.values()))
+    _check(merged)
+    return ChangeSet(tuple(about), merged, whole)
+
+
+def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
+    lacking: list[str] = []
+
+    def put_in(text: str) -> str:
+        lacking.extend(m for m in PLACEHOLDER.findall(text) if m not in values)
+        return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+    done = fill(change, put_in)
+    if lacking:
+        names = ", ".join(dict.fromkeys(lacking))
+        raise UserError(
+            f"{spec} needs to know of your system: {names}",
+            hint=" ".join(f"--value {name}=..." for name in dict.fromkeys(lacking)),
+        )
+    return done
+
+
+def _of_search(name: str, store: Path) -> list[str]:
+    """The techniques of a run that a search made; nothing when there is no such run."""
+    for path in sorted(store.glob("searches/*.jsonl")):
+        found = Journal(store, path.stem).of_run(name)
+        if found is not None:
+            return list(found.what)
+    return []
+
+
+def _merged(changes: Sequence[Change]) -> Change:
+    """Several changes as one; that they go together was checked."""
+    tables: dict[str, dict[str, object]] = {}
+    for field in ("kernel_wishes", "kernel", "uboot", "busybox", "write", "link", "settings"):
+        tables[field] = {k: v for c in changes for k, v in getattr(c, field).items()}
+    lists: dict[str, tuple[str, ...]] = {}
+    for field in ("command_line", "command_line_drop", "remove", "compiler_options", "compiler_options_drop"):
+        lists[field] = tuple(dict.fromkeys(v for c in changes for v in getattr(c, field)))
+    return msgspec.convert({**tables, **lists}, Change)
+
+
+def _check(change: Change) -> None:
+    for word in (*change.command_line, *change.command_line_drop):
+        if not _WORD.fullmatch(word):
+            raise UserError(f"'{printable(word)}' is no word of a command line")
+    for path in (*change.write, *change.link):
+        if not path.startswith("/") or ".." in path.split("/") or _has_controls(path) or path.endswith("/"):
+            raise UserError(f"'{printable(path)}' is no path of a file in a root file system")
+    for pattern in change.remove:
+        if not pattern.startswith("/") or ".." in pattern.split("/") or _has_controls(pattern):
+            raise UserError(f"'{printable(pattern)}' is no pattern of paths in a root file system")
+
+
+def _has_controls(text: str) -> bool:
+    return any(ord(c) < 32 or ord(c) == 127 for c in text)
+
+
+# ---- a folder, as handout.py writes it ----
+
+
+def read_folder(folder: Path) -> tuple[Change, list[str], str]:
+    """The change in a folder, what it says of itself, and a whole command line if there is only that.
+
+    Raises UserError when it is no such folder.
+    """
+    if not folder.is_dir() or not any((folder / name).exists() for name in _MARKS):
+        raise UserError(
+            f"{printable(str(folder))} is no folder of changes",
+            hint="bootscope optimize -o or trim -o writes one: it has " + ", ".join(_MARKS),
+        )
+    trees = {tree: _symbols(_text(folder / f"{tree}.config")) for tree in TREES}
+    lines = _text(folder / WORDS).splitlines()
+    whole = _text(folder / "command-line.txt").strip()
+    write, link = _rootfs(folder / "rootfs")
+    settings = _settings(folder / "settings.toml")
+    options = settings.pop("application.compiler_options", ())
+    change = Change(
+        kernel=trees["kernel"],
+        uboot=trees["uboot"],
+        busybox=trees["busybox"],
+        command_line=tuple(line[1:] for line in lines if line.startswith("+")),
+        command_line_drop=tuple(line[1:] for line in lines if line.startswith("-")),
+        write=write,
+        link=link,
+        remove=tuple(line for line in _text(folder / "rootfs-remove.txt").splitlines() if line.strip()),
+        compiler_options=options if isinstance(options, tuple) else (),
+        settings=settings,
+    )
+    said = [line[2:] for line in _text(folder / "README.md").splitlines() if line.startswith("- ")]
+    about = [printable(line) for line in said] or [f"the changes of {printable(folder.name)}"]
+    return change, about, "" if lines else whole
+
+
+def _text(path: Path) -> str:
+    """A text of the folder; empty where there is none. Raises UserError for one that cannot be read."""
+    try:
+        about = path.lstat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_BYTES:
+            raise UserError(f"{printable(str(path))} is no text of a size that is read")
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise UserError(f"cannot read {printable(str(path))}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{printable(str(path))} is no text: only texts can be carried over") from error
+
+
+def _symbols(text: str) -> Symbols:
+    return {name: _value(value) for name, value in parse(text).items()}
+
+
+def _value(written: str) -> str | int | bool:
+    """A value of a .config file as a change has it."""
+    if written in ("y", "n"):
+        return written == "y"
+    if len(written) > 1 and written.startswith('"') and written.endswith('"'):
+        return re.sub(r"\\(.)", r"\1", written[1:-1])
+    return int(written) if _NUMBER.fullmatch(written) else written
+
+
+def _rootfs(top: Path) -> tuple[dict[str, str], dict[str, str]]:
+    write: dict[str, str] = {}
+    link: dict[str, str] = {}
+    for folder, folders, files in os.walk(top):
+        for name in sorted((*folders, *files)):
+            path = Path(folder, name)
+            inside = "/" + path.relative_to(top).as_posix()
+            if path.is_symlink():
+                link[inside] = str(path.readlink())
+            elif not path.is_dir():
+                write[inside] = _text(path)
+            if len(write) + len(link) > _MOST_FILES:
+                raise UserError(f"{printable(str(top))} has more than {_MOST_FILES:,} files")
+    return write, link
+
+
+def _settings(path: Path) -> dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]:
+    try:
+        table = tomllib.loads(_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UserError(f"{printable(str(path))}: not valid TOML: {printable(str(error))}") from error
+    flat = {
+        f"{section}.{key}": v
+        for section, keys in table.items()
+        if isinstance(keys, dict)
+        for key, v in keys.items()
+    }
+    try:
+        return msgspec.convert(flat, dict[str, str | int | bool | tuple[str, ...] | dict[str, str]])
+    except msgspec.ValidationError as error:
+        raise UserError(f"{printable(str(path))}: {printable(str(error))}") from error

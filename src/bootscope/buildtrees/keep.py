@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of imported trees as TOML files: in the store by name, or where the user wants them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from bootscope.buildtrees.model import KIND, SCHEMA, Tree
+from bootscope.capture.record import write_whole
+from bootscope.errors import ToolError, UserError, printable, unknown
+from bootscope.paths import store_dir
+from bootscope.settings import load, names_in
+from bootscope.system.load import system_names
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def folder() -> Path:
+    """Where the records lie that have no place of their own."""
+    return store_dir() / "trees"
+
+
+def tree_names() -> list[str]:
+    """The names of the trees that were imported."""
+    return names_in(folder())
+
+
+def check_name(name: str) -> None:
+    """Raises UserError when a tree cannot be called so."""
+    if not _NAME.fullmatch(name) or name.endswith(".toml"):
+        raise UserError(f"'{printable(name)}' is no name", hint="small letters, digits, '-', '_' and '.'")
+    if name in system_names() or name == "last":
+        raise UserError(
+            f"'{name}' is the name of a system of bootscope's own", hint="choose another with --as"
+        )
+
+
+def is_tree_file(path: Path) -> bool:
+    """Whether a TOML file is the record of a tree; anything that cannot be read is none."""
+    try:
+        with path.open("rb") as opened:
+            return tomllib.load(opened).get("kind") == KIND
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def load_tree(name: str) -> tuple[Tree, Path]:
+    """The tree of that name, or of that file when it ends in .toml, and the file.
+
+    Raises UserError when there is none, or the file contradicts itself.
+    """
+    if not name.endswith(".toml") and name not in tree_names():
+        raise unknown("imported system", name, tree_names())
+    path = Path(name) if name.endswith(".toml") else folder() / f"{name}.toml"
+    found = load(path, Tree)
+    if (found.schema, found.kind) != (SCHEMA, KIND):
+        raise UserError(f"{path}: expected schema {SCHEMA} and kind '{KIND}'")
+    for artefact in found.artefacts:
+        if artefact.path.startswith("/") or ".." in artefact.path.split("/"):
+            raise UserError(f"{path}: {printable(artefact.path)} leads out of the tree's folder")
+    if not found.folder.startswith("/"):
+        raise UserError(f"{path}: folder: expected an absolute path")
+    return found, path
+
+
+def write(tree: Tree, path: Path) -> None:
+    """Writes a record. Raises ToolError when it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text(tree).encode())
+    except OSError as error:
+        raise ToolError(f"cannot write {path}: {error.strerror}") from error
+
+
+def text(tree: Tree) -> str:
+    """A record as TOML."""
+    table = msgspec.to_builtins(tree)
+    lines = [
+        "# What another build system built, as `bootscope system import` found it. `bootscope build` with",
+        "# its name runs `build` and looks again; all else here is then written anew.",
+    ]
+    lists, tables = {}, {}
+    for key, value in table.items():
+        if key == "artefacts":
+            lists[key] = value
+        elif isinstance(value, dict):
+            tables[key] = value
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    for key, value in tables.items():
+        lines += ["", f"[{key}]", *(f"{_key(k)} = {_toml(v)}" for k, v in value.items())]
+    for key, items in lists.items():
+        for item in items:
+            lines += ["", f"[[{key}]]", *(f"{k} = {_toml(v)}" for k, v in item.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) else _toml(key)
+
+
+def _toml(value: object) -> str:
+    """A value in TOML, which for texts, numbers and lists is what JSON writes, but for one character."""
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What OpenWrt made: a folder of a target with its images, and the build folders while they are there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bootscope.buildtrees import parts as common
+from bootscope.buildtrees.look import Look, head
+from bootscope.buildtrees.parts import Parts
+from bootscope.errors import UserError, printable
+
+LOOKED_FOR = "bin/targets/TARGET/SUBTARGET, or profiles.json with *.manifest or *.buildinfo"
+_MOST_JSON = 16 << 20
+
+
+def _is_target(look: Look, at: str) -> bool:
+    return bool(look.all(f"{at}profiles.json") or look.all(f"{at}version.buildinfo"))
+
+
+def root_of(folder: Path) -> Path | None:
+    """The folder to look in: the top of a build, or the folder of a target."""
+    look = Look(folder)
+    if _is_target(look, "") or _targets(look):
+        return folder
+    config = folder / ".config"
+    openwrt = config.is_file() and b"OpenWrt" in head(config, 4096)
+    return folder if openwrt or (folder / "feeds.conf.default").is_file() else None
+
+
+def _targets(look: Look) -> list[Path]:
+    return [p for p in look.all("bin/targets/*/*", folder=True) if _is_target(look, f"{look.relative(p)}/")]
+
+
+def collect(parts: Parts, machine: str, image: str) -> None:
+    """Looks for everything. `machine` is TARGET/SUBTARGET, `image` a profile (a device).
+
+    Raises UserError when there are several and none was named.
+    """
+    look = parts.look
+    here = _is_target(look, "")
+    at, target = ("", "") if here else _target(look, machine)
+    told = _profiles(parts, look.first([f"{at}profiles.json"])) if here or at else {}
+    target = str(told.get("target", "")) or target
+    parts.machine = printable(target)
+    if told.get("version_number"):
+        parts.versions["openwrt"] = printable(
+            f"{told['version_number']} {told.get('version_code', '')}".strip()
+        )[:80]
+    config = look.first([".config", f"{at}config.buildinfo"])
+    if config:
+        parts.put("build-config", config)
+    else:
+        parts.lack("build-config", f".config, {at}config.buildinfo")
+    _images(parts, at, told, image)
+    parts.want("packages", [f"{at}*.manifest"])
+    _built(parts, target)
+
+
+def _target(look: Look, wanted: str) -> tuple[str, str]:
+    found = {"/".join(p.parts[-2:]): p for p in _targets(look)}
+    if wanted and wanted not in found:
+        raise UserError(
+            f"there is no target {printable(wanted)}", hint=f"there is: {printable(', '.join(sorted(found)))}"
+        )
+    if len(found) > 1 and not wanted:
+        raise UserError(
+            f"there are several targets: {printable(', '.join(sorted(found)))}",
+            hint="choose one with --machine",
+        )
+    if not found:
+        return "", ""
+    name = wanted or next(iter(found))
+    return f"{look.relative(found[name])}/", name
+
+
+def _profiles(parts: Parts, path: Path | None) -> dict[str, Any]:
+    if path is None:
+        parts.lack("variables", "profiles.json")
+        return {}
+    parts.put("variables", path)
+    try:
+        if path.stat().st_size > _MOST_JSON:
+            raise ValueError("it is larger than any that a build leaves")
+        told = json.loads(path.read_bytes())
+        if not isinstance(told, dict):
+            raise ValueError("it is no object")
+    except (OSError, ValueError, RecursionError) as error:
+        parts.look.note(
+            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
+        )
+        return {}
+    return told
+
+
+def _images(parts: Parts, at: str, told: dict[str, Any], wanted: str) -> None:
+    profiles = told.get("profiles")
+    profiles = profiles if isinstance(profiles, dict) else {}
+    if wanted and wanted not in profiles:
+        known = ", ".join(list(map(str, profiles))[:20])
+        raise UserError(f"there is no profile {printable(wanted)}", hint=f"there are: {printable(known)}")
+    if len(profiles) > 1 and not wanted:
+        names = ", ".join(list(map(str, profiles))[:5])
+        parts.look.note(f"{len(profiles)} profiles ({printable(names)} ...): choose one with --image")
+    elif profiles:
+        parts.image = wanted or str(next(iter(profiles)))
+        _of_profile(parts, at, profiles[parts.image])
+    parts.want(
+        "kernel-image", [f"{at}*-{name}" for name in ("kernel.bin", "Image", "zImage", "uImage", "vmlinuz")]
+    )
+    plain = [f"{at}*-rootfs", f"{at}*rootfs", f"{at}*-squashfs-rootfs", f"{at}*-ext4-rootfs"]
+    for pattern in (f"{at}*-squashfs-rootfs.img*", f"{at}*-ext4-rootfs.img*"):
+        for path in parts.look.all(pattern)[:1]:
+            parts.put("rootfs-image", path)
+    common.root_images(parts, plain)
+    found = parts.look.first(
+        [f"{at}*-initramfs-kernel.bin", f"{at}*-initramfs*.bin", f"{at}*-initramfs*.itb"]
+    )
+    if found:
+        parts.put("initramfs", found)
+
+
+def _of_profile(parts: Parts, at: str, profile: object) -> None:
+    images = profile.get("images") if isinstance(profile, dict) else None
+    for image in images if isinstance(images, list) else []:
+        name, kind = (image.get("name"), image.get("type")) if isinstance(image, dict) else (None, None)
+        # The names come from a file: one with a slash in it would lead elsewhere.
+        if not isinstance(name, str) or not re.fullmatch(r"[\w.+~-]+", name) or name.startswith("."):
+            continue
+        role = {"kernel": "kernel-image", "rootfs": "rootfs-image"}.get(str(kind), "disk-image")
+        for path in parts.look.all(f"{at}{name}")[:1]:
+            parts.put(role, path)
+
+
+def _built(parts: Parts, target: str) -> None:
+    look = parts.look
+    if not look.all("build_dir", folder=True):
+        where = "build_dir (give the top of the build, not only the folder of the target)"
+        for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
+            parts.lack(role, where)
+        return
+    name = target.replace("/", "_") if re.fullmatch(r"[\w/-]+", target) else "*"
+    linux = f"build_dir/target-*/linux-{name}/"
+    common.kernel_tree(
+        parts, common.config(parts, "kernel", [f"{linux}linux-*/.config"]), "kernel-image" not in parts.paths
+    )
+    common.config(
+        parts,
+        "busybox",
+        ["build_dir/target-*/busybox-*/busybox-*/.config", "build_dir/target-*/busybox-*/.config"],
+    )
+    uboots = ["build_dir/target-*/u-boot-*/u-boot-*/.config", "build_dir/target-*/u-boot-*/.config"]
+    if any(look.all(pattern) for pattern in uboots):
+        common.uboot_tree(parts, common.config(parts, "uboot", uboots))
+    roots = [p for x in ("root.orig-*", "root-*") for p in look.all(f"build_dir/target-*/{x}", folder=True)]
+    if roots:
+        parts.put("rootfs-folder", next((p for p in roots if p.name.startswith("root-")), roots[0]))
+    else:
+        parts.lack("rootfs-folder", "build_dir/target-*/root-*")
+    compilers = look.all("staging_dir/toolchain-*/bin/*-openwrt-linux-*gcc") or look.all(
+        "staging_dir/toolchain-*/bin/*-gcc"
+    )
+    if compilers:
+        parts.toolchain_prefix = look.relative(compilers[0]).removesuffix("gcc")

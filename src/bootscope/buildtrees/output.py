@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written into a tree: files and links by path, and what a person still has to do."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from bootscope.build.kconfig import fragment
+from bootscope.buildtrees.changeset import ChangeSet
+from bootscope.buildtrees.model import Tree
+from bootscope.errors import printable
+from bootscope.system.changes import Change
+from bootscope.system.model import Symbols
+
+_ESCAPED = r"\\\1"
+_GLOB = re.compile(r"([*?\[\]\\])")
+
+
+@dataclass
+class Output:
+    """`files`: path -> text; one that begins with `#!` is a program. `links`: path -> target. `use`: how the
+    build system is told of them, a step each (commands are indented), with DIR for the folder that is written
+    and OUTPUT for the tree's. `by_hand`: what a person has to do.
+    `lost`: what could not be expressed."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    use: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where changes are written for: `name` of what is made (letters, digits, '-'), the imported `tree` they
+    are for, if any, with its `config` and boot `menu`; what an earlier run set (`before`, lines); and what
+    the user says of Yocto: recipes and series."""
+
+    name: str
+    tree: Tree | None = None
+    config: str = ""
+    menu: str = ""
+    before: str = ""
+    kernel_recipe: str = "linux-yocto"
+    uboot_recipe: str = "u-boot"
+    series: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether Buildroot built in the folder of its own sources."""
+        image = self.tree.first("kernel-image") if self.tree else None
+        return image is not None and image.path.startswith("output/")
+
+    @property
+    def command_line_at(self) -> str:
+        """Where the tree's command line is, in words."""
+        at = self.tree.command_line_from if self.tree else ""
+        return f" ({printable(at)})" if at else ""
+
+
+class Writer(Protocol):
+    """Writes changes as the users of one build system write them."""
+
+    def __call__(self, changes: ChangeSet, target: Target) -> Output: ...
+
+
+def symbols_text(symbols: Symbols) -> str:
+    """A fragment of a configuration."""
+    return "\n".join(fragment(symbols)) + "\n"
+
+
+def overlay(out: Output, files: Mapping[str, str], at: str) -> bool:
+    """Puts files of the root file system below a folder; whether there are any."""
+    out.files |= {f"{at}{path}": text for path, text in files.items()}
+    return bool(files)
+
+
+def root_changes(change: Change, folder: str) -> str:
+    """Lines of a shell script that take out of a root file system what is not needed, but for what the change
+    itself puts there, and make its links, also where there is a folder now; `folder` is a text for the shell.
+
+    `find` matches as our own patterns do: a star takes slashes too.
+    """
+    kept = dict.fromkeys(
+        str(name)
+        for path in (*change.write, *change.link)
+        for name in (path, *PurePosixPath(path).parents[:-1])
+    )
+    # What is kept, and the folders that it lies in, must not go; what else is in those folders still may.
+    others = "".join(f" ! -path {_here(_GLOB.sub(_ESCAPED, path))}" for path in kept)
+    lines = [f"cd {folder}"]
+    for pattern in change.remove:
+        matching = f"-path {_here(pattern)} -o -path {_here(f'{pattern}/*')}"
+        lines.append(f"find . \\( {matching} \\){others} -prune -exec rm -rf {{}} +")
+    for path, target in change.link.items():
+        name, parent = _here(path), _here(str(PurePosixPath(path).parent))
+        lines.append(f"mkdir -p {parent}; rm -rf {name}; ln -s {shlex.quote(target)} {name}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _here(path: str) -> str:
+    """A path of the root file system from its top, for the shell."""
+    return shlex.quote(f".{path}")
+
+
+def look_at_files(out: Output, changes: ChangeSet) -> None:
+    """Says what files of another system are."""
+    if changes.change.write:
+        names = ", ".join(sorted(changes.change.write))
+        out.by_hand.append(
+            f"read these files: they are those of the system they were tried on: {printable(names)}"
+        )
+
+
+def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:
+    """What to do about the command line, where nothing can be written that does it."""
+    change, lines = changes.change, []
+    if change.command_line:
+        lines.append(
+            f"add to the kernel's command line{target.command_line_at}: {' '.join(change.command_line)}"
+        )
+    if change.command_line_drop:
+        lines.append(f"take out of the kernel's command line: {' '.join(change.command_line_drop)}")
+    if changes.command_line and not lines:
+        lines.append(
+            "the changes come with the whole command line of the system that they were tried on, which is "
+            f"not yours; compare it with yours: {printable(changes.command_line)}"
+        )
+    if target.tree and target.tree.command_line and changes.changes_words:
+        lines.append(
+            f"the whole of it is then: {printable(changes.new_command_line(target.tree.command_line))}"
+        )
+    return lines
+
+
+_SAID = {
+    "uboot.falcon": "Falcon mode (the SPL loads Linux) depends on the board: bootscope techniques falcon-fat",
+    "kernel.load_address": "the address that U-Boot loads the kernel to (kernel_addr_r, or in its script)",
+    "kernel.defconfig": "the kernel was configured from",
+    "busybox.defconfig": "BusyBox was configured from",
+    "application.libc": "the application was linked against another C library",
+    "application.sources": "the application itself was changed",
+    "kernel.disabled_nodes": 'nodes to set to status = "disabled" in the board\'s device tree',
+    "card.raw_sector": "the layout of the card",
+    "card.raw_kernel": "the layout of the card",
+    "card.root_sectors": "the layout of the card",
+    "uboot.script": "the commands that U-Boot ran there",
+}
+
+
+def settings_by_hand(out: Output, settings: dict[str, object]) -> None:
+    """Settings that nothing of the build system stands for."""
+    for key, value in sorted(settings.items()):
+        said = f"{_SAID[key]}: " if key in _SAID else ""
+        out.lost.append(f"{said}{key} = {printable(str(value))}")
+
+
+def options_by_hand(out: Output, changes: ChangeSet) -> None:
+    """Options of the compiler: they are for one program, which only its recipe knows."""
+    c = changes.change
+    if c.compiler_options:
+        out.by_hand.append(f"compile the application with: {shlex.join(c.compiler_options)}")
+    if c.compiler_options_drop:
+        out.by_hand.append(f"compile the application without: {shlex.join(c.compiler_options_drop)}")
+
+
+def readme(out: Output, changes: ChangeSet, target: Target, what: str) -> str:
+    """The page that goes with the files."""
+    lines = [f"# {target.name}", "", what, "", "## What it changes", ""]
+    lines += [f"- {line}" for line in changes.about]
+    lines += ["", "## How to use it", ""]
+    lines += [line if line.startswith("    ") else f"\n{line}\n" for line in out.use]
+    if out.by_hand:
+        lines += ["", "## To be done by hand", "", *(f"- {line}" for line in out.by_hand)]
+    if out.lost:
+        lines += ["", "## Could not be expressed here", "", *(f"- {line}" for line in out.lost)]
+    text = "\n".join(lines) + "\n"
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text

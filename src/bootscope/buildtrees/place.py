@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Putting files into a folder of the user's: all of them or none, nothing through links, nothing overwritten
+unless asked."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from bootscope.buildtrees.output import Output
+from bootscope.errors import ToolError, UserError, printable
+
+SCHEMA = 1
+_MOST_COMPARED = 4 << 20
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A file that would be made, made different, or taken away: `old` is its text now, None where there is
+    none (or it is no text); `new` is the text it gets, ``-> target`` for a link, None where it goes. `ours`:
+    it is as an earlier run wrote it, or not there."""
+
+    path: str
+    old: str | None
+    new: str | None
+    exists: bool
+    ours: bool
+
+    def lines(self) -> Iterator[str]:
+        """It as a diff."""
+        before = f"a/{self.path}" if self.exists else "/dev/null"
+        after = f"b/{self.path}" if self.new is not None else "/dev/null"
+        old, new = (text.splitlines() if text is not None else [] for text in (self.old, self.new))
+        yield from difflib.unified_diff(old, new, before, after, lineterm="")
+
+
+class Written(msgspec.Struct):
+    """What a run wrote, kept in the folder: path -> hash of the text, or ``-> target``."""
+
+    schema: int
+    files: dict[str, str]
+
+
+def differences(folder: Path, out: Output, name: str) -> list[Difference]:
+    """What would be different in a folder, in the order of the paths; what an earlier run for the same `name`
+    wrote and this one does not goes, unless it was changed since.
+
+    Raises UserError when something would be written through a link, or over what is no file.
+    """
+    found = []
+    wanted = {**out.files, **{path: f"-> {target}" for path, target in out.links.items()}}
+    before = _before(folder, name)
+    for path in sorted({*wanted, *before}):
+        if path not in wanted and not _is_plain(folder, path):
+            continue
+        _check_path(folder, path)
+        exists, old = _now(folder / path)
+        ours = not exists or (old is not None and _mark(old) == before.get(path))
+        if path not in wanted:
+            if exists and ours:
+                found.append(Difference(path, old, None, exists, ours))
+        elif not exists or old != wanted[path] or _mode_differs(folder / path, out, path):
+            found.append(Difference(path, old, wanted[path], exists, ours))
+    return found
+
+
+def _is_plain(folder: Path, path: str) -> bool:
+    """Whether what an earlier run wrote is still something that can be looked at."""
+    try:
+        _check_path(folder, path)
+    except UserError:
+        return False
+    return True
+
+
+def _manifest(name: str) -> str:
+    return f".bootscope-{name}.json"
+
+
+def _mark(text: str) -> str:
+    return text if text.startswith("-> ") else hashlib.sha256(text.encode()).hexdigest()
+
+
+def _before(folder: Path, name: str) -> dict[str, str]:
+    """What an earlier run wrote; nothing when nobody knows."""
+    path = folder / _manifest(name)
+    try:
+        if path.is_symlink() or path.stat().st_size > _MOST_COMPARED:
+            return {}
+        kept = msgspec.json.decode(path.read_bytes(), type=Written)
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {p: mark for p, mark in kept.files.items() if _stays_inside(p)} if kept.schema == SCHEMA else {}
+
+
+def _stays_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return not path.startswith("/") and ".." not in parts and bool(parts)
+
+
+def _check_path(folder: Path, path: str) -> None:
+    parts = PurePosixPath(path).parts
+    if not _stays_inside(path):
+        raise UserError(f"'{printable(path)}' leads out of the folder")
+    at = folder
+    for part in parts[:-1]:
+        at = at / part
+        if at.is_symlink():
+            raise UserError(f"{printable(str(at))} is a link: nothing is written through it")
+        if at.exists() and not at.is_dir():
+            raise UserError(f"{printable(str(at))} is a file: a folder is wanted there")
+    if (folder / path).is_dir() and not (folder / path).is_symlink():
+        raise UserError(f"{printable(str(folder / path))} is a folder: a file is wanted there")
+
+
+def _now(path: Path) -> tuple[bool, str | None]:
+    try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            return True, f"-> {path.readlink()}"
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_COMPARED:
+            return True, None
+        return True, path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return False, None
+    except UnicodeDecodeError:
+        return True, None
+    except OSError as error:
+        raise UserError(f"cannot read {printable(str(path))}: {error.strerror}") from error
+
+
+def _mode_differs(path: Path, out: Output, name: str) -> bool:
+    """Whether a program cannot be run, or a link is a file with the same text."""
+    if name in out.links:
+        return not path.is_symlink()
+    return path.is_symlink() or (out.files[name].startswith("#!") and not os.access(path, os.X_OK))
+
+
+def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]:
+    """Writes everything into a folder, which need not be there yet; returns what became different.
+
+    Raises UserError when that would overwrite what somebody else wrote, unless `force`; ToolError when it
+    cannot be written; nothing is changed then.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{printable(str(folder))} is a file: expected a folder, or none yet")
+    found = differences(folder, out, name)
+    there = [d.path for d in found if d.exists and not d.ours]
+    if there and not force:
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        names = printable(", ".join(there[:3]))
+        raise UserError(
+            f"{printable(str(folder))} has other files of these names: {names}{more}",
+            hint="--dry-run shows the difference, --force overwrites them",
+        )
+    if not found:
+        return []
+    marks = {path: _mark(text) for path, text in out.files.items()}
+    marks |= {path: f"-> {target}" for path, target in out.links.items()}
+    kept = msgspec.json.format(msgspec.json.encode(Written(SCHEMA, dict(sorted(marks.items())))), indent=1)
+    whole = Output({**out.files, _manifest(name): kept.decode() + "\n"}, out.links)
+    coming = [*(d.path for d in found if d.new is not None), _manifest(name)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".bootscope-") as work:
+            _stage(Path(work, "new"), whole, coming)
+            _swap(folder, Path(work), coming, [d.path for d in found if d.new is None])
+    except OSError as error:
+        raise ToolError(f"cannot write to {printable(str(folder))}: {error.strerror}") from error
+    return found
+
+
+def _stage(folder: Path, out: Output, paths: list[str]) -> None:
+    for path in paths:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path in out.links:
+            target.symlink_to(out.links[path])
+            continue
+        target.write_text(out.files[path])
+        target.chmod(0o755 if out.files[path].startswith("#!") else 0o644)
+
+
+def _swap(folder: Path, work: Path, coming: list[str], going: list[str]) -> None:
+    """Moves all new files in and the old ones out; back again when one of them cannot be."""
+    done: list[tuple[Path, Path | None]] = []
+    made: list[Path] = []
+    try:
+        for number, path in enumerate([*coming, *going]):
+            target, kept = folder / path, work / f"old-{number}"
+            made += _made_folders(folder, target)
+            there = target.is_symlink() or target.exists()
+            if there:
+                target.rename(kept)
+            done.append((target, kept if there else None))
+            if number < len(coming):
+                (work / "new" / path).rename(target)
+    except BaseException:
+        _undo(done, made)
+        raise
+    for path in going:
+        # A folder that is empty now was made for what went.
+        for parent in _inner(folder, folder / path):
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+
+
+def _inner(folder: Path, path: Path) -> list[Path]:
+    """The folders that a path lies in, below `folder`; the innermost first."""
+    return [p for p in path.parents if p != folder and p.is_relative_to(folder)]
+
+
+def _made_folders(folder: Path, target: Path) -> list[Path]:
+    """Makes the folders that a file will lie in; returns those that were not there."""
+    missing = [p for p in reversed(_inner(folder, target)) if not p.exists()]
+    for parent in missing:
+        parent.mkdir()
+    return missing
+
+
+def _undo(done: list[tuple[Path, Path | None]], made: list[Path]) -> None:
+    for target, before in reversed(done):
+        with contextlib.suppress(OSError):
+            target.unlink(missing_ok=True)
+            if before:
+                before.rename(target)
+    for parent in reversed(made):
+        with contextlib.suppress(OSError):
+            parent.rmdir()

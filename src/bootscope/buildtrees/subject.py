@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An imported tree as what an audit is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.artefacts.piece import Piece
+from bootscope.buildtrees.model import MAKERS, Tree
+from bootscope.buildtrees.reading import read
+from bootscope.errors import UserError, printable
+from bootscope.lab.known import Part
+
+
+def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
+    """What the files of a tree tell, as they are now, and what is not as it was when it was imported.
+
+    Raises UserError when the folder is not there any more.
+    """
+    root = Path(tree.folder)
+    if not root.is_dir():
+        raise UserError(
+            f"{tree.name} was imported from {printable(tree.folder)}, which is not there any more",
+            hint=f"bootscope system import DIR --as {tree.name}",
+        )
+    found: list[Piece] = []
+    notes: list[str] = []
+    for artefact in tree.artefacts:
+        if not artefact.audit:
+            continue
+        path = (root / artefact.path).resolve()
+        if not path.is_relative_to(root.resolve()):
+            notes.append(f"{printable(artefact.path)} leads out of the folder now: left out")
+            continue
+        try:
+            piece = read(artefact.role, path)
+            found += [piece] if piece else []
+            if artefact.size_bytes and path.stat().st_size != artefact.size_bytes:
+                notes.append(f"{printable(artefact.path)} has changed since it was imported")
+        except (UserError, OSError) as error:
+            notes.append(printable(f"{artefact.path}: {error}"))
+    if tree.command_line:
+        told = f"kernel command line: {len(tree.command_line.split())} words"
+        fields = {"command_line": tree.command_line}
+        source = tree.command_line_from
+        found.append(Piece(source, "kernel command line", told, fields, frozenset({Part.COMMAND_LINE})))
+    return found, notes
+
+
+def title(tree: Tree) -> str:
+    """A tree in words."""
+    version = tree.versions.get(tree.made_by, "")
+    of = f" for {printable(tree.machine)}" if tree.machine else ""
+    return f"{tree.name}: {MAKERS[tree.made_by]}{' ' + printable(version) if version else ''}{of}, imported"

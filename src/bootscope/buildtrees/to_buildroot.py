@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes as a BR2_EXTERNAL tree: fragments, an overlay, and the BR2_ lines that name them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import msgspec
+
+from bootscope.buildtrees import output as common
+from bootscope.buildtrees.boot_words import with_menu
+from bootscope.buildtrees.changeset import ChangeSet
+from bootscope.buildtrees.output import Output, Target
+from bootscope.buildtrees.parts import symbol
+from bootscope.system.changes import Change
+
+_TREES = {
+    "kernel": ("linux.fragment", "BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES"),
+    "uboot": ("uboot.fragment", "BR2_TARGET_UBOOT_CONFIG_FRAGMENT_FILES"),
+    "busybox": ("busybox.fragment", "BR2_PACKAGE_BUSYBOX_CONFIG_FRAGMENT_FILES"),
+}
+_LISTS = (*(key for _, key in _TREES.values()), "BR2_ROOTFS_OVERLAY", "BR2_ROOTFS_POST_BUILD_SCRIPT")
+_QUOTE = '"'
+_FILE_SYSTEMS = {
+    "ext2": ("EXT2=y", "EXT2_2r1=y"),
+    "ext3": ("EXT2=y", "EXT2_3=y"),
+    "ext4": ("EXT2=y", "EXT2_4=y"),
+    "squashfs": ("SQUASHFS=y",),
+    "erofs": ("EROFS=y",),
+    "f2fs": ("F2FS=y",),
+    "btrfs": ("BTRFS=y",),
+    "xfs": ("XFS=y",),
+}
+_OPTIONS = {
+    ("squashfs", "-comp gzip"): ("SQUASHFS4_GZIP=y",),
+    ("squashfs", "-comp lz4"): ("SQUASHFS4_LZ4=y", "SQUASHFS_EXTREME_COMP=n"),
+    ("squashfs", "-comp lz4 -Xhc"): ("SQUASHFS4_LZ4=y", "SQUASHFS_EXTREME_COMP=y"),
+    ("squashfs", "-comp lzo"): ("SQUASHFS4_LZO=y",),
+    ("squashfs", "-comp xz"): ("SQUASHFS4_XZ=y",),
+    ("squashfs", "-comp zstd"): ("SQUASHFS4_ZSTD=y",),
+    ("squashfs", "-noI -noId -noD -noF -noX"): ("SQUASHFS4_NONE=y",),
+    ("erofs", ""): ("EROFS_NONE=y",),
+    ("erofs", "-zlz4"): ("EROFS_CUSTOM_COMPRESSION=y", 'EROFS_COMPRESSION_ALGORITHMS="lz4"'),
+    ("erofs", "-zlz4hc"): ("EROFS_LZ4HC=y",),
+}
+_PACKINGS = ("GZIP", "LZ4", "LZMA", "LZO", "XZ", "ZSTD", "UNCOMPRESSED")
+"""Kernel compressions that Buildroot decides itself, whatever a fragment says."""
+_OWN = {
+    "DEVTMPFS": "unless BR2_ROOTFS_DEVICE_CREATION_STATIC is set",
+    "DEVTMPFS_MOUNT": "unless BR2_ROOTFS_DEVICE_CREATION_STATIC is set",
+    "MODULES": "when a package needs modules",
+    "NET": "when devices are made by mdev, or a package needs it",
+    "INOTIFY_USER": "when devices are made by eudev",
+    "BLK_DEV_INITRD": "when BR2_TARGET_ROOTFS_CPIO is set",
+}
+"""Kernel symbols that Buildroot switches on after all fragments, and when."""
+
+
+def fragment_of(name: str) -> str:
+    """Where the BR2_ lines lie."""
+    return f"board/{name}/buildroot.fragment"
+
+
+def write(changes: ChangeSet, target: Target) -> Output:
+    """The tree."""
+    out, name = Output(), target.name
+    variable = "BOOTSCOPE_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
+    board = f"board/{name}"
+    at = f"$(BR2_EXTERNAL_{variable}_PATH)/{board}"
+    out.files["external.desc"] = f"name: {variable}\ndesc: changes by bootscope, {name}\n"
+    out.files["Config.in"] = "# No packages.\n"
+    out.files["external.mk"] = "# No packages.\n"
+    lines: list[str] = []
+    settings: dict[str, object] = dict(changes.change.settings)
+    _command_line(out, changes, target, board, lines)
+    for tree, (file, key) in _TREES.items():
+        symbols = dict(getattr(changes.change, tree))
+        symbols = {**changes.change.kernel_wishes, **symbols} if tree == "kernel" else symbols
+        _of_tree(out, tree, symbols, lines, board)
+        if f"{board}/{file}" in out.files or symbols:
+            own = out.files.get(f"{board}/{file}", "")
+            out.files[f"{board}/{file}"] = (common.symbols_text(symbols) if symbols else "") + own
+            lines.append(_added(target, key, f"{at}/{file}"))
+    change = _merged_usr(changes.change, target)
+    common.overlay(out, change.write, f"{board}/rootfs-overlay")
+    if any(path.startswith(f"{board}/rootfs-overlay/") for path in out.files):
+        lines.append(_added(target, "BR2_ROOTFS_OVERLAY", f"{at}/rootfs-overlay"))
+    if change.remove or change.link:
+        script = "#!/bin/sh\n# Runs when all files are in place, before the images are made.\nset -e\n"
+        script += common.root_changes(change, '"$TARGET_DIR"')
+        out.files[f"{board}/post-build.sh"] = script
+        lines.append(_added(target, "BR2_ROOTFS_POST_BUILD_SCRIPT", f"{at}/post-build.sh"))
+    common.look_at_files(out, changes)
+    _settings(out, settings, lines)
+    common.options_by_hand(out, changes)
+    lines += _taken_back(out, target, lines, variable)
+    out.files[fragment_of(name)] = "\n".join(lines) + "\n"
+    _use(out, target, board, variable)
+    out.files["README.md"] = common.readme(
+        out, changes, target, "A BR2_EXTERNAL tree for Buildroot, written by `bootscope apply`."
+    )
+    return out
+
+
+def _merged_usr(change: Change, target: Target) -> Change:
+    """The change with its paths below /usr, where the tree has /bin, /sbin and /lib there."""
+    if symbol(target.config, "BR2_ROOTFS_MERGED_USR") != "y":
+        return change
+
+    def moved(path: str) -> str:
+        return f"/usr{path}" if path.startswith(("/bin/", "/sbin/", "/lib/")) else path
+
+    return msgspec.structs.replace(
+        change,
+        write={moved(path): text for path, text in change.write.items()},
+        link={moved(path): to for path, to in change.link.items()},
+        remove=tuple(map(moved, change.remove)),
+    )
+
+
+def _of_tree(out: Output, tree: str, symbols: dict[str, object], lines: list[str], board: str) -> None:
+    """What Buildroot decides itself, and so must be told to Buildroot."""
+    if tree != "kernel":
+        return
+    chosen = [p for p in _PACKINGS if symbols.get(f"KERNEL_{p}") is True]
+    lines += [f"BR2_LINUX_KERNEL_{p}=y" for p in chosen[:1]]
+    for name, when in _OWN.items():
+        if symbols.get(name) is False:
+            out.by_hand.append(f"CONFIG_{name}: Buildroot switches it on after all fragments, {when}")
+
+
+def _taken_back(out: Output, target: Target, lines: list[str], variable: str) -> list[str]:
+    """Lines that undo what an earlier run set and this one does not: .config has it still."""
+    keys = {line.removeprefix("# ").partition("=")[0].partition(" ")[0] for line in lines}
+    found: list[str] = []
+    for line in target.before.splitlines():
+        key, _, value = line.partition("=")
+        if not re.fullmatch(r"BR2_\w+", key) or key in keys:
+            continue
+        if key in _LISTS:
+            own = f"$(BR2_EXTERNAL_{variable}_PATH)"
+            rest = [word for word in value.strip(_QUOTE).split() if own not in word]
+            found.append(f'{key}="{" ".join(rest)}"')
+        else:
+            out.by_hand.append(f"an earlier run set {line}, this one does not: set what you had before")
+    return found
+
+
+def _added(target: Target, key: str, value: str) -> str:
+    """A line that adds to a list which the tree may have already."""
+    before = [word for word in symbol(target.config, key).split() if word != value]
+    return f'{key}="{" ".join([*before, value])}"'
+
+
+def _command_line(out: Output, changes: ChangeSet, target: Target, board: str, lines: list[str]) -> None:
+    tree = target.tree
+    source = tree.command_line_from if tree else ""
+    if changes.changes_words and tree and source.startswith("CONFIG_CMDLINE"):
+        text = common.symbols_text({"CMDLINE": changes.new_command_line(tree.command_line)})
+        out.files[f"{board}/linux.fragment"] = text
+        return
+    inside = source.partition("target/")[2]
+    if changes.changes_words and target.menu and inside and source.split("target/")[0] in ("", "output/"):
+        out.files[f"{board}/rootfs-overlay/{inside}"] = with_menu(target.menu, changes.new_command_line)
+        return
+    out.by_hand += common.words_by_hand(changes, target)
+
+
+def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> None:
+    """BR2_ lines for what settings of a system stand for; takes those out that were understood."""
+    kind = settings.pop("rootfs.filesystem", None)
+    given = settings.get("rootfs.options")
+    options = " ".join(given) if isinstance(given, tuple) else None
+    if isinstance(kind, str):
+        prefix = "BR2_TARGET_ROOTFS_"
+        lines += [_line(f"{prefix}{line}") for line in _FILE_SYSTEMS[kind]]
+        known = _OPTIONS.get((kind, options)) if options is not None else ()
+        if known is not None:
+            lines += [_line(f"{prefix}{line}") for line in known]
+            settings.pop("rootfs.options", None)
+        elif options == "":
+            settings.pop("rootfs.options")
+        out.by_hand.append(
+            f"make what you flash take the {kind} image, and the command line name it (rootfstype=)"
+        )
+    if settings.get("kernel.image") == "Image":
+        settings.pop("kernel.image")
+        lines.append("BR2_LINUX_KERNEL_IMAGE=y")
+        out.by_hand.append(
+            "U-Boot starts an uncompressed kernel with booti (64 bit), or as a uImage with bootm"
+        )
+    if settings.get("kernel.append_device_tree") is True:
+        settings.pop("kernel.append_device_tree")
+        lines.append("BR2_LINUX_KERNEL_APPENDED_ZIMAGE=y")
+    address = settings.get("kernel.uimage_address")
+    if isinstance(address, int) and not isinstance(address, bool):
+        settings.pop("kernel.uimage_address")
+        if address:
+            lines += ["BR2_LINUX_KERNEL_UIMAGE=y", f'BR2_LINUX_KERNEL_UIMAGE_LOADADDR="{address:#x}"']
+    if settings.get("kernel.modules") is True:
+        settings.pop("kernel.modules")  # Buildroot installs modules whenever there are some.
+    common.settings_by_hand(out, settings)
+
+
+def _line(setting: str) -> str:
+    """A line of a configuration; what is not set has a form of its own."""
+    return f"# {setting.removesuffix('=n')} is not set" if setting.endswith("=n") else setting
+
+
+def _use(out: Output, target: Target, board: str, variable: str) -> None:
+    """The steps, with OUTPUT for where Buildroot builds and DIR for what was written."""
+    own = target.tree is not None and target.inside
+    make = "make" if own else "make O=OUTPUT"
+    named = re.findall(r'^BR2_EXTERNAL_(\w+)_PATH="([^"\n]+)"$', target.config, re.MULTILINE)
+    others = [path for name, path in named if name != variable]
+    trees = ":".join([*(shlex.quote(path) for path in others), "DIR"])
+    parts = {"linux.fragment": "linux", "uboot.fragment": "uboot", "busybox.fragment": "busybox"}
+    again = [f"{parts[file]}-reconfigure" for file in parts if f"{board}/{file}" in out.files]
+    out.use += [
+        "Once, from the folder of Buildroot's sources; OUTPUT is where you build, DIR is this folder:",
+        "    CONFIG_=BR2_ support/kconfig/merge_config.sh -m -O OUTPUT OUTPUT/.config "
+        f"DIR/{board}/buildroot.fragment",
+        f"    {make} BR2_EXTERNAL={trees} olddefconfig",
+        "What is built already must be configured again to see its fragment:" if again else "Then build:",
+        f"    {' '.join([make, *again, 'all'])}",
+    ]
+    if not target.tree:
+        out.by_hand.append(
+            "lists that you set already (BR2_ROOTFS_OVERLAY and the like) are replaced by the fragment: add "
+            "yours in front, or give --system, and bootscope does; the same holds for BR2_EXTERNAL"
+        )

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes as plain files, for a build that is none of those that bootscope knows."""
+
+from __future__ import annotations
+
+from bootscope.buildtrees import output as common
+from bootscope.buildtrees.changeset import ChangeSet
+from bootscope.buildtrees.output import Output, Target
+from bootscope.system.changes import TREES
+
+_WHERE = {"kernel": "the kernel's", "uboot": "U-Boot's", "busybox": "BusyBox's"}
+_NO_SCRIPT = " (which has no such script: take the kernel's)"
+
+
+def write(changes: ChangeSet, target: Target) -> Output:
+    """Fragments, an overlay, a script that takes things out."""
+    out, change = Output(), changes.change
+    for tree in TREES:
+        symbols = {**(change.kernel_wishes if tree == "kernel" else {}), **getattr(change, tree)}
+        if not symbols:
+            continue
+        out.files[f"{tree}.config"] = common.symbols_text(symbols)
+        out.use += [
+            f"Into {_WHERE[tree]} configuration, in its folder{_NO_SCRIPT if tree == 'busybox' else ''}:",
+            f"    scripts/kconfig/merge_config.sh -m .config DIR/{tree}.config",
+            "    make olddefconfig" if tree != "busybox" else "    make oldconfig",
+        ]
+    if common.overlay(out, change.write, "rootfs"):
+        out.use += ["Over the root file system, ROOT being its folder:", "    cp -a DIR/rootfs/. ROOT/"]
+    if change.remove or change.link:
+        script = '#!/bin/sh\n# Changes a root file system, the folder $1.\nset -e\n[ -d "$1/etc" ]\n'
+        script += common.root_changes(change, '"$1"')
+        out.files["rootfs.sh"] = script
+        out.use += ["And what to take out of it, and links:", "    DIR/rootfs.sh ROOT"]
+    common.look_at_files(out, changes)
+    out.by_hand += common.words_by_hand(changes, target)
+    common.options_by_hand(out, changes)
+    common.settings_by_hand(out, dict(change.settings))
+    out.files["README.md"] = common.readme(
+        out, changes, target, "Changes as plain files, by `bootscope apply`."
+    )
+    return out

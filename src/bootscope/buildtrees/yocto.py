@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Yocto (OpenEmbedded) build made: its deploy folder, and the work folders while they are there."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bootscope.buildtrees import parts as common
+from bootscope.buildtrees.look import Look, text
+from bootscope.buildtrees.parts import Parts
+from bootscope.errors import UserError, printable
+
+LOOKED_FOR = (
+    "conf/local.conf with tmp*/deploy/images, or *.testdata.json, *.qemuboot.conf, *.manifest beside images"
+)
+_DEPLOY = ("tmp*/deploy/images/*", "deploy/images/*", "images/*", "build*/tmp*/deploy/images/*")
+_MARKS = ("*.testdata.json", "*.qemuboot.conf", "*.rootfs.manifest")
+_MOST_JSON = 16 << 20
+_MOST_NAMED = 8
+
+
+def _is_deploy(look: Look, at: str) -> bool:
+    return any(look.all(f"{at}{mark}") for mark in _MARKS)
+
+
+def root_of(folder: Path) -> Path | None:
+    """The folder to look in: the one named, when it is a build folder, its tmp, or a deploy folder."""
+    look = Look(folder)
+    if _is_deploy(look, "") or _machines(look):
+        return folder
+    return (
+        folder
+        if (folder / "conf/local.conf").is_file() and (folder / "conf/bblayers.conf").is_file()
+        else None
+    )
+
+
+def _machines(look: Look) -> list[Path]:
+    found = [p for pattern in _DEPLOY for p in look.all(pattern, folder=True)]
+    return [p for p in dict.fromkeys(found) if _is_deploy(look, _at(look, p))]
+
+
+def _at(look: Look, folder: Path) -> str:
+    return common.prefix_of(Parts(look), folder)
+
+
+def collect(parts: Parts, machine: str, image: str) -> None:
+    """Looks for everything. Raises UserError when there are several machines and none was named."""
+    look = parts.look
+    config = look.first(["conf/local.conf"])
+    if config:
+        parts.put("build-config", config)
+    deploy = look.root if _is_deploy(look, "") else _machine(look, machine)
+    if deploy is None:
+        for role in ("kernel-image", "rootfs-image", "packages", "variables"):
+            parts.lack(role, "tmp*/deploy/images/MACHINE")
+        at = ""
+    else:
+        at = _at(look, deploy)
+        parts.machine = deploy.name if deploy != look.root else ""
+        _deployed(parts, at, image)
+    _work(parts, at)
+
+
+def _machine(look: Look, wanted: str) -> Path | None:
+    found = {p.name: p for p in reversed(_machines(look))}
+    if wanted and wanted not in found:
+        raise UserError(
+            f"nothing was deployed for the machine {printable(wanted)}",
+            hint=f"there is: {printable(', '.join(sorted(found))) or 'none'}",
+        )
+    if len(found) > 1 and not wanted:
+        raise UserError(
+            f"there are several machines: {printable(', '.join(sorted(found)))}",
+            hint="choose one with --machine",
+        )
+    return found[wanted] if wanted else next(iter(found.values()), None)
+
+
+def _deployed(parts: Parts, at: str, image: str) -> None:
+    look = parts.look
+    stem = _image(parts, at, image)
+    parts.image = stem
+    variables = _variables(parts, look.first([f"{at}{_plain(stem)}.testdata.json"]) if stem else None)
+    parts.machine = variables.get("MACHINE", parts.machine)
+    named = _plain(stem) if stem else "*.rootfs"
+    parts.want("packages", [f"{at}{named}.manifest"])
+    common.root_images(parts, [f"{at}{named}"])
+    disk = look.first(
+        [f"{at}{named}.wic", f"{at}{named}.wic.gz", f"{at}{named}.wic.xz", f"{at}{named}.wic.zst"]
+    )
+    if disk:
+        parts.put("disk-image", disk)
+    kind = variables.get("KERNEL_IMAGETYPE", "")
+    kinds = [kind] if re.fullmatch(r"[\w.]+", kind) else []
+    names = [*kinds, *common.KERNEL_IMAGES]
+    parts.want("kernel-image", [f"{at}{name}" for name in dict.fromkeys(names)])
+    wanted = variables.get("KERNEL_DEVICETREE", "").split()
+    common.device_trees(
+        parts, [f"{at}*.dtb", f"{at}devicetree/*.dtb"], Path(wanted[0]).stem if wanted else ""
+    )
+    if look.all(f"{at}u-boot*"):
+        parts.want("uboot-image", [f"{at}u-boot.{x}" for x in ("itb", "img", "bin")] + [f"{at}u-boot*.bin"])
+        parts.want("uboot-elf", [f"{at}u-boot.elf", f"{at}u-boot-*.elf"])
+    common.boot_files(parts, at, (*common.MENUS, "bootfiles/cmdline.txt"))
+    parts.want(
+        "kernel-config", [f"{at}config", f"{at}config-*", f"{at}kernel-config*"], common.is_config("kernel")
+    )
+    _boot_recipe(parts, look.first([f"{at}{named}.qemuboot.conf"]))
+
+
+def _image(parts: Parts, at: str, wanted: str) -> str:
+    """The name of an image without its last ending, of those that there are the newest."""
+    endings = tuple(mark.removeprefix("*") for mark in _MARKS)
+    found = [
+        (path, path.name.removesuffix(mark if mark != ".rootfs.manifest" else ".manifest"))
+        for mark in endings
+        for path in parts.look.all(f"{at}*{mark}")
+    ]
+    # The links are what is meant; what they lead to carries a date.
+    links = [stem for path, stem in found if path.is_symlink()] or [stem for _, stem in found]
+    stems = list(dict.fromkeys(links))
+    if wanted:
+        of = [s for s in stems if s == wanted or s.startswith(f"{wanted}-") or s.startswith(f"{wanted}.")]
+        if not of:
+            known = ", ".join(stems[:_MOST_NAMED])
+            raise UserError(f"there is no image {printable(wanted)}", hint=f"there are: {printable(known)}")
+        return of[0]
+    if len(stems) > 1:
+        parts.look.note(
+            f"took the newest image, {printable(stems[0])}; there is also {printable(', '.join(stems[1:4]))} "
+            "(--image chooses)"
+        )
+    return stems[0] if stems else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _variables(parts: Parts, path: Path | None) -> dict[str, str]:
+    """The variables that a build left; only those that are texts."""
+    if path is None:
+        parts.lack("variables", "IMAGE.testdata.json")
+        return {}
+    parts.put("variables", path)
+    try:
+        if path.stat().st_size > _MOST_JSON:
+            raise ValueError("it is larger than any that a build leaves")
+        told: Any = json.loads(path.read_bytes())
+        found = {k: v for k, v in told.items() if isinstance(v, str)}
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        parts.look.note(
+            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
+        )
+        return {}
+    for name, variable in (("distribution", "DISTRO"), ("distribution version", "DISTRO_VERSION")):
+        if found.get(variable):
+            parts.versions[name] = printable(found[variable])[:60]
+    # What the core layer is made for is one; its list of names may have the one before, too.
+    series = found.get("LAYERSERIES_COMPAT_core") or found.get("LAYERSERIES_CORENAMES")
+    kernel = found.get("PREFERRED_PROVIDER_virtual/kernel")
+    for name, value in (("series", series), ("kernel recipe", kernel)):
+        if value:
+            parts.versions[name] = printable(value)[:60]
+    parts.toolchain_prefix = printable(found.get("TARGET_PREFIX", ""))
+    if found.get("APPEND"):
+        parts.command_lines.append((found["APPEND"], "APPEND of the build's variables"))
+    return found
+
+
+def _boot_recipe(parts: Parts, path: Path | None) -> None:
+    if path is None:
+        return
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text(path))
+        words = parser.get("config_bsp", "qb_kernel_cmdline_append", fallback="")
+        root = parser.get("config_bsp", "qb_kernel_root", fallback="")
+    except configparser.Error as error:
+        parts.look.note(
+            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
+        )
+        return
+    parts.put("emulator", path)
+    words = f"root={root} {words}".strip() if root else words
+    if words.strip():
+        parts.command_lines.append((words, f"{parts.look.relative(path)}; runqemu adds root= and ip= to it"))
+
+
+def _work(parts: Parts, at: str) -> None:
+    """Work folders: there unless the build removes them (rm_work)."""
+    look, machine = parts.look, parts.machine
+    top = next((f for f in ("tmp*/", "build*/tmp*/", "") if look.all(f"{f}work", folder=True)), None)
+    if top is None:
+        build = bool(look.all("conf/local.conf"))
+        why = "give the build folder, not the deploy folder"
+        why = "nothing was built here, or rm_work took it" if build else why
+        where = f"tmp*/work: {why}"
+        for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
+            parts.lack(role, where)
+        return
+    system = f"{_plain(machine.replace('-', '_'))}-*" if machine else "*"
+    work = f"{top}work/{system}/"
+    shared = f"{top}work-shared/{_plain(machine) or '*'}/kernel-build-artifacts/"
+    kernels = [f"{work}linux-*/*/*build/.config", f"{work}linux-*/*/*/.config", f"{work}*/*/*/.config"]
+    kernel = parts.paths.pop("kernel-config", [])
+    folder = common.config(parts, "kernel", [*kernels, f"{shared}.config"])
+    for path in kernel if not folder else []:
+        parts.put("kernel-config", path)
+    common.kernel_tree(parts, folder, images=False)
+    if "kernel-symbols" not in parts.paths:
+        parts.want("kernel-symbols", [f"{shared}System.map*"])
+    uboots = [f"{work}u-boot*/*/build/.config", f"{work}u-boot*/*/*/.config", f"{work}u-boot*/*/*/*/.config"]
+    if "uboot-image" in parts.paths or any(look.all(p) for p in uboots):
+        common.uboot_tree(parts, common.config(parts, "uboot", uboots))
+    common.config(
+        parts, "busybox", [f"{top}work/*/busybox/*/*/.config", f"{top}work/*/busybox/*/*/.config.orig"]
+    )
+    image = re.sub(rf"-{re.escape(machine)}.*$", "", parts.image) if machine else ""
+    patterns = [f"{work}{_plain(image) or '*'}/*/rootfs"]
+    found = [p for pattern in patterns for p in look.all(pattern, folder=True)]
+    if found:
+        parts.put("rootfs-folder", found[0])
+    else:
+        parts.lack("rootfs-folder", ", ".join(patterns))

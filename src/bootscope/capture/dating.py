@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When each byte of a capture came: dated back by the line rate from the reads that brought it.
+
+A read tells that its bytes had come by then. On a serial line bytes follow each other by at least the
+time that one takes, so that a byte that was followed by n others in the same read, or in later ones
+without a pause, came at least n byte times before the last of them. The latest moment that all reads
+allow is taken: a read that was late is put right by the next one that was not.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+from bootscope.capture.tap import Tap
+
+BITS = 10
+"""On the line for a byte: a start bit, 8 of data, a stop bit."""
+NS = 1_000_000_000
+
+
+def byte_ns(rate: int) -> int:
+    """What a byte takes on a line of `rate` baud, in ns; 0 for a rate that is not known."""
+    return BITS * NS // rate if rate else 0
+
+
+def arrivals_ns(tap: Tap, rate: int) -> array[int]:
+    """The moment of each byte of a capture, on the clock of its reads, in ns."""
+    step = byte_ns(rate)
+    found = array("q", bytes(8 * len(tap.data)))
+    end, latest = len(tap.data), 1 << 62
+    for read in range(len(tap.at_ns) - 1, -1, -1):
+        first = tap.ends[read - 1] if read else 0
+        latest = min(latest, tap.at_ns[read])
+        for index in range(end - 1, first - 1, -1):
+            found[index] = latest
+            latest -= step
+        end = first
+    return found
+
+
+def lines(tap: Tap, rate: int) -> Iterator[tuple[int, bytes]]:
+    """(moment of its first byte in ns, bytes without the line's end) of each line.
+
+    Carriage returns at the end are no part of a line; one in the middle begins the line anew on a
+    terminal, and is left in.
+    """
+    moments, data, start = arrivals_ns(tap, rate), bytes(tap.data), 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        text = data[start:end]
+        skip = len(text) - len(text.lstrip(b"\r"))
+        yield moments[min(start + skip, len(data) - 1)], text.strip(b"\r")
+        start = end + 1
+
+
+def zero_of(found: Tap) -> tuple[int, int, str]:
+    """Time zero of a capture: (its moment on the monotonic clock, by how much it may be off in ns, in words).
+
+    Power comes between the call that switches it on and its return, and before the first byte.
+    """
+    calls = [e.at_ns for e in found.of("power") if e.facts.get("at") == "call"]
+    returns = [e.at_ns for e in found.of("power") if e.facts.get("at") == "return"]
+    step = byte_ns(found.rate)
+    first = found.at_ns[0] - step if len(found.at_ns) else None
+    if not calls or not returns or (first is not None and first < calls[0]):
+        zero = first if first is not None else (calls or [0])[0]
+        return zero, 0, "the first byte received"
+    last = min(returns[0], first) if first is not None else returns[0]
+    half = max(0, last - calls[0]) // 2
+    words = f"power on, known to ±{half / NS:.6f} s"
+    return calls[0] + half, half, words

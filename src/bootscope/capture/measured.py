@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured runs in the store: N boots of a real board, each with the raw capture of its console.
+
+    runs/RUN/measured.json                  which board, how it was switched, until what
+    runs/RUN/boots/001/boot.json            how that boot ended
+    runs/RUN/boots/001/console.tap          every read with its moment (tap.py)
+    runs/RUN/boots/001/console.bin, .txt    for people: the bytes, and lines with stamps
+
+What they mean is derived again from console.tap whenever they are looked at.
+
+History of the schema:
+  1  2026-11  first version
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from bootscope.boards.physical import RealBoard
+from bootscope.capture.record import read_json
+
+SCHEMA = 1
+MEASURED, TAP = "measured.json", "console.tap"
+END_TEXT = "text"
+"""The milestone that is the end of a boot that was to end with a text."""
+
+
+class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured run. `until`: what each boot was to come to, in words: a milestone's name where it is one;
+    `end_text`: the text that ended boots, which is the milestone `text` then; `power`: how the board was
+    switched, in words; `asked`: how many boots were to be made."""
+
+    run_id: str
+    created: str
+    bootscope: str
+    name: str
+    board: RealBoard
+    power: str
+    until: str
+    end_text: str = ""
+    asked: int
+    host: dict[str, str]
+    schema: int = SCHEMA
+
+
+def read_measured(run: Path) -> MeasuredInfo:
+    """The measured run in a folder. Raises UserError when its description is damaged or too new."""
+    return read_json(run / MEASURED, MeasuredInfo, SCHEMA)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The raw capture of a real board's console: every read with its moment, and what happened beside.
+
+A file begins with a line that names the format and its version; records follow, each with its kind (a byte),
+its moment in ns of the host's monotonic clock (8 bytes), the length of what follows (4 bytes), all little
+endian, and that. Kind 1 is bytes as they came, kind 2 an event as JSON with its name under `event`:
+
+  open        listening began: `source`, `rate`, `wall_ns` (the calendar's ns at that moment), `priority`, ...
+  lost, back  the port vanished, and was there again
+  telnet      telnet's own bytes are among the source's
+  line        `rate` of the line behind the network, where others have set it
+  begin       what came before is from an earlier time: a server or an adapter had kept it
+  closed      listening ended; `counters` of the port where it has some
+  power       `what` is on, off or cycle; `at` is call or return
+  error       the source could not be opened
+
+A file that was cut off in a record is whole up to there.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bootscope.capture import tapper
+from bootscope.capture.telnet import Telnet
+from bootscope.errors import UserError
+
+MAGIC = tapper.MAGIC
+_RECORD = tapper.RECORD
+_LONGEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, at a moment of the monotonic clock in ns."""
+
+    at_ns: int
+    name: str
+    facts: dict[str, object]
+
+
+@dataclass
+class Tap:
+    """What a capture holds: bytes with the moments of the reads that brought them, and events.
+
+    Read `i` came at `at_ns[i]` and ends before byte `ends[i]` of `data`.
+    """
+
+    data: bytearray = field(default_factory=bytearray)
+    at_ns: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
+    events: list[Event] = field(default_factory=list)
+    whole: bool = True
+    """False when the file was cut off in a record."""
+
+    def of(self, name: str) -> list[Event]:
+        """The events of a name."""
+        return [event for event in self.events if event.name == name]
+
+    @property
+    def opened(self) -> dict[str, object]:
+        """The facts of the source; empty when it was never opened."""
+        return next((event.facts for event in self.of("open")), {})
+
+    @property
+    def rate(self) -> int:
+        """The line rate in baud; 0 when it is not known."""
+        known = [
+            facts["rate"] for facts in (self.opened, *(e.facts for e in self.of("line"))) if "rate" in facts
+        ]
+        rate = known[-1] if known else 0
+        return rate if isinstance(rate, int) and 0 <= rate <= 100_000_000 else 0
+
+
+class Decoder:
+    """Reads records from pieces of a capture, however they are cut."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._begun = False
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yields (kind, moment in ns, payload) of each whole record. Raises UserError for anything else."""
+        data = self._rest + data
+        at = 0
+        if not self._begun:
+            if len(data) < len(MAGIC) and MAGIC.startswith(data):
+                self._rest = data
+                return
+            if not data.startswith(MAGIC):
+                raise UserError("this is no console capture of bootscope, or one of a newer version")
+            self._begun, at = True, len(MAGIC)
+        while len(data) - at >= _RECORD.size:
+            kind, at_ns, length = _RECORD.unpack_from(data, at)
+            if kind not in (tapper.BYTES, tapper.EVENT) or length > _LONGEST or at_ns >> 63:
+                raise UserError(f"the capture is damaged {len(data) - at} bytes before its end")
+            if len(data) - at - _RECORD.size < length:
+                break
+            at += _RECORD.size
+            yield kind, at_ns, data[at : at + length]
+            at += length
+        self._rest = data[at:]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left of a record that was begun."""
+        return not self._rest
+
+
+def read(data: bytes) -> Tap:
+    """A capture, without telnet's own bytes where its source is one of the network.
+
+    Raises UserError when it is none.
+    """
+    tap, decoder = Tap(), Decoder()
+    records = list(decoder.feed(data))
+    events = {at: event_of(r[1], r[2]) for at, r in enumerate(records) if r[0] == tapper.EVENT}
+    speaks_telnet = any(event.name == "telnet" for event in events.values())
+    begin_ns = max((event.at_ns for event in events.values() if event.name == "begin"), default=0)
+    telnet = Telnet()
+    for index, (_, at_ns, payload) in enumerate(records):
+        if index in events:
+            tap.events.append(events[index])
+            if events[index].name == "back":
+                telnet = Telnet()  # a new connection begins a new conversation
+            continue
+        plain = telnet.plain(payload) if speaks_telnet else payload
+        if plain and at_ns >= begin_ns:
+            tap.data += plain
+            tap.at_ns.append(at_ns)
+            tap.ends.append(len(tap.data))
+    tap.whole = decoder.whole
+    return tap
+
+
+def record(kind: int, at_ns: int, payload: bytes) -> bytes:
+    """A record as it stands in the file."""
+    return _RECORD.pack(kind, at_ns, len(payload)) + payload
+
+
+def event_record(at_ns: int, name: str, **facts: object) -> bytes:
+    """The record of an event."""
+    return record(tapper.EVENT, at_ns, json.dumps({"event": name, **facts}).encode())
+
+
+def event_of(at_ns: int, payload: bytes) -> Event:
+    try:
+        found = json.loads(payload)
+        name = found.pop("event")
+    except (ValueError, AttributeError, KeyError, RecursionError) as error:
+        raise UserError("the capture is damaged: an event cannot be read") from error
+    return Event(at_ns, str(name), found)

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The process that listens to a console: reads bytes, stamps each read, writes both to its standard output.
+
+It does nothing else, so that nothing keeps it from reading in time; what the bytes mean is for others. It
+uses the standard library alone and is one file, so that it can also run on the computer that the board is
+connected to (`ssh HOST python3 - ... < tapper.py`). What it writes is described in tap.py.
+
+    tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
+    tapper.py tcp HOST PORT [RATE]    a port of the network; with RATE that is set by RFC 2217
+    tapper.py file PATH               a pipe, a pseudo terminal, a file
+    tapper.py command WORD...         what a command prints
+
+It ends when its standard input does, or its source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+MAGIC = b"bootscope-tap 1\n"
+RECORD = struct.Struct("<BQI")
+BYTES, EVENT = 1, 2
+_MOST = 65536
+_AGAIN_S = 0.05
+"""How often a port that vanished is looked for."""
+_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x545D
+_LOW_LATENCY = 1 << 13
+_COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
+_F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
+_FTDI_MS = "latency_timer"
+
+
+def now_ns() -> int:
+    """The clock of all stamps: it never jumps."""
+    return time.monotonic_ns()
+
+
+def emit(kind: int, at_ns: int, data: bytes) -> None:
+    """Writes a record, whole or not at all: whoever reads them may be behind."""
+    rest = memoryview(RECORD.pack(kind, at_ns, len(data)) + data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+def event(name: str, **facts: object) -> None:
+    """Writes a record of something that happened."""
+    emit(EVENT, now_ns(), json.dumps({"event": name, **facts}).encode())
+
+
+# ---- sources ----
+
+
+class Source:
+    """Where bytes come from: a file descriptor, and facts about it."""
+
+    again = False
+    """Whether to look for it anew when it is gone."""
+
+    def open(self) -> int:
+        """Opens it. Raises OSError."""
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, object]:
+        """What is to be known of it, once it is open."""
+        return {}
+
+    def closing(self, fd: int) -> dict[str, object]:
+        """What it can tell when it is closed."""
+        return {}
+
+
+class Serial(Source):
+    """A serial port."""
+
+    again = True
+
+    def __init__(self, path: str, rate: int) -> None:
+        self.path, self.rate = path, rate
+        self._facts: dict[str, object] = {}
+
+    def open(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if os.isatty(fd):
+                self._set_up(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    def _set_up(self, fd: int) -> None:
+        # Two readers would each get a part of the bytes.
+        fcntl.ioctl(fd, _TIOCEXCL)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        attributes = termios.tcgetattr(fd)
+        # Raw, 8 bits, no parity; the modem lines are left alone, as they reset some boards.
+        attributes[0] = attributes[1] = attributes[3] = 0
+        attributes[2] = attributes[2] & ~(termios.CSIZE | termios.PARENB | termios.CSTOPB | termios.HUPCL)
+        attributes[2] |= termios.CS8 | termios.CREAD | termios.CLOCAL
+        attributes[2] &= ~getattr(termios, "CRTSCTS", 0)
+        attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+        if self.rate:
+            speed = getattr(termios, f"B{self.rate}", None)
+            if speed is None:
+                raise OSError(errno.EINVAL, f"this computer has no line rate {self.rate}")
+            attributes[4] = attributes[5] = speed
+        termios.tcsetattr(fd, termios.TCSANOW, attributes)
+        self._facts = {"rate": self.rate or _rate_of(attributes[5]), **self._low_latency(fd)}
+
+    def _low_latency(self, fd: int) -> dict[str, object]:
+        """Asks the driver to hand over bytes at once, and tells what came of it."""
+        found: dict[str, object] = {}
+        with contextlib.suppress(OSError):
+            line = bytearray(72)
+            fcntl.ioctl(fd, _TIOCGSERIAL, line)
+            flags = struct.unpack_from("i", line, 16)[0]
+            struct.pack_into("i", line, 16, flags | _LOW_LATENCY)
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(fd, _TIOCSSERIAL, bytes(line))
+            fcntl.ioctl(fd, _TIOCGSERIAL, line)
+            found["low_latency"] = bool(struct.unpack_from("i", line, 16)[0] & _LOW_LATENCY)
+        device = Path("/sys/class/tty") / Path(os.path.realpath(self.path)).name / "device"
+        timer = device / _FTDI_MS
+        if timer.exists():
+            found["latency_timer_was_ms"] = int(timer.read_text())
+            with contextlib.suppress(OSError):
+                timer.write_text("1")
+            found["latency_timer_ms"] = int(timer.read_text())
+        with contextlib.suppress(OSError):
+            found["driver"] = (device / "driver").resolve(strict=True).name
+        return found
+
+    def facts(self) -> dict[str, object]:
+        return self._facts
+
+    def closing(self, fd: int) -> dict[str, object]:
+        with contextlib.suppress(OSError):
+            counts = bytearray(80)
+            fcntl.ioctl(fd, _TIOCGICOUNT, counts)
+            return {"counters": dict(zip(_COUNTERS, struct.unpack_from("11i", counts), strict=True))}
+        return {}
+
+
+def _rate_of(speed: int) -> int:
+    found = [int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
+    return next((rate for rate in found if getattr(termios, f"B{rate}") == speed), 0)
+
+
+class Tcp(Source):
+    """A port of the network, raw or with telnet's and RFC 2217's bytes in between, which stay in."""
+
+    again = True
+
+    def __init__(self, host: str, port: int, rate: int) -> None:
+        self.host, self.port, self.rate = host, port, rate
+        self._socket: socket.socket | None = None
+
+    def open(self) -> int:
+        self._socket = socket.create_connection((self.host, self.port), timeout=10)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setblocking(False)
+        if self.rate:
+            rate = struct.pack(">I", self.rate).replace(b"\xff", b"\xff\xff")
+            # WILL COM-PORT-OPTION, then SET-BAUDRATE, in RFC 2217's numbers.
+            self._socket.send(b"\xff\xfb\x2c" + b"\xff\xfa\x2c\x01" + rate + b"\xff\xf0")
+        return self._socket.detach()
+
+    def facts(self) -> dict[str, object]:
+        return {"rate": self.rate} if self.rate else {}
+
+
+class File(Source):
+    """A pipe, a pseudo terminal, or an ordinary file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def open(self) -> int:
+        return os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+
+
+class Command(Source):
+    """What a command prints; run without a shell."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def open(self) -> int:
+        self.child = subprocess.Popen(
+            self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+        )
+        assert self.child.stdout
+        return os.dup(self.child.stdout.fileno())
+
+    def closing(self, fd: int) -> dict[str, object]:
+        assert self.child
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGTERM)
+        return {"status": self.child.wait()}
+
+
+def source_of(words: list[str]) -> Source:
+    """The source that the command line names."""
+    kind, *rest = words
+    if kind == "serial":
+        return Serial(rest[0], int(rest[1]) if rest[1:] else 0)
+    if kind == "tcp":
+        return Tcp(rest[0], int(rest[1]), int(rest[2]) if rest[2:] else 0)
+    if kind == "file":
+        return File(rest[0])
+    if kind == "command":
+        return Command(rest)
+    raise SystemExit(f"no source is called '{kind}'")
+
+
+# ---- listening ----
+
+
+def hurry() -> dict[str, object]:
+    """Comes before others on the CPU as far as that is allowed; tells how far, and how late it still is."""
+    priority = "normal"
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
+        priority = "high"
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+        priority = "real time"
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(1, _F_SETPIPE_SZ, _PIPE_BYTES)
+    gc.disable()
+    late = sorted(_lateness_ns() for _ in range(40))
+    return {"priority": priority, "late_ns": late[len(late) // 2], "late_99_ns": late[-1]}
+
+
+def _lateness_ns() -> int:
+    """How late this process is when it is woken."""
+    wanted = now_ns() + 1_000_000
+    time.sleep(0.001)
+    return now_ns() - wanted
+
+
+def listen(source: Source, words: list[str]) -> int:
+    """Listens until the source or the standard input ends; returns the exit status."""
+    os.write(1, MAGIC)
+    facts = hurry()
+    try:
+        fd = source.open()
+    except OSError as error:
+        event("error", errno=error.errno, what=error.strerror or str(error))
+        return 3
+    event("open", source=words, wall_ns=time.time_ns(), **facts, **source.facts())
+    while fd >= 0:
+        ended = _read(fd)
+        told = source.closing(fd)
+        os.close(fd)
+        event("closed" if ended else "lost", **told)
+        fd = -1 if ended or not source.again else _again(source)
+    return 0
+
+
+def _read(fd: int) -> bool:
+    """Reads until there is nothing to read from any more (False) or nobody to read for (True)."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    poll.register(0, select.POLLIN)
+    while True:
+        for which, _ in poll.poll():
+            if which != fd:
+                if not os.read(0, _MOST):
+                    return True
+                continue
+            try:
+                data = os.read(fd, _MOST)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return False
+            if not data:
+                return False
+            emit(BYTES, now_ns(), data)
+
+
+def _again(source: Source) -> int:
+    """Opens a source that is gone when it is there again; -1 when nobody waits for it any more."""
+    while True:
+        ready, _, _ = select.select([0], [], [], _AGAIN_S)
+        if ready and not os.read(0, _MOST):
+            return -1
+        with contextlib.suppress(OSError):
+            fd = source.open()
+            event("back", **source.facts())
+            return fd
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        sys.exit(listen(source_of(sys.argv[1:]), sys.argv[1:]))
+    except BrokenPipeError:
+        sys.exit(0)

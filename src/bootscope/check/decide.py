@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a run keeps its budgets and stands up to its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, called, goal
+from bootscope.analysis.versus import PLANNED_PERCENT, oddities
+from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
+from bootscope.errors import UserError, unknown
+from bootscope.report.text import between, seconds, signed, span
+from bootscope.statistics.describe import describe, median
+from bootscope.statistics.planning import Noise
+from bootscope.statistics.shift import ALPHA, CONFIDENCE, FEWEST, above_p, shift
+
+OK, MISSED, UNSURE, NONE = "ok", "missed", "unsure", "none"
+BOOTS, BUDGET, BASELINE = "boots", "budget", "baseline"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked: `what` (boots, budget or baseline), `of` which figure of the boots.
+
+    `status` is `ok`, `missed`, `unsure` (not shown to be too slow, but these boots cannot exclude it), or
+    `none` (no verdict is possible).
+    `value_ns` and `limit_ns` are None where nothing can be said; `count` is how many boots it is from, `p`
+    the p value of a regression (corrected where there are several).
+    """
+
+    what: str
+    name: str
+    of: str
+    status: str
+    value_ns: int | None
+    limit_ns: int | None
+    count: int
+    words: str
+    p: float | None = None
+
+    @property
+    def ident(self) -> str:
+        """A name for it, unique in a check: `budget app-ready median`."""
+        return f"{self.what} {self.name}{' ' + self.of if self.of else ''}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The whole check of a run. `refused` says why no verdict is possible, and is empty where one is."""
+
+    boots: SampleSet
+    quantity: Quantity
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    refused: str = ""
+
+    @property
+    def missed(self) -> tuple[Finding, ...]:
+        """What was missed."""
+        return tuple(f for f in self.findings if f.status == MISSED)
+
+
+def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcome:
+    """Checks a run. Raises UserError for a name that nothing knows, and for a baseline of another sort."""
+    for name, where in known_names(check).items():
+        _quantity(check, name, where, boots, baseline)
+    wanted = _wanted(check, boots, baseline)
+    found = [*_reached(check, boots, baseline, wanted)]
+    found += [_budget(check, b, boots, baseline) for b in check.budgets]
+    said = []
+    if baseline is not None:
+        found += _regressions(check, boots, baseline, wanted)
+        said += _other(boots, baseline)
+    values = boots.values(wanted)
+    described = describe(values, boots.step_ns) if values else None
+    said += oddities("the run", boots, described, wanted)
+    refused = _refusal(boots)
+    if refused:
+        found = [f if f.what == BOOTS else replace(f, status=NONE, p=None) for f in found]
+    return Outcome(boots, wanted, tuple(found), tuple(said), refused)
+
+
+def _wanted(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Quantity:
+    """What the run is about: as the file says, or as the run or its baseline says."""
+    if check.milestone:
+        return _quantity(check, check.milestone, "milestone", boots, baseline)
+    for each in (boots, baseline):
+        if each and each.until:
+            return Quantity(MILESTONE, each.until)
+    budgeted = [q for q in boots.quantities() if q.kind == MILESTONE and str(q) in known_names(check)]
+    return max(budgeted, key=lambda q: median(boots.values(q)), default=goal((boots,)))
+
+
+def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: SampleSet | None) -> Quantity:
+    """The quantity of that name: of the run, or one that it should have reached."""
+    known = {str(q): q for each in (baseline, boots) if each for q in each.quantities()}
+    if boots.until:
+        known.setdefault(boots.until, Quantity(MILESTONE, boots.until))
+    if name not in known and not boots.complete:
+        return called(name)  # nothing got anywhere, so nothing can say that there is no such milestone
+    if name not in known:
+        error = unknown(f"milestone or phase ({where})", name, list(known))
+        raise UserError(f"{check.path}: {error.message}", hint=error.hint)
+    return known[name]
+
+
+def _refusal(boots: SampleSet) -> str:
+    if boots.exact or len(boots.boots) >= FEWEST:
+        return ""
+    count = len(boots.boots)
+    return f"no verdict from fewer than {FEWEST} boots: run {boots.run_id} has {count}"
+
+
+def _reached(check: Check, boots: SampleSet, baseline: SampleSet | None, wanted: Quantity) -> list[Finding]:
+    """Whether all boots got to where they should; for other milestones of the file only where they did
+    not."""
+    named = [_quantity(check, name, where, boots, baseline) for name, where in known_names(check).items()]
+    others = [_boots(boots, q) for q in dict.fromkeys(named) if q.kind == MILESTONE and q != wanted]
+    return [_boots(boots, wanted), *(found for found in others if found.status == MISSED)]
+
+
+def _boots(boots: SampleSet, wanted: Quantity) -> Finding:
+    reached, all_of = len(boots.of(wanted)), len(boots.boots)
+    words = f"{reached} of {all_of} boots reached {wanted}"
+    why = next((boot.why for boot in boots.boots if boot.why), "")
+    status = OK if reached == all_of and all_of else MISSED
+    return Finding(BOOTS, str(wanted), "", status, None, None, all_of, f"{words} ({why})" if why else words)
+
+
+def _budget(check: Check, budget: Budget, boots: SampleSet, baseline: SampleSet | None) -> Finding:
+    quantity = _quantity(check, budget.name, BUDGET, boots, baseline)
+    values = boots.values(quantity)
+    if not values:
+        words = f"no boot reached {budget.name}"
+        return Finding(BUDGET, budget.name, budget.of, MISSED, None, budget.limit_ns, 0, words)
+    value = budget.figure(values)
+    off = value - budget.limit_ns
+    status = MISSED if off > 0 else OK
+    words = f"{span(abs(off))} {'above' if off > 0 else 'below'} the budget" if off else "just the budget"
+    return Finding(BUDGET, budget.name, budget.of, status, value, budget.limit_ns, len(values), words)
+
+
+def _regressions(check: Check, boots: SampleSet, baseline: SampleSet, wanted: Quantity) -> list[Finding]:
+    """The run against its baseline, for each quantity that the file names or what the run is about."""
+    if boots.exact != baseline.exact:
+        names = {True: "exact, from the emulated board", False: "measured on a board"}
+        words = f"the run is {names[boots.exact]}, the baseline {names[baseline.exact]}"
+        raise UserError(f"{check.path}: {words}", hint="a baseline of the same sort: --save-baseline")
+    named = [_quantity(check, n, "baseline.quantities", boots, baseline) for n in check.quantities]
+    judged = [_regression(check.allowance, q, boots, baseline) for q in named or [wanted]]
+    return _corrected(judged)
+
+
+def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, baseline: SampleSet) -> Finding:
+    old, new = baseline.values(quantity), boots.values(quantity)
+    if not (old and new):
+        words = f"{'the run' if old else 'the baseline'} did not reach {quantity}"
+        return Finding(BASELINE, str(quantity), MEDIAN, MISSED, None, None, len(new), words)
+    before, now = median(old), median(new)
+    allowed = allowance.of(before)
+    base = Finding(BASELINE, str(quantity), MEDIAN, OK, now, before + allowed, len(new), "")
+    if boots.exact:
+        words = f"{_change(now - before, before)}; {allowance.words} allowed"
+        return replace(base, status=MISSED if now - before > allowed else OK, words=words)
+    if min(len(old), len(new)) < FEWEST:
+        words = f"no verdict from {len(old)} boots of the baseline and {len(new)} of this run"
+        return replace(base, status=UNSURE, words=words)
+    step_ns = max(boots.step_ns, baseline.step_ns)
+    found = shift(old, new, step_ns)
+    words = (
+        f"{_change(found.shift_ns, before)}, {CONFIDENCE} interval"
+        f" {between(found.low_ns, found.high_ns)}; {allowance.words} allowed"
+    )
+    if found.high_ns > allowed:
+        needed = Noise(old, new, step_ns=step_ns).boots_for(allowed or before * PLANNED_PERCENT // 100)
+        words += f"; not excluded by so few boots ({needed or 'very many'} of each would do)"
+    status = UNSURE if found.high_ns > allowed else OK
+    return replace(base, status=status, words=words, p=above_p(old, new, allowed, step_ns))
+
+
+def _corrected(found: Sequence[Finding]) -> list[Finding]:
+    """Those missed beyond doubt, with p values corrected for being several (Holm)."""
+    ranked = sorted((f.p, at) for at, f in enumerate(found) if f.p is not None)
+    result, so_far = list(found), 0.0
+    for place, (p, at) in enumerate(ranked):
+        so_far = max(so_far, min(1.0, p * (len(ranked) - place)))
+        words, status = result[at].words, result[at].status
+        if so_far <= ALPHA:
+            status, words = MISSED, f"{words.partition('; not excluded')[0]}; p = {so_far:.2g}"
+        result[at] = replace(result[at], p=so_far, status=status, words=words)
+    return result
+
+
+def _change(ns: int, before: int) -> str:
+    part = f" ({100 * ns / before:+.2f} %)" if before else ""
+    return f"{signed(ns)}{part} beside {seconds(before)} s"
+
+
+def _other(boots: SampleSet, baseline: SampleSet) -> list[str]:
+    """What differs between where the run and the baseline came from and makes them hard to compare."""
+    a, b = baseline.facts.get("board", ""), boots.facts.get("board", "")
+    said = [f"the baseline is of board {a}, the run of board {b}"] if a != b else []
+    if baseline.until != boots.until and baseline.until and boots.until:
+        said.append(f"the baseline was made until {baseline.until}, the run until {boots.until}")
+    return said

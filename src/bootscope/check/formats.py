@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check as the files and lines that CI systems read. Names and reasons in it are untrusted.
+
+JUnit: as :mod:`bootscope.export.junit`. Metrics: OpenMetrics, with labels that stay the same from run to run,
+because GitLab compares them by name. KCIDB: the JSON of KernelCI's database, schema 5.3
+(https://github.com/kernelci/kcidb-io). LAVA: the signals by which a test tells its results
+(https://docs.lavasoftware.org).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Finding, Outcome
+from bootscope.errors import UserError, printable
+from bootscope.export import junit
+from bootscope.export.markdown import code, escaped, table
+from bootscope.export.openmetrics import family
+from bootscope.export.text import plain, seconds
+from bootscope.report.text import seconds as rounded
+
+_MARKS = {OK: "✅", MISSED: "❌", UNSURE: "❔", NONE: "❔"}
+_KCIDB = {OK: "PASS", MISSED: "FAIL", UNSURE: "DONE", NONE: "MISS"}
+_LAVA = {OK: "pass", MISSED: "fail", UNSURE: "pass", NONE: "skip"}
+_ALIGNED = ("---", "---", "---", "---:", "---:", "---")
+_ORIGIN = re.compile(r"[a-z0-9_]+")
+_BUILD = re.compile(r"[a-z0-9_]+:[^\0]*")
+
+
+def as_junit(outcome: Outcome) -> bytes:
+    """One test case for each finding; its time is the figure that was checked."""
+    cases = [
+        junit.Case(
+            f"bootscope.{f.what}",
+            _case(f),
+            f.value_ns or 0,
+            failure=f.words if f.status == MISSED else "",
+            skipped=outcome.refused if f.status == NONE else "",
+        )
+        for f in outcome.findings
+    ]
+    notes = [*(f"{f.ident}: {f.words}" for f in outcome.findings), *outcome.notes]
+    total_ns = sum(max(0, case.time_ns) for case in cases)
+    return junit.document("boot time", cases, total_ns, _facts(outcome), notes)
+
+
+def _case(f: Finding) -> str:
+    """A name that stays the same from run to run, so that servers can draw it over time."""
+    return f"{f.name} ({f.of})" if f.of else f.name
+
+
+def _facts(outcome: Outcome) -> dict[str, str]:
+    return {"run": outcome.boots.run_id, "boots": str(len(outcome.boots.boots)), **outcome.boots.facts}
+
+
+def as_markdown(outcome: Outcome) -> bytes:
+    """A summary for GitHub, escaped so that a name is never more than a name."""
+    verdict = "missed" if outcome.missed else "kept"
+    if outcome.refused:
+        verdict = f"no verdict: {escaped(outcome.refused, 300)}"
+    rows = [
+        (
+            _MARKS[f.status],
+            code(f.name),
+            escaped(f"{f.what} {f.of}".strip()),
+            "-" if f.value_ns is None else f"{rounded(f.value_ns)} s",
+            "-" if f.limit_ns is None else f"{rounded(f.limit_ns)} s",
+            escaped(f.words, 300),
+        )
+        for f in outcome.findings
+    ]
+    lines = [
+        f"## Boot time: {verdict}",
+        "",
+        *table(("", "what", "checked", "is", "limit", "details"), rows, _ALIGNED),
+    ]
+    facts = [f"{escaped(name)}: {code(value)}" for name, value in _facts(outcome).items()]
+    lines += ["<sub>" + "<br>".join([*facts, *(escaped(n, 300) for n in outcome.notes)]) + "</sub>"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def as_annotations(outcome: Outcome, check_file: str) -> list[str]:
+    """GitHub's workflow commands: an error for each miss, a warning for what cannot be told."""
+    lines = []
+    for f in outcome.findings:
+        if f.status != OK:
+            level = "error" if f.status == MISSED else "warning"
+            title = _property(f"boot time: {plain(f.name)}")
+            words = _data(f"{plain(f.ident)}: {plain(f.words)}")
+            lines.append(f"::{level} file={_property(check_file)},title={title}::{words}")
+    return lines
+
+
+def _data(text: str) -> str:
+    """Text of a workflow command: what would end or change it, as GitHub reads it back."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def as_metrics(outcome: Outcome) -> bytes:
+    """OpenMetrics with the figures, the limits and whether each was kept."""
+
+    def labels(f: Finding) -> dict[str, str]:
+        # GitLab takes what follows a # for a comment, also within a label, and then reads nothing at all.
+        named = f.name.replace("#", "_")
+        return {"what": f.what, "name": named, **({"of": f.of} if f.of else {})}
+
+    findings = outcome.findings
+    values = [(labels(f), seconds(f.value_ns)) for f in findings if f.value_ns is not None]
+    limits = [(labels(f), seconds(f.limit_ns)) for f in findings if f.limit_ns is not None]
+    kept = [(labels(f), "0" if f.status == MISSED else "1") for f in findings]
+    lines = [
+        *family("bootscope_check_value_seconds", "The figure that was checked.", values, "seconds"),
+        *family("bootscope_check_limit_seconds", "What it may be.", limits, "seconds"),
+        *family("bootscope_check_kept", "1 if it was kept, 0 if it was missed.", kept),
+        "# EOF",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
+    """Tests of KernelCI's schema 5.3; `origin` names the CI system, `build` is the id of the tested build.
+
+    Raises UserError when these are not of the form that the schema asks for.
+    """
+    if not _ORIGIN.fullmatch(origin):
+        raise UserError(f"'{printable(origin)}' is no origin", hint="small letters, digits and _")
+    if not _BUILD.fullmatch(build):
+        raise UserError(f"'{printable(build)}' is no id of a build", hint="ORIGIN:ID, as in its submission")
+    tests = [_test(outcome, number, origin, build) for number in range(len(outcome.findings))]
+    document = {"version": {"major": 5, "minor": 3}, "tests": tests}
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def _test(outcome: Outcome, place: int, origin: str, build: str) -> Mapping[str, object]:
+    f = outcome.findings[place]
+    path = ".".join(word(part) for part in ("boot", f.what, f.name, f.of) if part)
+    number = (
+        {"value": f.value_ns / 10**9, "unit": "s", "prefix": "metric"} if f.value_ns is not None else None
+    )
+    return {
+        "id": f"{origin}:{word(outcome.boots.run_id)}.{place + 1}.{path}",
+        "origin": origin,
+        "build_id": build,
+        "path": path,
+        "comment": plain(f.words),
+        "status": _KCIDB[f.status],
+        **({"number": number} if number else {}),
+        "environment": {"misc": {plain(k): plain(v) for k, v in outcome.boots.facts.items()}},
+        "misc": {"boots": f.count, "limit_ns": f.limit_ns, "p": f.p},
+    }
+
+
+def word(text: str) -> str:
+    """`text` as a word of letters, digits, `-` and `_`, which no format minds."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "x"
+
+
+def as_lava(outcome: Outcome) -> Iterable[str]:
+    """Lines that LAVA finds in the output of a test: results with measurements."""
+    for f in outcome.findings:
+        name = "-".join(word(part) for part in (f.what, f.name, f.of) if part)
+        measured = "" if f.value_ns is None else f" UNITS=seconds MEASUREMENT={seconds(f.value_ns)}"
+        yield f"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={_LAVA[f.status]}{measured}>"

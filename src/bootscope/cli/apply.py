@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope apply: writes changes into a tree of Buildroot, Yocto, OpenWrt, or as plain files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.buildtrees import keep, place
+from bootscope.buildtrees.applying import WRITERS, name_of, target_for, written
+from bootscope.buildtrees.changeset import change_set
+from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.output import Output
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, printable, unknown
+from bootscope.paths import store_dir
+
+
+class Apply(Verb):
+    name = "apply"
+    summary = "write changes as the users of Buildroot, Yocto or OpenWrt write them"
+    example = "bootscope apply kernel-quiet uboot-bootdelay --to buildroot ~/boot-time"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "what",
+            nargs="+",
+            metavar="CHANGES",
+            help="technique (ID, ID=WAY), folder of `optimize -o` or `trim -o`, or run of a search",
+        )
+        parser.add_argument(
+            "--to",
+            nargs=2,
+            metavar=("KIND", "DIR"),
+            required=True,
+            help=f"for whom ({', '.join(WRITERS)}), and the folder to write, new or there already",
+        )
+        parser.add_argument(
+            "--system", metavar="S", help="the imported system that it is for: lists of it are kept"
+        )
+        parser.add_argument("--name", metavar="NAME", help="what to call it (default: as the changes)")
+        parser.add_argument(
+            "--force", action="store_true", help="overwrite files that are there and different"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="write nothing, show it as a diff")
+        parser.add_argument(
+            "--value",
+            action="append",
+            default=[],
+            metavar="NAME=TEXT",
+            help="what @NAME@ in a technique stands for",
+        )
+        parser.add_argument("--series", default="", metavar="S", help="series of Yocto that the layer is for")
+        parser.add_argument(
+            "--kernel-recipe",
+            default="",
+            metavar="R",
+            help="Yocto's recipe of the kernel",
+        )
+        parser.add_argument("--uboot-recipe", default="", metavar="R", help="Yocto's recipe of U-Boot")
+
+    def run(self, args: argparse.Namespace) -> int:
+        tree = keep.load_tree(args.system)[0] if args.system else None
+        kind, folder = args.to[0], Path(args.to[1])
+        if kind not in WRITERS:
+            raise unknown("kind of tree", kind, list(WRITERS))
+        changes = change_set(args.what, _values(args.value, tree), store_dir())
+        name = args.name or name_of(args.what)
+        target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, folder)
+        out = written(kind, changes, target)
+        if args.dry_run:
+            found = place.differences(folder, out, name)
+        else:
+            found = place.place(folder, out, name, args.force)
+        if args.json:
+            print_json("apply", _json(args, folder, out, found))
+        else:
+            _print(terminal(), args.dry_run, folder, tree.folder if tree else "", out, found)
+        return 0
+
+
+def _values(given: list[str], tree: Tree | None) -> dict[str, str]:
+    values = {"command_line": tree.command_line} if tree and tree.command_line else {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise UserError(f"--value: expected NAME=TEXT, got '{printable(text)}'")
+        values[name] = value
+    return values
+
+
+def _json(
+    args: argparse.Namespace, folder: Path, out: Output, found: list[place.Difference]
+) -> dict[str, object]:
+    return {
+        "to": args.to[0],
+        "folder": str(folder),
+        "written": not args.dry_run,
+        "files": sorted({*out.files, *out.links}),
+        "changed": [
+            {"path": d.path, "new": not d.exists, "gone": d.new is None, "diff": list(d.lines())}
+            for d in found
+        ],
+        "use": out.use,
+        "by_hand": out.by_hand,
+        "not_expressed": out.lost,
+    }
+
+
+def _print(
+    out: Console, dry: bool, folder: Path, output: str, done: Output, found: list[place.Difference]
+) -> None:
+    if dry:
+        for difference in found:
+            for line in difference.lines():
+                style = {"+": "green", "-": "red"}.get(line[:1], "")
+                out.print(Text(printable(line), style), soft_wrap=True)
+    for difference in () if dry else found:
+        said = "taken away" if difference.new is None else "overwritten" if difference.exists else "written"
+        out.print(Text(f"{said}: {folder / difference.path}"), soft_wrap=True)
+    if not found:
+        out.print(f"everything is in {folder} already", markup=False)
+    for line in done.use:
+        line = re.sub(r"\bOUTPUT\b", lambda _: output or "OUTPUT", line)
+        out.print(Text(re.sub(r"\bDIR\b", lambda _: str(folder.resolve()), line)), soft_wrap=True)
+    for line in done.by_hand:
+        out.print(Text.assemble(("by hand: ", "yellow"), line), soft_wrap=True)
+    for line in done.lost:
+        out.print(Text.assemble(("not expressed: ", "yellow"), line), soft_wrap=True)

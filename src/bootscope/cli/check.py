@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope check: does a run keep its budgets, and stand up to its baseline?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from bootscope.analysis.samples import SampleSet
+from bootscope.capture.store import Store
+from bootscope.check import formats
+from bootscope.check.baseline import baseline_of, read_baseline
+from bootscope.check.decide import Outcome, decide
+from bootscope.check.model import DEFAULT, read_check
+from bootscope.cli.report import write_file
+from bootscope.cli.show import run_and_boot
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import ToolError, UserError
+from bootscope.paths import store_dir
+from bootscope.report import check as text
+from bootscope.report.boots import named
+from bootscope.sampling import sample_set
+
+MISSED = 3
+"""The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""
+SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+class CheckVerb(Verb):
+    name = "check"
+    summary = "check a run against budgets and a baseline, for CI; exit code 3 when one is missed"
+    example = "bootscope check last -f bootscope-check.toml --junit boot.xml"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", nargs="?", help="run id or part of one (default: the last run)")
+        parser.add_argument(
+            "-f",
+            "--file",
+            type=Path,
+            default=DEFAULT,
+            metavar="F",
+            help=f"the check file (default {DEFAULT})",
+        )
+        parser.add_argument(
+            "--save-baseline",
+            type=Path,
+            metavar="FILE",
+            help="write the run as a baseline, and check nothing",
+        )
+        parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+        parser.add_argument(
+            "--gitlab", type=Path, metavar="FILE", help="write metrics for GitLab (OpenMetrics)"
+        )
+        parser.add_argument(
+            "--github", action="store_true", help="write a step summary and annotations (in GitHub Actions)"
+        )
+        parser.add_argument("--lava", action="store_true", help="print the results as LAVA's signals")
+        parser.add_argument("--kcidb", type=Path, metavar="FILE", help="write tests for KernelCI's database")
+        parser.add_argument(
+            "--kcidb-origin", metavar="NAME", help="the CI system that submits (with --kcidb)"
+        )
+        parser.add_argument("--kcidb-build", metavar="ID", help="the tested build's id there (with --kcidb)")
+
+    def run(self, args: argparse.Namespace) -> int:
+        _agree(args)
+        name, number = run_and_boot(args.run)
+        check = None if args.save_baseline else read_check(args.file)
+        boots = sample_set(Store(store_dir()), name, number)
+        if check is None:
+            return _save(args, boots)
+        outcome = decide(check, boots, read_baseline(check.baseline) if check.baseline else None)
+        _write_files(args, outcome)
+        if args.json:
+            print_json("check", text.document(outcome))
+        else:
+            _print(args, outcome)
+        if outcome.refused:
+            raise UserError(
+                named(outcome.refused, 400), hint="record or import more boots; 10 are a good start"
+            )
+        return MISSED if outcome.missed else 0
+
+
+def _agree(args: argparse.Namespace) -> None:
+    """Raises UserError for options that do not go together."""
+    if args.json and (args.github or args.lava):
+        raise UserError("--json, --github and --lava all want standard output", hint="one of them")
+    if args.kcidb and not (args.kcidb_origin and args.kcidb_build):
+        raise UserError("--kcidb needs --kcidb-origin and --kcidb-build", hint="docs/ci.md")
+    if args.github and not os.environ.get(SUMMARY):
+        raise UserError(
+            f"--github: {SUMMARY} is not set", hint="GitHub Actions sets it; elsewhere leave it out"
+        )
+
+
+def _save(args: argparse.Namespace, boots: SampleSet) -> int:
+    write_file(args.save_baseline, baseline_of(boots))
+    done = {"path": str(args.save_baseline), "run_id": boots.run_id, "boots": len(boots.complete)}
+    if args.json:
+        print_json("baseline", done)
+    else:
+        words = f"wrote {args.save_baseline}: {len(boots.complete)} boots of {boots.run_id}"
+        terminal().print(words, markup=False)
+    return 0
+
+
+def _write_files(args: argparse.Namespace, outcome: Outcome) -> None:
+    if args.junit:
+        write_file(args.junit, formats.as_junit(outcome))
+    if args.gitlab:
+        write_file(args.gitlab, formats.as_metrics(outcome))
+    if args.kcidb:
+        write_file(args.kcidb, formats.as_kcidb(outcome, args.kcidb_origin, args.kcidb_build))
+    if args.github:
+        _append(Path(os.environ[SUMMARY]), formats.as_markdown(outcome))
+
+
+def _append(path: Path, data: bytes) -> None:
+    try:
+        with path.open("ab") as f:
+            f.write(data)
+    except OSError as error:
+        raise ToolError(f"cannot write {path}, which {SUMMARY} names: {error.strerror}") from error
+
+
+def _print(args: argparse.Namespace, outcome: Outcome) -> None:
+    """The table, then what the CI system reads from the output."""
+    if args.github:
+        # Names from a boot could look like commands to GitHub: it reads none until this word comes again.
+        word = secrets.token_hex(16)
+        print(f"::stop-commands::{word}")
+        text.check(terminal(), outcome)
+        print(f"::{word}::")
+        for line in formats.as_annotations(outcome, str(args.file)):
+            print(line)
+    else:
+        text.check(terminal(), outcome)
+    if args.lava:
+        for line in formats.as_lava(outcome):
+            print(line)
+    sys.stdout.flush()

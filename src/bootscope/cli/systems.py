@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope system: systems that another build system makes, read from where it made them."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.buildtrees import keep
+from bootscope.buildtrees.importing import Wish, import_tree, name_for
+from bootscope.buildtrees.model import MAKERS, ROLES, Tree
+from bootscope.buildtrees.subject import title
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError, printable
+from bootscope.report.text import size
+from bootscope.system.load import system_names
+
+
+class SystemVerb(Verb):
+    name = "system"
+    summary = "read a system out of the folder in which Buildroot, Yocto, OpenWrt or make built it"
+    example = "bootscope system import ~/buildroot/output --as gateway"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("what", choices=("import", "list", "show", "rm"), help="what to do")
+        parser.add_argument(
+            "of",
+            nargs="?",
+            metavar="DIR",
+            help="import: the folder of a build; show, rm: the name of an imported system",
+        )
+        parser.add_argument(
+            "--as", dest="name", metavar="NAME", help="what to call it (default: as the folder)"
+        )
+        parser.add_argument(
+            "-o", type=Path, metavar="FILE", help="write the record to this file or folder, not to the store"
+        )
+        parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: recognised)")
+        parser.add_argument(
+            "--machine", default="", metavar="M", help="of several: machine, or TARGET/SUBTARGET"
+        )
+        parser.add_argument("--image", default="", metavar="I", help="of several: image, or profile")
+        parser.add_argument(
+            "--build",
+            metavar="CMD",
+            help="the command that builds it, for `bootscope build`; run without a shell",
+        )
+        parser.add_argument("--shell", action="store_true", help="run the command of --build with /bin/sh")
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.what == "list":
+            return _list(args.json)
+        if not args.of:
+            raise UserError(f"system {args.what} needs {'a folder' if args.what == 'import' else 'a name'}")
+        if args.what == "import":
+            return _import(args)
+        tree, path = keep.load_tree(args.of)
+        if args.what == "rm":
+            path.unlink()
+            print(f"{tree.name} is forgotten; nothing in {printable(tree.folder)} was touched")
+            return 0
+        show(tree, path, args.json)
+        return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    name = args.name or name_for(args.of, system_names())
+    keep.check_name(name)
+    path = _path(args.o, name)
+    before = keep.load_tree(str(path))[0] if path.exists() else None
+    tree = import_tree(name, args.of, _wish(args, before))
+    if before and before.folder != tree.folder:
+        raise UserError(
+            f"{name} is already the name of what was imported from {printable(before.folder)}",
+            hint=f"choose another with --as, or first: bootscope system rm {name}",
+        )
+    keep.write(tree, path)
+    show(tree, path, args.json)
+    return 0
+
+
+def _path(output: Path | None, name: str) -> Path:
+    if output is None:
+        return keep.folder() / f"{name}.toml"
+    if output.is_dir():
+        return output / f"{name}.toml"
+    if output.suffix != ".toml":
+        raise UserError(f"{printable(str(output))}: the name of a record ends in .toml")
+    return output
+
+
+def _wish(args: argparse.Namespace, before: Tree | None) -> Wish:
+    """What the user asked for; what was said of this tree before still holds."""
+    if args.shell and args.build is None:
+        raise UserError("--shell is for the command of --build")
+    build, shell = (before.build, before.shell) if before else ((), False)
+    if args.build is not None:
+        build, shell = command(args.build, args.shell), args.shell
+    return Wish(args.kind or "", args.machine, args.image, build, shell)
+
+
+def command(given: str, shell: bool) -> tuple[str, ...]:
+    """A command as its words; for the shell it is one. Raises UserError when it is none."""
+    try:
+        words = [given] if shell else shlex.split(given)
+    except ValueError as error:
+        raise UserError(f"--build: {error}: {printable(given)}") from error
+    if not any(word.strip() for word in words) or "\0" in given:
+        raise UserError("--build: expected a command")
+    return tuple(words)
+
+
+def show(tree: Tree, path: Path, as_json: bool) -> None:
+    """Prints a tree."""
+    if as_json:
+        print_json("system", {"path": str(path), **msgspec.to_builtins(tree), "kind": "system"})
+        return
+    out = terminal()
+    out.print(Text(title(tree)))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("what", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("where")
+    table.add_column("what it is")
+    for a in tree.artefacts:
+        told = a.told.removeprefix(f"{ROLES[a.role]} ").removeprefix(f"{ROLES[a.role]}: ")
+        table.add_row(
+            ROLES[a.role], size(a.size_bytes) if a.size_bytes else "", Text(printable(a.path)), Text(told)
+        )
+    out.print(table)
+    _words(out, tree)
+    for what, where in tree.missing.items():
+        out.print(Text(f"not found: {what} (looked for {printable(where)})", "yellow"))
+    for note in tree.notes:
+        out.print(Text(f"note: {note}", "yellow"))
+    out.print(Text(f"written to {path}", "dim"))
+    out.print(Text(f"next: bootscope audit {tree.name if path.parent == keep.folder() else path}", "dim"))
+
+
+def _words(out: Console, tree: Tree) -> None:
+    if tree.command_line:
+        out.print(Text(f"command line: {printable(tree.command_line)}"))
+        out.print(Text(f"  from {printable(tree.command_line_from)}", "dim"))
+    for what, version in tree.versions.items():
+        out.print(Text(f"{what}: {printable(version)}"))
+    if tree.toolchain_prefix:
+        out.print(Text(f"compiler: {printable(tree.toolchain_prefix)}gcc"))
+    if tree.build:
+        words = tree.build[0] if tree.shell else shlex.join(tree.build)
+        out.print(Text(f"built by: {printable(words)}{' (with the shell)' if tree.shell else ''}"))
+    else:
+        out.print(Text("built by: nobody has said so; --build CMD does, for `bootscope build`", "dim"))
+
+
+def _list(as_json: bool) -> int:
+    trees = [keep.load_tree(name)[0] for name in keep.tree_names()]
+    if as_json:
+        rows = [{"name": t.name, "made_by": t.made_by, "folder": t.folder, "build": t.build} for t in trees]
+        print_json("systems", {"systems": rows})
+        return 0
+    out = terminal()
+    for tree in trees:
+        out.print(Text(f"{title(tree)} from {printable(tree.folder)}"))
+    if not trees:
+        out.print("nothing was imported yet: bootscope system import DIR", style="dim")
+    return 0

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measuring: N boots of a real board, each listened to from before its power comes on.
+
+The raw capture is written while the board boots; everything else is derived from it afterwards. A boot that
+fails is kept and says so, and the next one is made all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from bootscope import __version__
+from bootscope.boards.analyser import watching
+from bootscope.boards.line_rate import proposed
+from bootscope.boards.line_watch import LineWatch
+from bootscope.boards.listener import Listener
+from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
+from bootscope.boards.power import Power, switched
+from bootscope.capture import dating, record, tap, tapper
+from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import Store
+from bootscope.capture.telnet import Telnet
+from bootscope.errors import BoardError
+from bootscope.readers.markers import Marker
+from bootscope.recording import host_facts
+from bootscope.report.text import seconds
+
+NS = 1_000_000_000
+_LOOK_S = 0.05
+_STILL_NS = 100_000_000
+"""A line that has not ended and nothing followed for so long is a prompt."""
+_AFTER_NS = 300_000_000
+"""Listened to after a panic, for its last lines."""
+_PROMPT_NS = 3_000_000_000
+"""A boot loader that has said nothing for so long after its prompt waits for a person."""
+_SETTLE_NS = 300_000_000
+"""What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
+_PATIENCE_S = 10.0
+"""For the console to be opened."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What ends a boot well: a line, a silence, or a time since power on; in ns. `timeout_ns` is when to
+    give up. `words` say it for people."""
+
+    marker: Marker | None
+    words: str
+    text: str = ""
+    """The text that ends it, where it was told as one."""
+    silence_ns: int = 0
+    after_ns: int = 0
+    timeout_ns: int = 120 * NS
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to measure: which board, switched how, until what, how often.
+
+    `where` is asked before each boot where the console is, and at which rate the line behind it runs: of a
+    board that is not always in the same place. It may raise BoardError.
+    """
+
+    board: RealBoard
+    power: Power
+    end: End
+    boots: int = 10
+    where: Callable[[], Console] | None = None
+
+
+class Observer(Protocol):
+    """Who is told while measuring goes on."""
+
+    def boot_begins(self, number: int, total: int) -> None:
+        """Boot `number` of `total` is about to be switched on."""
+
+    def says(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def heard(self, since_ns: int, data: bytes) -> None:
+        """A line of the console, so long after power on."""
+
+    def boot_ended(self, info: BootInfo) -> None:
+        """The boot is stored."""
+
+
+def measure_run(store: Store, order: Order, observer: Observer) -> str:
+    """Measures and returns the id of the run.
+
+    Raises BoardError when the console cannot be opened at all, or the board cannot be switched; boots made
+    until then stay.
+    """
+    board, now = order.board, datetime.now().astimezone()
+    run_id = store.new_run_id(board.name, now)
+    with store.recording(run_id) as path:
+        info = MeasuredInfo(
+            run_id=run_id,
+            created=now.isoformat(timespec="seconds"),
+            bootscope=__version__,
+            name=board.name,
+            board=board,
+            power=order.power.words,
+            until=END_TEXT if order.end.text else order.end.words,
+            end_text=order.end.text,
+            asked=order.boots,
+            host=host_facts(),
+        )
+        record.write_json(path / MEASURED, info)
+        try:
+            for number in range(1, order.boots + 1):
+                observer.boot_begins(number, order.boots)
+                observer.boot_ended(_one_boot(order, run_id, path, number, observer))
+        finally:
+            if board.left == "off":
+                with contextlib.suppress(BoardError):
+                    order.power.off()
+    store.index(run_id)
+    return run_id
+
+
+@dataclass
+class _Boot:
+    """A boot under way."""
+
+    watch: LineWatch
+    observer: Observer
+    zero_ns: int = 0
+    begin_ns: int = 0
+    """What was heard before is no part of the boot."""
+    telnet: Telnet | None = None
+    lost_ns: int = 0
+    """Since when the port is gone; 0 while it is there."""
+    times_lost: int = 0
+
+    def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
+        if kind == tapper.EVENT:
+            event = tap.event_of(at_ns, payload)
+            if event.name == "lost":
+                self.lost_ns, self.times_lost = at_ns, self.times_lost + 1
+                self.observer.says("the console's port is gone; waiting for it to come back")
+            elif event.name == "back":
+                self.lost_ns = 0
+                self.observer.says("the console's port is back")
+            return
+        data = self.telnet.plain(payload) if self.telnet else payload
+        if at_ns < self.begin_ns:
+            return
+        for line in self.watch.feed(at_ns, data):
+            self.observer.heard(max(0, at_ns - self.zero_ns), line)
+
+
+def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
+    folder = run_path / "boots" / f"{number:03}"
+    folder.mkdir()
+    # A boot that comes to nothing has a capture, too: one that is empty.
+    (folder / TAP).write_bytes(tap.MAGIC)
+    started, begun = datetime.now(UTC), time.monotonic_ns()
+    boot = _Boot(LineWatch(order.end.marker), observer)
+    ended, message = "interrupted", "interrupted"
+
+    def finish() -> BootInfo:
+        data = (folder / TAP).read_bytes()
+        info = BootInfo(
+            boot_id=f"{run_id}/{number:03}",
+            number=number,
+            started=started.isoformat(timespec="seconds"),
+            ended=ended,
+            message=message,
+            host_ms=(time.monotonic_ns() - begun) // 1_000_000,
+            stream_sha256=hashlib.sha256(data).hexdigest(),
+        )
+        record.write_json(folder / record.BOOT, info)
+        derive(folder, data)
+        return info
+
+    try:
+        with (
+            _listening(order, folder / TAP, boot) as listener,
+            watching(order.board.pins, folder, observer.says),
+        ):
+            ended, message = _watched(order, boot, listener)
+    except BoardError as error:
+        ended, message = "died", error.message
+        if number == 1:
+            # Nothing was measured yet, so that nothing is lost by telling at once.
+            finish()
+            raise
+    except BaseException:
+        finish()
+        raise
+    return finish()
+
+
+@contextlib.contextmanager
+def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
+    """Listens to the board while it is switched off and on again."""
+    console = order.where() if order.where else order.board.console
+    boot.telnet = Telnet() if speaks_telnet(console) else None
+    _off(order)
+    listener = Listener(listening(console), path, boot.heard)
+    try:
+        _wait_for_console(listener)
+        if boot.telnet:
+            listener.note("telnet", time.monotonic_ns())
+        if order.power.tells_when and console.host:
+            _settle(listener, boot)
+        if order.where:
+            listener.note("line", time.monotonic_ns(), rate=console.rate)
+        yield listener
+    finally:
+        listener.close()
+
+
+def _off(order: Order) -> None:
+    order.power.off()
+    if order.power.tells_when or order.board.power.by_hand:
+        time.sleep(order.board.power.off_s)
+
+
+def _wait_for_console(listener: Listener) -> None:
+    until = time.monotonic() + _PATIENCE_S
+    while not listener.opened:
+        going = listener.work(_LOOK_S)
+        if not listener.opened and (not going or time.monotonic() > until):
+            raise BoardError("the console cannot be listened to: it did not open")
+
+
+def _settle(listener: Listener, boot: _Boot) -> None:
+    """Lets a serial server hand over what it has kept from before the boot."""
+    until = time.monotonic_ns() + _SETTLE_NS
+    boot.begin_ns = until + 3600 * NS
+    while time.monotonic_ns() < until:
+        listener.work(_LOOK_S)
+    boot.begin_ns = time.monotonic_ns()
+    listener.note("begin", boot.begin_ns)
+
+
+def _watched(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
+    """Switches on and listens to the end; returns how the boot ended, and a message."""
+    called, returned = switched(order.power.on)
+    boot.zero_ns = called
+    if order.power.tells_when:
+        listener.note("power", called, what="on", at="call")
+        listener.note("power", returned, what="on", at="return")
+    while True:
+        going = listener.work(_LOOK_S)
+        found = _verdict(order, boot, time.monotonic_ns())
+        if found:
+            return found
+        if not going:
+            return _source_ended(order, boot)
+
+
+def _source_ended(order: Order, boot: _Boot) -> tuple[str, str]:
+    if boot.watch.waiting:
+        # Nothing can follow the prompt any more.
+        return "milestone", f"{order.end.words} at {seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
+    if boot.watch.heard and order.end.marker is None:
+        return "milestone", "the source ended"
+    return "died", f"what the console is listened to by ended before {order.end.words}"
+
+
+def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
+    """How the boot has ended, and a message; None while it goes on."""
+    watch, end = boot.watch, order.end
+    since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
+    at = f"{seconds(max(0, watch.last_ns - boot.zero_ns))} s" if watch.heard else "never"
+    if watch.reached or (watch.waiting and quiet > _STILL_NS):
+        again = f"; the board started more than once: {_starts(watch)}" if watch.restarted else ""
+        return "milestone", f"{end.words} at {at}{again}"
+    if watch.panicked and quiet > _AFTER_NS:
+        return "panic", f"the kernel panicked at {at}"
+    if watch.loops:
+        return "loop", f"the board starts again and again: {_starts(watch)}"
+    if watch.garbled:
+        return "garbled", _garbled(order, watch)
+    if end.silence_ns and watch.heard and quiet > end.silence_ns:
+        return "milestone", f"{end.words}, from {at} on"
+    if end.after_ns and since > end.after_ns:
+        return "milestone", end.words
+    if watch.at_prompt and quiet > _PROMPT_NS:
+        return "prompt", f"the boot loader waits for a command since {at}; was a key sent to it?"
+    return _given_up(order, boot, since) if since > end.timeout_ns else None
+
+
+def _given_up(order: Order, boot: _Boot, since_ns: int) -> tuple[str, str]:
+    within = f"within {seconds(since_ns, 0)} s"
+    if boot.lost_ns:
+        return "lost", f"the console's port vanished and did not come back {within}"
+    if not boot.watch.heard:
+        return "silent", (
+            f"the board said nothing {within}: is it switched on, is its transmit line on this port, are the "
+            "grounds joined?"
+        )
+    return "timeout", f"{order.end.words} was not reached {within}; the last byte came at " + (
+        f"{seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
+    )
+
+
+def _starts(watch: LineWatch) -> str:
+    name, count = max(watch.starts.items(), key=lambda item: item[1])
+    return f"{count} times {name}"
+
+
+def _garbled(order: Order, watch: LineWatch) -> str:
+    rate = order.board.console.rate
+    message = "what comes is no text"
+    if rate:
+        others = " or ".join(str(r) for r in proposed(watch.sample, rate))
+        message += f": {rate} baud is the wrong rate" + (f", try --rate {others}" if others else "")
+    return message
+
+
+def derive(folder: Path, data: bytes) -> None:
+    """Writes what people want beside the raw capture: the console's bytes, and lines with stamps."""
+    try:
+        found = tap.read(data)
+    except Exception:  # the raw capture stays, whatever is wrong with it
+        return
+    (folder / record.CONSOLE).write_bytes(bytes(found.data))
+    zero_ns = dating.zero_of(found)[0]
+    with (folder / record.LINES).open("wb") as f:
+        for at_ns, line in dating.lines(found, found.rate):
+            f.write(f"[{seconds(at_ns - zero_ns, 6):>12}] ".encode() + line + b"\n")

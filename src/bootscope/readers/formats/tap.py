@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope's own captures of a real board's console (capture/tap.py)."""
+
+from __future__ import annotations
+
+from bootscope.capture import dating, tap
+from bootscope.errors import UserError
+from bootscope.readers.base import (
+    FIRST_BYTE,
+    Boot,
+    Clock,
+    FormatError,
+    Options,
+    Reader,
+    Reading,
+    Repair,
+    Source,
+)
+from bootscope.readers.markers import split_line
+from bootscope.timeline.trace import Point
+
+_HELD_NS = {"ftdi_sio": 1_000_000, "cdc_acm": 1_000_000}
+"""What an adapter keeps bytes back for at most, by its driver: a frame of USB."""
+
+
+def stamp_error_ns(found: tap.Tap) -> int:
+    """By how much the moment of a byte may be off, from what is known of the adapter, the process that
+    listened, and the line."""
+    facts = found.opened
+    timer = facts.get("latency_timer_ms")
+    held = timer * 1_000_000 if isinstance(timer, int) else _HELD_NS.get(str(facts.get("driver")), 0)
+    late = facts.get("late_99_ns")
+    return held + (late if isinstance(late, int) and late > 0 else 0) + dating.byte_ns(found.rate)
+
+
+def _sure(source: Source) -> int:
+    return 100 if source.data.startswith(tap.MAGIC) else 0
+
+
+def _read(source: Source, options: Options) -> Reading:
+    try:
+        found = tap.read(source.data)
+    except UserError as error:
+        raise FormatError(source.name, "tap", 1, error.message) from error
+    zero_ns, zero_error_ns, words = dating.zero_of(found)
+    error_ns = max(1, stamp_error_ns(found) + zero_error_ns)
+    boot = Boot(Clock("host", words, error_ns, FIRST_BYTE))
+    empty = 0
+    for at_ns, line in dating.lines(found, found.rate):
+        text = line.decode("utf-8", "backslashreplace")
+        empty += not text
+        boot.log.add(max(0, at_ns - zero_ns), text, kernel_ns=split_line(text)[0])
+    boot.points += [
+        Point(max(0, event.at_ns - zero_ns), f"console {event.name}", "event", error_ns)
+        for event in found.events
+        if event.name in ("lost", "back")
+    ]
+    boot.facts.update(_facts(found))
+    total = len(boot.log)
+    repairs = [] if found.whole else [Repair("the capture was cut off", 1, total)]
+    lost = len(found.of("lost"))
+    if lost:
+        repairs.append(Repair("the port vanished while it was listened to; bytes may lack", lost, 1))
+    return Reading([boot], total, total - empty, empty, [], repairs)
+
+
+def _facts(found: tap.Tap) -> dict[str, str]:
+    facts = found.opened
+    told = {"tool": "bootscope"}
+    names = {"rate": "line rate", "driver": "serial driver", "latency_timer_ms": "latency timer in ms"}
+    names |= {"low_latency": "low latency", "priority": "priority of the listener"}
+    return told | {words: str(facts[name]) for name, words in names.items() if name in facts}
+
+
+READERS = (
+    Reader(
+        "tap",
+        "bootscope's capture of a console",
+        "bootscope record --board serial:/dev/ttyUSB0",
+        _sure,
+        _read,
+    ),
+)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check as text for a terminal and as the JSON that docs/json.md documents."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.check.decide import MISSED, NONE, OK, Outcome
+from bootscope.report.boots import named
+from bootscope.report.terminal import make_table
+from bootscope.report.text import seconds
+
+_COLOURS = {OK: "green", MISSED: "bold red"}
+_UNSURE_COLOUR = "yellow"
+
+
+def check(out: Console, outcome: Outcome) -> None:
+    """The findings, one to a line."""
+    boots = outcome.boots
+    exact = ", exact" if boots.exact else ""
+    count = f"{len(boots.boots)} {'boot' if len(boots.boots) == 1 else 'boots'}"
+    out.print(Text(f"{named(boots.run_id)}, {count}{exact}", "bold"))
+    table = make_table("=", "=checked", "=what", "=of", ">s", ">limit s", "")
+    for f in outcome.findings:
+        table.add_row(
+            Text("-" if f.status == NONE else f.status, _COLOURS.get(f.status, _UNSURE_COLOUR)),
+            f.what,
+            Text(named(f.name)),
+            f.of or "-",
+            "-" if f.value_ns is None else seconds(f.value_ns),
+            "-" if f.limit_ns is None else seconds(f.limit_ns),
+            Text(named(f.words, 300)),
+        )
+    out.print(table)
+    for note in outcome.notes:
+        out.print(Text(f"note: {named(note, 400)}", "yellow"))
+
+
+def document(outcome: Outcome) -> dict[str, object]:
+    """`bootscope check --json`."""
+    return {
+        "run_id": outcome.boots.run_id,
+        "boots": len(outcome.boots.boots),
+        "exact": outcome.boots.exact,
+        "about": named(outcome.quantity),
+        "refused": named(outcome.refused, 400) or None,
+        "kept": not outcome.missed and not outcome.refused,
+        "findings": [
+            {
+                "what": f.what,
+                "name": named(f.name),
+                "of": f.of or None,
+                "status": f.status,
+                "value_ns": f.value_ns,
+                "limit_ns": f.limit_ns,
+                "boots": f.count,
+                "p": f.p,
+                "words": named(f.words, 400),
+            }
+            for f in outcome.findings
+        ],
+        "notes": [named(note, 400) for note in outcome.notes],
+    }

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the store to samples: the times of all boots of a run."""
+
+from __future__ import annotations
+
+from bootscope.analysis.samples import (
+    BootTimes,
+    SampleSet,
+    of_timeline,
+    of_trace,
+    of_traces,
+    single,
+    step_of,
+)
+from bootscope.capture.store import IMPORTED, RECORDED, MeasuredRun, Store, StoredRun
+from bootscope.timeline.build import timeline
+
+
+def sample_set(store: Store, name: str | None, number: int | None = None) -> SampleSet:
+    """The boots of the run called `name`, or of them only boot `number`.
+
+    Raises UserError when there is no such run or boot, or its files are damaged.
+    """
+    run_id = store.find_id(name)
+    kind = store.kind(run_id)
+    if kind == RECORDED:
+        found = recorded(store.load(run_id))
+    else:
+        found = _imported(store, run_id) if kind == IMPORTED else measured(store.load_measured(run_id))
+    return single(found, number) if number is not None else found
+
+
+def _imported(store: Store, run_id: str) -> SampleSet:
+    # The readers are not loaded for a recording.
+    from bootscope.imports import of_run
+
+    info, found = of_run(store, run_id)
+    numbers = range(1, found.boots + 1)
+    boots = [(f"{run_id}/{n:03}", found.trace(n, lines=False)) for n in numbers]
+    return of_traces(run_id, boots, facts={"name": info.name})
+
+
+def measured(run: MeasuredRun) -> SampleSet:
+    """The boots of a real board; those that did not come to their end say why.
+
+    Raises UserError when a capture is damaged.
+    """
+    # The readers are not loaded for a recording.
+    from bootscope.imports import of_boot
+
+    info = run.info
+    good = {boot.info.number for boot in run.boots if boot.info.complete}
+    traces = {number: of_boot(run, number).trace(1, lines=False) for number in good}
+    # What a boot was to come to may also be a text or a silence, which is no milestone of its trace.
+    until = info.until if any(info.until in trace.milestones() for trace in traces.values()) else ""
+    seen = [
+        of_trace(boot.info.boot_id, traces[boot.info.number], until)
+        if boot.info.number in good
+        else BootTimes(boot.info.boot_id, {}, False, f"{boot.info.ended}: {boot.info.message}")
+        for boot in run.boots
+    ]
+    facts = {"board": info.board.name, "power": info.power}
+    return SampleSet(info.run_id, tuple(seen), False, until, step_of(traces.values()), facts)
+
+
+def recorded(run: StoredRun) -> SampleSet:
+    """The boots of a recorded run, which are exact unless two complete ones differ.
+
+    Raises UserError when a stream cannot be read.
+    """
+    info = run.info
+    seen: dict[str, BootTimes] = {}
+    boots = []
+    for boot in run.boots:
+        if not boot.info.complete:
+            why = f"{boot.info.ended}: {boot.info.message}"
+            boots.append(BootTimes(boot.info.boot_id, {}, False, why))
+            continue
+        stream = boot.info.stream_sha256 or boot.info.boot_id
+        if stream not in seen:  # boots of one stream are the same boot
+            seen[stream] = of_timeline(timeline(boot.info.boot_id, boot.records(), info))
+        boots.append(BootTimes(boot.info.boot_id, seen[stream].times))
+    complete = [boot.times for boot in boots if boot.complete]
+    facts = {"system": info.system.name, "board": info.board.name, "build": info.build_id}
+    exact = all(times == complete[0] for times in complete)
+    return SampleSet(info.run_id, tuple(boots), exact, info.until, 0, facts)

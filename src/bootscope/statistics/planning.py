@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a number of boots can show, and how many boots it takes to show something.
+
+The noise is taken from the boots that are there: how far two boots of the same build lie apart. That of 10
+boots is known only roughly, and a plan made from too small a noise fails, so it is stretched to the upper
+end of what these boots leave open (:func:`stretch`).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import combinations
+from statistics import NormalDist
+
+from bootscope.statistics.ranks import least_p
+from bootscope.statistics.shift import ALPHA, STUDENT, chosen_test, standard_error, student_limit
+
+POWER = 0.8
+"""How likely a difference is to be shown that is as large as planned for."""
+MOST = 10_000
+"""More boots than this nobody makes."""
+_UPPER, _UPPER_OF_FEW = 0.8, 0.9
+_FEW = 9
+_NORMAL = NormalDist()
+_Z_ALPHA, _Z_POWER = _NORMAL.inv_cdf(1 - ALPHA / 2), _NORMAL.inv_cdf(POWER)
+
+
+class Noise:
+    """How far boots of one build lie apart.
+
+    Raises ValueError where no sample has two values.
+    """
+
+    def __init__(self, *samples: Sequence[int], step_ns: int = 0) -> None:
+        self._apart = sorted(abs(x - y) for sample in samples for x, y in combinations(sample, 2))
+        if not self._apart:
+            raise ValueError("one boot has no noise")
+        self._step_ns = step_ns
+        self._samples = samples
+        self._stretch = stretch(sum(len(sample) - 1 for sample in samples if sample))
+
+    def above(self, shift_ns: int) -> float:
+        """The probability that a boot with that shift comes out above one without; a tie counts half."""
+        count = len(self._apart)
+        reach = shift_ns / self._stretch
+        nearer, not_farther = bisect_left(self._apart, reach), bisect_right(self._apart, reach)
+        return 1 - (count - not_farther) / count / 2 - (not_farther - nearer) / count / 4
+
+    def boots_for(self, shift_ns: int) -> int | None:
+        """Boots of each side to show a shift with :data:`POWER`; None for more than :data:`MOST`."""
+        above = self.above(abs(shift_ns))
+        if above <= 0.5 or not enough(MOST, MOST, above):
+            return None
+        return 1 + bisect_left(range(1, MOST), True, key=lambda size: enough(size, size, above))
+
+    def smallest(self, size_a: int, size_b: int) -> int | None:
+        """The smallest shift in ns that so many boots show with :data:`POWER`; None when there is none."""
+        if min(size_a, size_b) < 2:
+            return None
+        if chosen_test(size_a, size_b) == STUDENT:
+            return self._smallest_by_student(size_a, size_b)
+        found = bisect_left(
+            range(len(self._apart)), True, key=lambda at: enough(size_a, size_b, self._just_above(at))
+        )
+        if found == len(self._apart):
+            return None
+        return max(math.ceil(self._apart[found] * self._stretch), self._step_ns, 1)
+
+    def _just_above(self, at: int) -> float:
+        count = len(self._apart)
+        return 1 - (count - bisect_right(self._apart, self._apart[at])) / count / 2
+
+    def _smallest_by_student(self, size_a: int, size_b: int) -> int | None:
+        longest = [sample for sample in self._samples if len(sample) > 1]
+        error = max(standard_error(sample, sample, self._step_ns) for sample in longest)
+        again = math.sqrt((1 / size_a + 1 / size_b) / (2 / max(len(sample) for sample in longest)))
+        reach = student_limit(ALPHA) + student_limit(2 * (1 - POWER))
+        return max(math.ceil(reach * error * again * self._stretch), self._step_ns, 1)
+
+
+def enough(size_a: int, size_b: int, above: float) -> bool:
+    """Whether the rank test shows with :data:`POWER` that `b` is above `a`, where a boot of `b` is above
+    one of `a` with probability `above`.
+
+    After Noether (1987), whose formula takes the deviation of the count of such pairs to be that of equal
+    samples. Here it shrinks as the samples part, to 0 where they do not overlap; then 4 boots are enough,
+    as they are.
+    """
+    if least_p(size_a, size_b) > ALPHA:
+        return False
+    pairs = size_a * size_b
+    equal = math.sqrt(pairs * (size_a + size_b + 1) / 12)
+    parted = equal * 2 * math.sqrt(above * (1 - above))
+    return _Z_ALPHA * equal + _Z_POWER * parted <= (above - 0.5) * pairs
+
+
+def stretch(freedom: int) -> float:
+    """By how much a deviation of so many degrees of freedom may well be too small.
+
+    The upper end of the one-sided 80 % interval of a normal deviation: the chi-square quantile by Wilson and
+    Hilferty (1931). 1.29 for a pilot of 10 boots, 1.18 for two. For fewer than 9 degrees it is the 90 %
+    interval, since skewed noise shows its size in few boots even less than normal noise does.
+    """
+    z = _NORMAL.inv_cdf(1 - (_UPPER if freedom >= _FEW else _UPPER_OF_FEW))
+    cubed = 1 - 2 / (9 * freedom) + z * math.sqrt(2 / (9 * freedom))
+    return float(cubed**-1.5)

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places of a labgrid farm, with labgrid's own coordinator and exporter."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .conftest import HELLO, Bootscope, FakeBoard
+from .farm import ANNA, USER, Farm, Qemu, Switch, labgrid, pty_resources, wait_for
+
+TAKEN = "acquired by desk-pc/tester"
+
+
+@dataclass
+class Lab:
+    """A farm with its boards."""
+
+    farm: Farm
+    board: FakeBoard
+
+    def file(self, folder: Path, place: str = "desk", more: str = "") -> str:
+        """A board file: the place, which need not stay off for long."""
+        path = folder / f"{place}.toml"
+        console = f'[console]\nkind = "labgrid"\nport = "{place}"\nhost = "{self.farm.address}"\n'
+        path.write_text(f'schema = 1\nname = "{place}"\n{more}{console}[power]\noff_s = 0.1\n')
+        return str(path)
+
+
+def turner(board: FakeBoard) -> Switch:
+    """A power socket with a board on it."""
+
+    def turn(on: bool) -> None:
+        new = board.on_file.with_suffix(".new")
+        new.write_text(str(time.monotonic()) if on else "")
+        new.replace(board.on_file)
+
+    return Switch(turn)
+
+
+def at_desk(folder: Path) -> tuple[FakeBoard, Switch]:
+    board = FakeBoard(folder, lambda b: b.says(HELLO, 0.01))
+    threading.Thread(target=board.live, daemon=True).start()
+    return board, turner(board)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A farm for all tests that leave it as it was."""
+    folder = tmp_path_factory.mktemp("farm")
+    with contextlib.ExitStack() as at_end:
+        board, switch = at_desk(folder)
+        at_end.callback(board.stop.set)
+        at_end.callback(switch.close)
+        qemu = Qemu(folder)
+        at_end.callback(qemu.close)
+        groups = {"desk": pty_resources(board, switch), "machine": qemu.resources}
+        farm = Farm(folder, groups, {"desk": {"soc": "a10"}})
+        at_end.callback(farm.close)
+        yield Lab(farm, board)
+
+
+@pytest.fixture(autouse=True)
+def as_tester(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Who we are in the farm, and which labgrid we use."""
+    monkeypatch.setenv("BOOTSCOPE_LABGRID_CLIENT", labgrid("labgrid-client"))
+    monkeypatch.setenv("BOOTSCOPE_CACHE", str(tmp_path / "cache"))
+    for name, value in USER.items():
+        monkeypatch.setenv(name, value)
+
+
+def consoles(found: dict[str, list[dict[str, str]]]) -> list[bytes]:
+    return [(Path(boot["path"]) / "console.bin").read_bytes() for boot in found["boots"]]
+
+
+def heard(bootscope: Bootscope, boots: int) -> bool:
+    """Whether so many boots have been begun, and the last one is switched on."""
+    taps = sorted(bootscope.store.glob("runs/*/boots/*/console.tap"))
+    return len(taps) >= boots and b'"at": "return"' in taps[-1].read_bytes()
+
+
+def test_boots_of_a_place(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    # What a serial server had kept from before is no part of a boot.
+    lab.board.says(b"board login: an old one\r\n")
+    found = bootscope.json("record", "--board", lab.file(tmp_path), "-n", "3")
+    assert found["complete"]
+    assert consoles(found) == [HELLO] * 3
+    assert lab.farm.happened("desk")[-2:] == [TAKEN, "released"]
+    shown = bootscope.json("show")
+    at = shown["milestones"]
+    assert at["spl"] < at["bootloader"] < at["kernel-entry"] < at["init"] < at["login"]
+    # Switched by a process that was ready, not by a command that has to start first.
+    assert shown["milestone_errors_ns"]["login"] < 300_000_000
+
+
+def test_a_board_in_qemu(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    found = bootscope.json("record", "--board", lab.file(tmp_path, "machine"), "-n", "3")
+    assert found["complete"]
+    texts = consoles(found)
+    assert texts == [b"U-Boot SPL 2025.01\r\nLinux version 6.12.1\r\nboard login: "] * 3
+    assert lab.farm.happened("machine")[-2:] == [TAKEN, "released"]
+
+
+def test_a_place_that_somebody_else_holds(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    lab.farm.client("-p", "desk", "acquire", who=ANNA)
+    _, err = bootscope("record", "--board", f"labgrid:desk@{lab.farm.address}", status=3)
+    assert "the place desk is held by anna on annas-pc" in err
+    assert "labgrid-client -p desk allow desk-pc/tester" in err
+    _, err = bootscope("record", "--board", f"labgrid:soc=a10@{lab.farm.address}", status=3)
+    assert "no place with soc=a10 became free within 0 s" in err
+    # Whoever waits gets it, by its name or by its tags.
+    before = len(lab.farm.happened("desk"))
+    options = ["record", "--board", f"labgrid:soc=a10@{lab.farm.address}", "-n", "1", "--labgrid-wait", "90"]
+    child = bootscope.start(*options)
+    time.sleep(2)
+    lab.farm.client("-p", "desk", "release", who=ANNA)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 0, (out, err)
+    assert lab.farm.happened("desk")[before:] == ["released", TAKEN, "released"]
+    assert not lab.farm.client("reservations").strip()
+
+
+def test_a_place_that_is_ours_already_stays_ours(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    lab.farm.client("-p", "desk", "acquire")
+    first = bootscope.start("record", "--board", lab.file(tmp_path), "-n", "2", "--until-time", "20")
+    wait_for("the first boot", lambda: heard(bootscope, 1))
+    _, err = bootscope("record", "--board", lab.file(tmp_path), status=3)
+    assert "held by another bootscope of yours" in err
+    first.send_signal(signal.SIGINT)
+    _, err = first.communicate(timeout=60)
+    assert "was yours already" in err
+    assert lab.farm.happened("desk")[-1] == TAKEN
+    lab.farm.client("-p", "desk", "release")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_the_place_is_free_soon_after_the_recorder_is_gone(
+    bootscope: Bootscope, lab: Lab, tmp_path: Path, how: int
+) -> None:
+    child = bootscope.start("record", "--board", lab.file(tmp_path), "-n", "5", "--until-time", "30")
+    wait_for("the first boot", lambda: heard(bootscope, 1))
+    assert lab.farm.happened("desk")[-1] == TAKEN
+    child.send_signal(how)
+    took = wait_for("the release", lambda: lab.farm.happened("desk")[-1] == "released", 20)
+    assert took < 10
+    child.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("boots", ["3", "1"])
+def test_the_process_that_holds_the_place_may_die(
+    bootscope: Bootscope, lab: Lab, tmp_path: Path, boots: str
+) -> None:
+    options = ["-n", boots, "--until-time", "2", "--json"]
+    child = bootscope.start("record", "--board", lab.file(tmp_path), *options)
+    wait_for("the first boot", lambda: heard(bootscope, 1))
+    words = ["pgrep", "-P", str(child.pid), "-f", "labgrid_hand"]
+    hand = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    os.kill(int(hand), signal.SIGKILL)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 0, (out, err)
+    assert len(consoles(json.loads(out))) == int(boots)
+    # Also where nothing was left to be switched.
+    assert lab.farm.happened("desk")[-2:] == [TAKEN, "released"]
+
+
+ENVIRONMENT = """
+targets:
+  main:
+    resources:
+      RemotePlace: {{name: desk}}
+    drivers:
+      SerialDriver: {{}}
+      ExternalPowerDriver:
+        cmd_on: {python} {folder}/power.py 1
+        cmd_off: {python} {folder}/power.py 0
+      DesksStrategy: {{}}
+imports: [{folder}/strategy.py]
+"""
+STRATEGY = """
+import enum, pathlib
+import attr
+from labgrid import target_factory
+from labgrid.strategy import Strategy
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class DesksStrategy(Strategy):
+    bindings = {"power": "PowerProtocol", "console": "ConsoleProtocol"}
+
+    def transition(self, status, *, step=None):
+        self.target.activate(self.power)
+        self.power.off()
+        self.target.activate(self.console)
+        print("a strategy may print")
+        if status != "flashed":
+            raise ValueError(f"no state {status}")
+        pathlib.Path(__file__).with_name("deployed").write_text(status)
+"""
+POWER = "import sys, time\nopen({file!r}, 'w').write(str(time.time()) if sys.argv[1] == '1' else '')\n"
+
+
+def test_your_own_environment_switches_and_deploys(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "strategy.py").write_text(STRATEGY)
+    (tmp_path / "power.py").write_text(POWER.format(file=str(lab.board.on_file)))
+    env = tmp_path / "env.yaml"
+    env.write_text(ENVIRONMENT.format(folder=tmp_path, python=labgrid("python")))
+    options = ["--board", lab.file(tmp_path), "-n", "1", "--labgrid-env", str(env), "--labgrid-state"]
+    found = bootscope.json("record", *options, "flashed")
+    assert consoles(found) == [HELLO]
+    assert (tmp_path / "deployed").read_text() == "flashed"
+    _, err = bootscope("record", *options, "painted", status=3)
+    assert "the place desk cannot be brought to its state: ValueError: no state painted" in err
+    assert lab.farm.happened("desk")[-1] == "released"
+
+
+def test_what_cannot_be_is_told(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
+    at = lab.farm.address
+    script = tmp_path / "labgrid-client"
+    script.write_text("#!/bin/sh\nexec docker run labgrid\n")
+    script.chmod(0o755)
+    for words, status, options in (
+        ("unknown place 'dusk'", 2, ["--board", f"labgrid:dusk@{at}"]),
+        ("does not answer", 3, ["--board", "labgrid:desk@127.0.0.1:9"]),
+        ("is no place", 2, ["--board", "labgrid:desk@@"]),
+        ("there is no file", 2, ["--board", f"labgrid:desk@{at}", "--labgrid-env", "nowhere.yaml"]),
+        ("needs --labgrid-env", 2, ["--board", f"labgrid:desk@{at}", "--labgrid-state", "on"]),
+        ("has no serial port named b", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-port", "b"]),
+        ("is not there", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-client", "/no/labgrid-client"]),
+        ("not the script", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-client", str(script)]),
+    ):
+        _, err = bootscope("record", *options, status=status)
+        assert words in err
+        assert "Traceback" not in err
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Lab]:
+    """A farm that may be destroyed."""
+    board, switch = at_desk(tmp_path)
+    farm = Farm(tmp_path, {"desk": pty_resources(board, switch)})
+    yield Lab(farm, board)
+    farm.close()
+    switch.close()
+    board.stop.set()
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_the_coordinator_falls_during_a_run(
+    bootscope: Bootscope, own: Lab, tmp_path: Path, comes_back: bool
+) -> None:
+    board = own.file(tmp_path)
+    options = ["--board", board, "-n", "10", "--until-time", "1.5", "--json"]
+    child = bootscope.start("record", *options)
+    wait_for("the third boot", lambda: heard(bootscope, 3))
+    own.farm.fall()
+    if comes_back:
+        own.farm.start()
+    out, err = child.communicate(timeout=240)
+    assert child.returncode in (0, 3), (out, err)
+    assert "Traceback" not in err
+    boots = bootscope.json("list")["runs"][0]
+    assert boots["boots"] == 10
+    ended = [bootscope.json("show", f"{boots['run_id']}/{number}")["message"] for number in (1, 2, 10)]
+    good = "1.5 s after power on"
+    assert ended[:2] == [good, good]
+    if comes_back:
+        assert ended[2] == good
+        wait_for("the release", lambda: own.farm.happened("desk")[-1] == "released", 20)
+    else:
+        assert "coordinator" in ended[2]
+        assert child.returncode == 3

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the collector for 32-bit ARM targets, statically with musl, and copies it where it is wanted.
+
+    python tools/build_agent.py [FILE]
+
+FILE is bootscope-agent in the current folder where none is named.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.build.cache import Cache  # noqa: E402
+from bootscope.build.progress import Silent  # noqa: E402
+from bootscope.build.step import Runner  # noqa: E402
+from bootscope.build.steps.agent import AGENT, build_agent  # noqa: E402
+from bootscope.errors import BootscopeError  # noqa: E402
+from bootscope.paths import cache_dir  # noqa: E402
+from bootscope.system.load import load_system  # noqa: E402
+
+
+def main() -> int:
+    """Builds and copies; the exit status."""
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else AGENT)
+    try:
+        program = build_agent(load_system("stock"), Runner(Cache(cache_dir()), Silent()), Silent())
+        shutil.copy(program, target)
+    except BootscopeError as error:
+        print(f"build_agent: {error.message}", file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(f"build_agent: {target}: {error.strerror}", file=sys.stderr)
+        return 2
+    print(f"{target}: {target.stat().st_size:,} bytes, for 32-bit ARM, static")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
