@@ -15,12 +15,16 @@ demo: setup
 	bin/bootscope report -o report.html
 	@echo "open report.html in a browser"
 
+# First what measures this computer's own clocks, alone; then the rest, on every core.
 test: setup-test
-	$(PYTEST) tests
+	status=0; \
+	$(PYTEST) -m alone tests || status=$$?; \
+	$(PYTEST) -m 'not alone' -n auto --dist worksteal tests || status=$$?; \
+	exit $$status
 
 # make test-unit   only what needs no build and no boot (minutes)
 test-unit: setup-test
-	$(PYTEST) tests/unit tests/readers
+	$(PYTEST) -n auto --dist worksteal tests/unit tests/readers
 
 # make fuzz   damaged files for every reader, SECONDS each (default 600), in as many processes as there are CPUs
 SECONDS := 600
