@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SWITCH = Path(__file__).with_name("switch.py")
 HELLO = (
     b"\r\nU-Boot SPL 2025.01 (Nov 21 2026)\r\nTrying to boot from MMC1\r\n"
     b"\r\nU-Boot 2025.01 (Nov 21 2026)\r\n\r\nStarting kernel ...\r\n\r\n"
@@ -39,6 +41,7 @@ class FakeBoard:
 
     def __post_init__(self) -> None:
         self.port, self.on_file = self.folder / "port", self.folder / "on"
+        self.heard_file, self.powered_ns = self.folder / "on.heard", 0
         self.plug_in()
 
     def plug_in(self) -> None:
@@ -67,6 +70,8 @@ class FakeBoard:
         while not self.stop.is_set():
             now = self.on_file.read_text() if self.on_file.exists() else ""
             if now != seen and now:
+                self.powered_ns = time.monotonic_ns()
+                self.heard_file.write_text(now)
                 self.switched_on += 1
                 self.plan(self)
             seen = now
@@ -74,8 +79,8 @@ class FakeBoard:
 
     @property
     def power(self) -> list[str]:
-        """Options that switch it."""
-        on = f"{sys.executable} -c \"import time; open('{self.on_file}','w').write(str(time.time()))\""
+        """Options that switch it. As with a relay, it is on before the command returns."""
+        on = f"{sys.executable} '{SWITCH}' '{self.on_file}' '{self.heard_file}'"
         off = f"{sys.executable} -c \"open('{self.on_file}','w')\""
         return ["--power-on", on, "--power-off", off]
 
@@ -116,6 +121,8 @@ class Bootscope:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
+            # A test run in the background of a shell ignores Ctrl-C, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def __call__(self, *arguments: str, status: int = 0) -> tuple[str, str]:

@@ -17,6 +17,7 @@ import pytest
 
 from .conftest import Bootscope, FakeBoard, Make
 
+pytestmark = pytest.mark.alone
 ANALYSER = Path(__file__).with_name("analyser.py")
 MS = 1_000_000
 LINES = [
@@ -43,7 +44,7 @@ class WiredBoard:
         self.power_ns = 0
 
     def __call__(self, board: FakeBoard) -> None:
-        self.power_ns = time.monotonic_ns()
+        self.power_ns = board.powered_ns
         told = [(self.power_ns, "D1", "1"), (self.power_ns + READY_NS, "D0", "1")]
         time.sleep(0.02)
         for line in LINES:

@@ -7,8 +7,10 @@ empty). Every test has a store of its own.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,11 +102,19 @@ def stock(
 ) -> tuple[Bootscope, dict[str, Any]]:
     """Two boots of the stock system up to first-frame, for many tests to look at.
 
-    Its store is for looking only: tests take "the last run" of it to be this one.
+    Its store is for looking only: tests take "the last run" of it to be this one. All processes of a test
+    run look at the same two boots.
     """
-    store = tmp_path_factory.mktemp("stock")
-    recorded = Bootscope(store).json("record", "stock", "-n", "2")
-    return Bootscope(store, shared=True), recorded
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    store, told = folder / "stock", folder / "stock.json"
+    with (folder / "stock.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            shutil.rmtree(store, ignore_errors=True)
+            told.write_text(json.dumps(Bootscope(store).json("record", "stock", "-n", "2")))
+    return Bootscope(store, shared=True), json.loads(told.read_text())
 
 
 @pytest.fixture
