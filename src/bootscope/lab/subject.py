@@ -13,7 +13,7 @@ from bootscope.artefacts.logs import of_understood
 from bootscope.artefacts.piece import Piece
 from bootscope.build.cache import Cache
 from bootscope.buildtrees import subject as trees
-from bootscope.buildtrees.keep import is_tree_file, load_tree, tree_names
+from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.model import Tree
 from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
 from bootscope.errors import UserError, printable
@@ -52,7 +52,7 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
     did not reach its milestone.
     """
-    if len(names) == 1 and (names[0] in tree_names() or is_tree_file(Path(names[0]))):
+    if len(names) == 1 and is_tree(names[0]):
         return _tree(load_tree(names[0])[0])
     if len(names) == 1 and names[0].endswith(".toml"):
         return _system(store, cache, load_system(names[0]))
