@@ -41,7 +41,7 @@ class Variant:
     def notes(self) -> tuple[str, ...]:
         """What is in the changes and not in what was built."""
         lost = [f"not expressed: {line}" for line in self.output.lost]
-        return (*(f"by hand: {line}" for line in self.output.by_hand), *lost)
+        return (*(f"left to your build: {line}" for line in self.output.by_hand), *lost)
 
 
 class Variants:
