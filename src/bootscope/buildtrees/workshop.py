@@ -28,11 +28,11 @@ _DEPLOY_S = 3600
 
 
 class BuildFailedError(ToolError):
-    """The owner's command fails with a variant; `log` is the path of its full output."""
+    """The owner's command fails with a variant, whose key is `key`; `log` is the path of its full output."""
 
-    def __init__(self, message: str, log: str) -> None:
+    def __init__(self, message: str, log: str, key: str) -> None:
         super().__init__(message, hint=f"full log, with the changes at its top: {log}")
-        self.log = log
+        self.log, self.key = log, key
 
 
 @dataclass
@@ -94,6 +94,8 @@ class Workshop:
         """
         if self._on_board == variant.key:
             return 0.0
+        if self.keeps:
+            self.make(variant)
         begun = time.monotonic()
         self.make(variant)
         if self.keeps and self._lies_there != variant.key:
@@ -125,7 +127,7 @@ class Workshop:
         except ToolError as error:
             itself = f"{self.tree.name} itself does not build"
             what = f"{self.tree.name} does not build with {variant.words}" if variant.specs else itself
-            raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log)) from error
+            raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log), variant.key) from error
         made = found_products.found(self.tree)
         self._built = self._lies_there = variant.key
         if variant.key not in self._made:

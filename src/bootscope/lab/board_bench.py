@@ -8,7 +8,7 @@ they are to be compared. How often they take turns depends on how long it takes 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from bootscope.boards.power import Already
@@ -28,6 +28,10 @@ _SOME_ROUNDS = 5
 
 class SameImagesError(UserError):
     """A variant came to the same images as what it is compared with."""
+
+
+class BaseFailedError(UserError):
+    """What a variant was to be compared with does not boot or work itself."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class BoardBench:
     rounds: int | None = None
     works: tuple[str, ...] = ()
     check: str = ""
-    _slowest_s: float = 0.0
+    _took_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Raises UserError for a board that nobody switches: it cannot be booted again and again."""
@@ -87,10 +91,19 @@ class BoardBench:
         with contextlib.ExitStack() as stack:
             return _Turns(self, base, variant, stack).run()
 
+    def once(self, variant: Variant) -> str:
+        """Boots a variant once, to see what it says; returns the id of the run.
+
+        Raises UserError when it does not boot or work, and as :meth:`pair` does.
+        """
+        alone = replace(self, order=replace(self.order, boots=1), rounds=1)
+        with contextlib.ExitStack() as stack:
+            return _Turns(alone, variant, variant, stack).once()
+
     def deployed(self, variant: Variant) -> float:
-        """Puts a variant onto the board; returns the longest that this ever took, in s."""
-        self._slowest_s = max(self._slowest_s, self.shop.deploy(variant))
-        return self._slowest_s
+        """Puts a variant onto the board; returns what that took, or took the last time, in s."""
+        self._took_s = self.shop.deploy(variant) or self._took_s
+        return self._took_s
 
 
 @dataclass
@@ -116,6 +129,12 @@ class _Turns:
                 break
         ids = [self.runs[key].run_id if key in self.runs else "" for key in variants]
         return Pair(self.base, self.variant, ids[0], ids[1], rounds, took_s, faults, sizes)
+
+    def once(self) -> str:
+        """A first boot of the base, and the owner's check."""
+        self.bench.deployed(self.base)
+        self._turn(self.base, Turn(1, self.base.key, 1), rounds=1)
+        return self.runs[self.base.key].run_id
 
     def _made(self) -> dict[str, tuple[int, int]]:
         """Builds what can be built beforehand; returns the images that differ in size."""
@@ -157,7 +176,7 @@ class _Turns:
         if variant.key == self.base.key:
             name = self.bench.shop.tree.name
             with_them = f" with {variant.words}" if variant.specs else ""
-            raise UserError(f"{name} itself does not {what}{with_them}: {why}")
+            raise BaseFailedError(f"{name} itself does not {what}{with_them}: {why}")
         return (why,)
 
     def _run_of(self, variant: Variant) -> Measuring:

@@ -70,9 +70,12 @@ def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:
 def _notes(pair: Pair, comparison: BootComparison | None, deploys: bool) -> tuple[str, ...]:
     found = list(comparison.notes if comparison else ())
     if pair.rounds == 1 and comparison:
+        takes = (
+            f" (it takes {pair.deploy_s:.0f} s to put images onto the board)" if pair.deploy_s >= 1 else ""
+        )
         found.append(
-            f"all boots of one were made before those of the other, as it takes {pair.deploy_s:.0f} s to "
-            "change them: a board that changed meanwhile looks like a change (--rounds)"
+            f"all boots of one were made before those of the other{takes}: whatever else changed on the "
+            "board meanwhile is in the figures, too (--rounds)"
         )
     if not deploys:
         found.append("nothing puts images onto the board but the build itself (--deploy)")
