@@ -90,12 +90,18 @@ def boots_its_card(card: Path) -> Any:
     return plan
 
 
-def desk(bootscope: Bootscope, fake: Make, folder: Path) -> Desk:
-    """Sets the desk up; nothing is imported yet."""
-    tree = tree_builders.bare(folder / "tree")
-    script = tree / "build.sh"
+def a_tree(folder: Path) -> Path:
+    """A user's tree; returns the script that builds it."""
+    script = tree_builders.bare(folder) / "build.sh"
     script.write_text(BUILD)
     script.chmod(0o755)
+    return script
+
+
+def desk(bootscope: Bootscope, fake: Make, folder: Path) -> Desk:
+    """Sets the desk up; nothing is imported yet."""
+    tree = folder / "tree"
+    a_tree(tree)
     card = folder / "card"
     board = fake(boots_its_card(card))
     turn = "import sys, time; open(sys.argv[1], 'w').write(str(time.time()) if sys.argv[2] == 'on' else '')"

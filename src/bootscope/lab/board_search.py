@@ -9,6 +9,7 @@ it may be worth is on its side. What cannot be built, or does not boot, is refus
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -119,7 +120,9 @@ class BoardSearch:
         """What may be tried: what applies by the tree's files and the first boot's console, and what was
         asked for by name and nothing speaks against."""
         run = seen_boot(self.bench.store, self.first_run, None)
-        pieces = [*subject.pieces(self.bench.shop.tree)[0], *of_understood(run.understood)]
+        pieces = subject.pieces(self.bench.shop.tree)[0]
+        with contextlib.suppress(UserError):  # a boot that ends with a silence may have no line
+            pieces += of_understood(run.understood)
         seen = audit(together(pieces))
         found = list(seen.findings)
         for technique in techniques().values():
@@ -153,12 +156,17 @@ class BoardSearch:
 
     def _judged(self, with_it: dict[str, Change], out: Sequence[str]) -> tuple[BoardVerdict | None, str, str]:
         """The verdict on a set of techniques; why it is refused, if it is; the log of a build that failed."""
+        base = self._variant(self.accepted)
         try:
             variant = self._variant(with_it)
         except UserError as error:
             return None, error.message, ""
+        lost = [line for line in variant.output.lost if line not in base.output.lost]
+        if lost and not self.goal.only:
+            # Half a technique may well be a board that does not boot; who names it knows.
+            return None, f"a part of it cannot be written for this tree: {'; '.join(lost)}", ""
         try:
-            found = self._measured(self._variant(self.accepted), variant)
+            found = self._measured(base, variant)
         except SameImagesError as error:
             return None, error.message, ""
         except BuildFailedError as error:
