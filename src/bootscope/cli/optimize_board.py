@@ -95,7 +95,9 @@ def _show(out: Console, search: BoardSearch, folder: Path | None) -> None:
     for e in search.experiments:
         c = e.verdict.comparison if e.verdict else None
         saving = span(e.verdict.saving_ns) if e.verdict and e.verdict.saving_ns is not None else "-"
-        said = Text("stays", "green") if e.accepted else Text(named(e.refusal, 120), "dim")
+        # The interval is in the row already.
+        why = e.refusal.partition(": the time changes")[0] if c else e.refusal
+        said = Text("stays", "green") if e.accepted else Text(named(why, 120), "dim")
         table.add_row(short(e.techniques), saving, interval(c.goal) if c else "-", said)
     out.print(table)
     out.print(Text(f"ended: {named(search.ended, 400)}", "dim"))

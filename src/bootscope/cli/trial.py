@@ -36,10 +36,7 @@ from bootscope.views import View, view
 class Try(Verb):
     name = "try"
     summary = "boot a system with and without techniques: what are they worth, does it still work?"
-    example = (
-        "bootscope try kernel-quiet uboot-bootdelay --system stock\n"
-        "         bootscope try kernel-quiet --system gateway -n 10   (yours, on your board)"
-    )
+    example = "bootscope try kernel-quiet --system stock; bootscope try kernel-quiet --system gateway -n 10"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(

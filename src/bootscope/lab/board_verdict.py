@@ -67,8 +67,11 @@ def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:
     )
 
 
+_SIDES = {"A": "without", "B": "with"}
+
+
 def _notes(pair: Pair, comparison: BootComparison | None, deploys: bool) -> tuple[str, ...]:
-    found = list(comparison.notes if comparison else ())
+    found = [_SIDES[note[0]] + note[1:] for note in (comparison.notes if comparison else ())]
     if pair.rounds == 1 and comparison:
         takes = (
             f" (it takes {pair.deploy_s:.0f} s to put images onto the board)" if pair.deploy_s >= 1 else ""
