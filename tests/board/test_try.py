@@ -142,6 +142,22 @@ def test_interrupted(mine: Desk) -> None:
     assert mine.tried("uboot-bootdelay", "-n", "3")["works"]
 
 
+def test_a_build_that_cannot_go_back_is_told(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    sticky = """#!/bin/sh
+    mkdir -p images
+    cp "$BOOTSCOPE_CHANGES"/uboot.config what-came 2>/dev/null
+    cat u-boot/.config what-came > images/card.img 2>/dev/null
+    true
+    """
+    (mine.tree / "build.sh").write_text(sticky)
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
+    assert "beware: built without the changes, the images are still those with them" in err
+    # The next base has the change already, which is found before anything is booted.
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=2)
+    assert "the images are the same, byte by byte" in err
+
+
 def test_only_one_at_a_time(mine: Desk) -> None:
     mine.imported(*PRODUCT)
     child = mine.bootscope.start("try", "uboot-bootdelay", "--system", "mine", "-n", "40")
