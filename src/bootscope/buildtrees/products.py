@@ -60,6 +60,7 @@ class Keeper:
 
     def __init__(self, cache: Cache, tree: Tree) -> None:
         self._cache, self._tree = cache, tree
+        self._used: set[str] = set()
 
     def key(self, base: Products, variant: str) -> str:
         """The name of what the variant with that id comes to, beside that base."""
@@ -69,6 +70,7 @@ class Keeper:
     def known(self, key: str) -> Products | None:
         """What is kept under a key; None where nothing is."""
         path = self._cache.find(key)
+        self._used.add(key)
         try:
             return msgspec.json.decode((path / "products.json").read_bytes(), type=Products) if path else None
         except (OSError, msgspec.DecodeError):
@@ -76,6 +78,7 @@ class Keeper:
 
     def keep(self, key: str, products: Products) -> None:
         """Keeps what lies in the tree now. Raises ToolError when there is no room."""
+        self._used.add(key)
         if self._cache.find(key) or not products.sizes:
             return
         with self._cache.workspace() as work:
@@ -86,7 +89,7 @@ class Keeper:
             meta = Meta(f"products of {self._tree.name}", key, {}, 0)
             (out / "meta.json").write_bytes(msgspec.json.encode(meta))
             self._cache.commit(out, self._cache.steps / key)
-        self._cache.prune(DEFAULT_LIMIT_BYTES, frozenset({key}))
+        self._cache.prune(DEFAULT_LIMIT_BYTES, frozenset(self._used))
 
     def put_back(self, key: str) -> None:
         """Puts what is kept into the tree, in the place of what is there; through links, so that these stay.

@@ -68,11 +68,18 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
+_ON_BOARDS = (
+    "board", "n", "rounds", "until", "timeout", "value", "rate", "until_text", "until_silence", "until_time",
+    "power_on", "power_off", "by_hand", "leave", "labgrid_client", "labgrid_env", "labgrid_state",
+    "labgrid_port", "labgrid_wait",
+)  # fmt: skip
+
+
 def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
     """Raises UserError where options of a real board were given for a system of the emulated one."""
-    given = [name for name in ("board", "n", "rounds", "until", "timeout") if getattr(args, name) is not None]
-    if given or args.value:
-        option = {"n": "-n"}.get(given[0], f"--{given[0]}") if given else "--value"
+    given = [name for name in _ON_BOARDS if getattr(args, name)]
+    if given:
+        option = "-n" if given[0] == "n" else f"--{given[0].replace('_', '-')}"
         raise UserError(
             f"{option} is for imported systems on a real board; {printable(system)} boots on an emulated one",
             hint="bootscope system import DIR",
