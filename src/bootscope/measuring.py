@@ -98,14 +98,46 @@ def measure_run(store: Store, order: Order, observer: Observer) -> str:
     Raises BoardError when the console cannot be opened at all, or the board cannot be switched; boots made
     until then stay.
     """
+    with measuring(store, order) as run:
+        for _ in range(order.boots):
+            run.boot(observer)
+    return run.run_id
+
+
+@dataclass
+class Measuring:
+    """A run under way; several may be, on one board, and take turns."""
+
+    order: Order
+    run_id: str
+    path: Path
+    boots: int = 0
+    """Those that were made."""
+
+    def boot(self, observer: Observer) -> BootInfo:
+        """Makes the next boot. Raises BoardError as :func:`measure_run` does."""
+        self.boots += 1
+        observer.boot_begins(self.boots, max(self.boots, self.order.boots))
+        info = _one_boot(self.order, self.run_id, self.path, self.boots, observer)
+        observer.boot_ended(info)
+        return info
+
+
+@contextlib.contextmanager
+def measuring(
+    store: Store, order: Order, name: str = "", techniques: tuple[str, ...] = ()
+) -> Iterator[Measuring]:
+    """A run that boots are added to inside the block. It is called `name`, else as the board; `techniques`
+    are in what boots."""
     board, now = order.board, datetime.now().astimezone()
-    run_id = store.new_run_id(board.name, now)
+    run_id = store.new_run_id(name or board.name, now)
     with store.recording(run_id) as path:
         info = MeasuredInfo(
             run_id=run_id,
             created=now.isoformat(timespec="seconds"),
             bootscope=__version__,
-            name=board.name,
+            name=name or board.name,
+            techniques=techniques,
             board=board,
             power=order.power.words,
             until=END_TEXT if order.end.text else order.end.words,
@@ -115,15 +147,12 @@ def measure_run(store: Store, order: Order, observer: Observer) -> str:
         )
         record.write_json(path / MEASURED, info)
         try:
-            for number in range(1, order.boots + 1):
-                observer.boot_begins(number, order.boots)
-                observer.boot_ended(_one_boot(order, run_id, path, number, observer))
+            yield Measuring(order, run_id, path)
         finally:
             if board.left == "off":
                 with contextlib.suppress(BoardError):
                     order.power.off()
     store.index(run_id)
-    return run_id
 
 
 @dataclass

@@ -60,6 +60,7 @@ def measured(run: MeasuredRun) -> SampleSet:
         for boot in run.boots
     ]
     facts = {"board": info.board.name, "power": info.power}
+    facts |= {"techniques": ", ".join(info.techniques)} if info.techniques else {}
     return SampleSet(info.run_id, tuple(seen), False, until, step_of(traces.values()), facts)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from . import desk
 from .conftest import HELLO, Bootscope, FakeBoard
 from .farm import ANNA, USER, Farm, Qemu, Switch, labgrid, pty_resources, wait_for
 
@@ -220,6 +221,57 @@ def test_your_own_environment_switches_and_deploys(bootscope: Bootscope, lab: La
     assert (tmp_path / "deployed").read_text() == "flashed"
     _, err = bootscope("record", *options, "painted", status=3)
     assert "the place desk cannot be brought to its state: ValueError: no state painted" in err
+    assert lab.farm.happened("desk")[-1] == "released"
+
+
+FLASHES = """
+import enum, pathlib, shutil
+import attr
+from labgrid import target_factory
+from labgrid.strategy import Strategy
+
+class Status(enum.Enum):
+    unknown = 0
+    flashed = 1
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class DesksStrategy(Strategy):
+    bindings = {{"power": "PowerProtocol"}}
+    status = attr.ib(default=Status.unknown)
+
+    def transition(self, status, *, step=None):
+        if Status[status] == self.status:
+            return
+        self.target.activate(self.power)
+        shutil.copy({image!r}, {card!r})
+        with open({log!r}, "a") as log:
+            log.write("flashed ")
+        self.status = Status[status]
+"""
+
+
+def test_a_technique_is_tried_on_a_place_whose_strategy_deploys(
+    bootscope: Bootscope, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, card, log = tmp_path / "tree", tmp_path / "card", tmp_path / "log"
+    script = desk.a_tree(tree)
+    image = str(tree / "images/card.img")
+    (tmp_path / "strategy.py").write_text(FLASHES.format(image=image, card=str(card), log=str(log)))
+    (tmp_path / "power.py").write_text(POWER.format(file=str(lab.board.on_file)))
+    (tmp_path / "env.yaml").write_text(ENVIRONMENT.format(folder=tmp_path, python=labgrid("python")))
+    monkeypatch.setattr(lab.board, "plan", desk.boots_its_card(card))
+    bootscope(
+        "system", "import", str(tree), "--as", "mine", "--build", str(script), "--board", lab.file(tmp_path),
+        "--product", "images/card.img",
+    )  # fmt: skip
+    farm = ("--labgrid-env", str(tmp_path / "env.yaml"), "--labgrid-state", "flashed")
+    rounds = ("-n", "4", "--rounds", "2")
+    found = bootscope.json("try", "uboot-bootdelay", "--system", "mine", *rounds, *farm)
+    assert found["proven"], found
+    # The base, the variant for both rounds, the base again: it is asked anew though it is in that state.
+    assert log.read_text() == "flashed " * 3
+    assert card.read_text() == (tree / "u-boot/.config").read_text()
     assert lab.farm.happened("desk")[-1] == "released"
 
 

@@ -388,7 +388,7 @@ def test_apply_writes_says_what_is_left_and_may_be_run_again(main_here: Command,
 def test_apply_as_json(main_here: Command) -> None:
     document = json_of(main_here("apply", "kernel-quiet", "--to", "files", "out", "--json"), "apply")
     assert document["written"] is True
-    assert document["files"] == ["README.md"]
+    assert document["files"] == ["README.md", "command-line-words.txt"]
     assert document["by_hand"] == ["add to the kernel's command line: quiet"]
 
 

@@ -341,4 +341,4 @@ def test_a_command_that_is_none(main_here: Command, tmp_path: Path) -> None:
     folder = trees.buildroot(tmp_path / "out")
     refused(main_here("system", "import", folder, "--build", "'"), "--build: No closing quotation")
     refused(main_here("system", "import", folder, "--build", " "), "--build: expected a command")
-    refused(main_here("system", "import", folder, "--shell"), "--shell is for the command of --build")
+    refused(main_here("system", "import", folder, "--shell"), "--shell is for the commands of --build")

@@ -346,8 +346,9 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
 
 
 @contextlib.contextmanager
-def held(wish: Wish, tell: Callable[[str], None]) -> Iterator[Place]:
-    """A place that is ours inside the block. Raises BoardError, UserError, ToolError."""
+def held(wish: Wish, tell: Callable[[str], None], *, deploy: bool = True) -> Iterator[Place]:
+    """A place that is ours inside the block, brought to the state that was asked for, unless `deploy` is
+    false: then that is left to the caller. Raises BoardError, UserError, ToolError."""
     if wish.state and not wish.env:
         raise UserError("--labgrid-state needs --labgrid-env", hint="the strategy is in an environment file")
     if wish.env and "=" in wish.place:
@@ -355,7 +356,8 @@ def held(wish: Wish, tell: Callable[[str], None]) -> Iterator[Place]:
     place = Place(wish, tell)
     try:
         place.take()
-        place.deploy()
+        if deploy:
+            place.deploy()
         yield place
     finally:
         place.give_back()

@@ -65,6 +65,7 @@ class Hand:
         self.env: Any = None
         self.role: str | None = None
         self.target: Any = None
+        self.went, self.first_status = False, None
 
     # ---- the coordinator ----
 
@@ -241,10 +242,21 @@ class Hand:
         """The user's strategy goes to a state."""
         from labgrid.exceptions import NoDriverFoundError
 
-        self.target.get_driver("Strategy").transition(order["state"])
+        strategy = self.target.get_driver("Strategy")
+        self._anew(strategy)
+        strategy.transition(order["state"])
         with contextlib.suppress(NoDriverFoundError):
             self.target.deactivate(self.target.get_active_driver("ConsoleProtocol"))
         return {}
+
+    def _anew(self, strategy: Any) -> None:
+        """Makes a strategy forget where it went before: there are other images now, and it must go again."""
+        if self.went and hasattr(strategy, "invalidate"):
+            strategy.invalidate()
+        elif hasattr(strategy, "status"):
+            self.first_status = strategy.status if not self.went else self.first_status
+            strategy.status = self.first_status
+        self.went = True
 
     def on(self, order: dict[str, Any]) -> dict[str, object]:
         """Switches the place on."""

@@ -11,9 +11,12 @@ from bootscope import process
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.owner import build_words, changes_folder, told
+from bootscope.buildtrees.variants import Variants
 from bootscope.errors import ToolError, UserError, printable
+from bootscope.paths import store_dir
 
-_LONGEST_S = 24 * 3600
+LONGEST_S = 24 * 3600
 """A first build of Yocto takes hours."""
 
 
@@ -28,22 +31,12 @@ class Rebuilt:
     log: Path
 
 
-def command_of(tree: Tree) -> list[str]:
-    """The command of a tree as words. Raises UserError when nobody gave one."""
-    if not tree.build:
-        raise UserError(
-            f"nobody has said how {tree.name} is built",
-            hint=f"bootscope system import {printable(tree.folder)} --as {tree.name} --build 'make -C ...'",
-        )
-    return ["/bin/sh", "-c", tree.build[0]] if tree.shell else list(tree.build)
-
-
 def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) -> Rebuilt:
     """Runs the command in the tree's folder, reads the tree again, and writes its record to `path`.
 
     Raises UserError when there is no command or folder any more, ToolError when the command fails.
     """
-    words = command_of(tree)
+    words = build_words(tree)
     folder = Path(tree.folder)
     if not folder.is_dir():
         raise UserError(f"{printable(tree.folder)} is not there any more")
@@ -52,8 +45,13 @@ def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) 
         log.unlink(missing_ok=True)
     except OSError as error:
         raise ToolError(f"cannot write {log}: {error.strerror}") from error
-    process.run(words, cwd=folder, log=log, on_line=on_line, timeout_s=_LONGEST_S)
-    wish = Wish(tree.made_by, tree.machine, tree.image, tree.build, tree.shell)
+    if tree.trial.board and not changes_folder(tree).exists():
+        # A command that takes changes needs some to take, be they none.
+        variants = Variants(tree, store_dir(), {})
+        variants.put(variants.base)
+    env = process.environment(told(tree))
+    process.run(words, cwd=folder, env=env, log=log, on_line=on_line, timeout_s=LONGEST_S)
+    wish = Wish(tree.made_by, tree.machine, tree.image, tree.build, tree.shell, tree.trial)
     found = import_tree(tree.name, folder, wish)
     keep.write(found, path)
     old, new = _hashes(tree), _hashes(found)

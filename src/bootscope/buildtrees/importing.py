@@ -7,7 +7,7 @@ import hashlib
 import re
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.piece import Piece
@@ -24,6 +24,7 @@ from bootscope.buildtrees.model import (
     YOCTO,
     Artefact,
     Tree,
+    Trial,
 )
 from bootscope.buildtrees.parts import Parts
 from bootscope.errors import UserError, printable
@@ -40,13 +41,14 @@ _MAKERS: dict[str, tuple[Callable[[Path], Path | None], str]] = {
 @dataclass(frozen=True)
 class Wish:
     """What the user says of a tree: the kind of build system, machine and image where there are several, and
-    the command that builds it (for the shell, when `shell`)."""
+    the command that builds it (for the shell, when `shell`), and how changes of it are tried."""
 
     made_by: str = ""
     machine: str = ""
     image: str = ""
     build: tuple[str, ...] = ()
     shell: bool = False
+    trial: Trial = field(default_factory=Trial)
 
 
 def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
@@ -96,6 +98,7 @@ def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
         toolchain_prefix=parts.toolchain_prefix,
         build=wish.build,
         shell=wish.shell,
+        trial=wish.trial,
         versions=parts.versions,
         artefacts=artefacts,
         missing=parts.missing,

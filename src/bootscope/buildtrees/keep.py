@@ -49,6 +49,11 @@ def is_tree_file(path: Path) -> bool:
         return False
 
 
+def is_tree(name: str) -> bool:
+    """Whether a name, or the path of a file, means an imported tree."""
+    return name in tree_names() or is_tree_file(Path(name))
+
+
 def load_tree(name: str) -> tuple[Tree, Path]:
     """The tree of that name, or of that file when it ends in .toml, and the file.
 

@@ -50,13 +50,32 @@ class Artefact(Setting, frozen=True, omit_defaults=True):
     audit: bool = False
 
 
+class Trial(Setting, frozen=True, omit_defaults=True):
+    """How changes of a tree are tried on its owner's board, as the owner says.
+
+    `board`: as `--board` takes it. `deploy`: the command that puts the images onto the board. `works`: one
+    that ends with status 0 when the system that booted does what it must. `products`: patterns, from the
+    tree's folder, of the files that are put onto the board. `changes`: the folder that changes are written
+    to, absolute. `kernel_recipe`, `uboot_recipe`, `series`: of Yocto, where the tree does not tell them.
+    """
+
+    board: str = ""
+    deploy: tuple[str, ...] = ()
+    works: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+    changes: str = ""
+    kernel_recipe: str = ""
+    uboot_recipe: str = ""
+    series: str = ""
+
+
 class Tree(Setting, frozen=True):
     """A tree. `folder` is absolute, all other paths start there.
 
     `machine`, `image`: what was chosen where the folder holds several. `command_line_from`: in words, where
     the kernel's command line was found. `build`: the command that builds it, word by word, as its owner gave
-    it; with `shell`, one text for the shell. `missing`: what was not found -> where it was looked for.
-    `versions`: what tells its version -> the version.
+    it; with `shell`, this and the commands of `trial` are each one text for the shell. `missing`: what was
+    not found -> where it was looked for. `versions`: what tells its version -> the version.
     """
 
     schema: int
@@ -71,6 +90,7 @@ class Tree(Setting, frozen=True):
     toolchain_prefix: str = ""
     build: tuple[str, ...] = ()
     shell: bool = False
+    trial: Trial = Trial()
     versions: dict[str, str] = {}
     artefacts: tuple[Artefact, ...] = ()
     missing: dict[str, str] = {}

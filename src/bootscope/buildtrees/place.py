@@ -169,11 +169,15 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
     kept = msgspec.json.format(msgspec.json.encode(Written(SCHEMA, dict(sorted(marks.items())))), indent=1)
     whole = Output({**out.files, _manifest(name): kept.decode() + "\n"}, out.links)
     coming = [*(d.path for d in found if d.new is not None), _manifest(name)]
+    going = [d.path for d in found if d.new is None]
+    if not marks:
+        # Nothing of ours is left, so that there is nothing to remember.
+        coming, going = [], [*going, _manifest(name)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".bootscope-") as work:
             _stage(Path(work, "new"), whole, coming)
-            _swap(folder, Path(work), coming, [d.path for d in found if d.new is None])
+            _swap(folder, Path(work), coming, going)
     except OSError as error:
         raise ToolError(f"cannot write to {printable(str(folder))}: {error.strerror}") from error
     return found

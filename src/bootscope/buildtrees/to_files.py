@@ -6,6 +6,7 @@ from __future__ import annotations
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
+from bootscope.lab.handout import WORDS
 from bootscope.system.changes import TREES
 
 _WHERE = {"kernel": "the kernel's", "uboot": "U-Boot's", "busybox": "BusyBox's"}
@@ -33,6 +34,10 @@ def write(changes: ChangeSet, target: Target) -> Output:
         out.files["rootfs.sh"] = script
         out.use += ["And what to take out of it, and links:", "    DIR/rootfs.sh ROOT"]
     common.look_at_files(out, changes)
+    if changes.changes_words:
+        words = [*(f"+{word}" for word in change.command_line), *(f"-{w}" for w in change.command_line_drop)]
+        out.files[WORDS] = "\n".join(words) + "\n"
+        out.use.append(f"Words to add to the command line (+) and to take out of it (-): DIR/{WORDS}")
     out.by_hand += common.words_by_hand(changes, target)
     common.options_by_hand(out, changes)
     common.settings_by_hand(out, dict(change.settings))

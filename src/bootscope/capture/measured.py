@@ -30,7 +30,8 @@ END_TEXT = "text"
 class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A measured run. `until`: what each boot was to come to, in words: a milestone's name where it is one;
     `end_text`: the text that ended boots, which is the milestone `text` then; `power`: how the board was
-    switched, in words; `asked`: how many boots were to be made."""
+    switched, in words; `asked`: how many boots were to be made; `techniques`: what was tried in what
+    booted."""
 
     run_id: str
     created: str
@@ -42,6 +43,7 @@ class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
     end_text: str = ""
     asked: int
     host: dict[str, str]
+    techniques: tuple[str, ...] = ()
     schema: int = SCHEMA
 
 

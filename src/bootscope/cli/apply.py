@@ -68,7 +68,7 @@ class Apply(Verb):
         kind, folder = args.to[0], Path(args.to[1])
         if kind not in WRITERS:
             raise unknown("kind of tree", kind, list(WRITERS))
-        changes = change_set(args.what, _values(args.value, tree), store_dir())
+        changes = change_set(args.what, values_of(args.value, tree), store_dir())
         name = args.name or name_of(args.what)
         target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, folder)
         out = written(kind, changes, target)
@@ -83,7 +83,8 @@ class Apply(Verb):
         return 0
 
 
-def _values(given: list[str], tree: Tree | None) -> dict[str, str]:
+def values_of(given: list[str], tree: Tree | None = None) -> dict[str, str]:
+    """What placeholders stand for, from NAME=TEXT. Raises UserError for what is none."""
     values = {"command_line": tree.command_line} if tree and tree.command_line else {}
     for text in given:
         name, equals, value = text.partition("=")

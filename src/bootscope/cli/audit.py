@@ -34,7 +34,8 @@ class AuditVerb(Verb):
             "what",
             nargs="*",
             metavar="WHAT",
-            help="a run, a system by name or .toml, or files that belong together (default: the last run)",
+            help="a run, a system by name or .toml, files that belong together, or an imported system and "
+            "files (default: the last run)",
         )
         parser.add_argument("--all", action="store_true", help="also those that do not apply, and why")
         parser.add_argument(

@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 
 from rich.table import Table
 
 from bootscope.build.cache import Cache
 from bootscope.build.plan import Planned, build, plan
 from bootscope.buildtrees import building, keep
+from bootscope.buildtrees.owner import build_words
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -32,7 +32,7 @@ class Build(Verb):
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        if args.system in keep.tree_names() or keep.is_tree_file(Path(args.system)):
+        if keep.is_tree(args.system):
             return _build_tree(args)
         loaded = load_system(args.system)
         cache = Cache(cache_dir())
@@ -75,7 +75,7 @@ class Build(Verb):
 def _build_tree(args: argparse.Namespace) -> int:
     """Builds what was imported, by its owner's command."""
     tree, path = keep.load_tree(args.system)
-    words = building.command_of(tree)
+    words = build_words(tree)
     if args.plan:
         if args.json:
             print_json("plan", {"system": tree.name, "folder": tree.folder, "command": words})

@@ -25,7 +25,7 @@ _bootscope() {
         case "$verb" in
         reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;
         record) words="$(bootscope completion --words systems 2>/dev/null)" ;;
-        build)
+        build | optimize)
             words="$(bootscope completion --words systems 2>/dev/null)
                 $(bootscope completion --words trees 2>/dev/null)"
             ;;
@@ -34,6 +34,14 @@ _bootscope() {
                 words="import list show rm"
             elif [ "${COMP_WORDS[2]}" != import ]; then
                 words="$(bootscope completion --words trees 2>/dev/null)"
+            fi
+            ;;
+        try)
+            if [ "$previous" = --system ]; then
+                words="$(bootscope completion --words systems 2>/dev/null)
+                    $(bootscope completion --words trees 2>/dev/null)"
+            else
+                words="$(bootscope completion --words techniques 2>/dev/null)"
             fi
             ;;
         apply)

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bootscope.build.cache import Cache
+from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
+from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, runner
+from bootscope.cli.optimize_board import optimize_on_board
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -45,7 +48,7 @@ class Optimize(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         abilities = ", ".join(ABILITIES)
         parser.set_defaults(**dict.fromkeys(_DEFAULTS))
-        parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
+        parser.add_argument("system", help="name of a system, also an imported one, or path of its file")
         parser.add_argument("--goal", type=float, metavar="MS", help="stop when the boot takes no longer")
         parser.add_argument("--keep", metavar="LIST", help=f"abilities not to lose: {abilities}")
         parser.add_argument(
@@ -70,8 +73,17 @@ class Optimize(Verb):
             "-o", type=Path, metavar="DIR", help="write what was accepted as files, and a report in HTML"
         )
         add_build_options(parser, "compile N files and have N boards on at a time")
+        add_trial_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.only:
+            args.only = [name for words in args.only for name in words.split(",") if name]
+        if is_tree(args.system):
+            if args.o:
+                check_new(args.o)
+            asked = {name: getattr(args, name) or usual for name, usual in _DEFAULTS.items()}
+            return optimize_on_board(args, _options(args, asked).goal)
+        refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         if args.o:
             check_new(args.o)

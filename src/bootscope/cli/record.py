@@ -12,7 +12,7 @@ from bootscope.boards.watch import Limits, default_until
 from bootscope.build.cache import Cache
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredRun
-from bootscope.cli import record_board
+from bootscope.cli import board_options, record_board
 from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -130,7 +130,7 @@ class Record(Verb):
             metavar="S",
             help="virtual time without any event (default 30)",
         )
-        record_board.add_options(parser)
+        board_options.add_options(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -4,79 +4,22 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
-from pathlib import Path
 
-import msgspec
-
-from bootscope.boards import farm
-from bootscope.boards.line_watch import marker_of
-from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard, real_board
-from bootscope.boards.power import Already, ByHand, Commands, Power
-from bootscope.capture.measured import END_TEXT
-from bootscope.capture.record import BootInfo
+from bootscope.boards.physical import real_board
 from bootscope.capture.store import Store
+from bootscope.cli.board_options import QuietBoots, ShownBoots, ordered
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError, unknown
-from bootscope.measuring import NS, End, Order, measure_run
+from bootscope.measuring import measure_run
 from bootscope.paths import store_dir
-from bootscope.readers.markers import MARKERS, said
-from bootscope.report.text import seconds, visible
 
 FAILED = 3
-FARM = "labgrid"
-"""The kind of a console that a farm knows."""
-MOST_BOOTS = 10
-"""By default, where the board can be switched."""
-_DEFAULT_UNTIL = "login"
-_TIMEOUT_S = 120.0
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that are for real boards only."""
-    group = parser.add_argument_group("real boards (docs/real-boards.md)")
-    group.add_argument("--rate", type=int, metavar="BAUD", help="line rate of the console (default 115200)")
-    group.add_argument("--until-text", metavar="TEXT", help="a boot ends with the first line that holds TEXT")
-    group.add_argument(
-        "--until-silence", type=float, metavar="S", help="a boot ends when nothing came for S seconds"
-    )
-    group.add_argument("--until-time", type=float, metavar="S", help="a boot ends S seconds after power on")
-    group.add_argument("--power-on", metavar="CMD", help="command that switches the board on (no shell)")
-    group.add_argument("--power-off", metavar="CMD", help="command that switches it off")
-    group.add_argument("--by-hand", action="store_true", help="you switch the board, when you are asked to")
-    places = parser.add_argument_group("boards of a labgrid farm (docs/farms.md)")
-    places.add_argument(
-        "--labgrid-client", metavar="PATH", help="labgrid-client, if it is not found by itself"
-    )
-    places.add_argument(
-        "--labgrid-env", metavar="FILE", help="your environment file, with drivers and strategy"
-    )
-    places.add_argument(
-        "--labgrid-state", metavar="STATE", help="what the strategy brings the board to first"
-    )
-    places.add_argument("--labgrid-port", metavar="NAME", help="the console, where a place has several ports")
-    places.add_argument(
-        "--labgrid-wait",
-        type=float,
-        default=0.0,
-        metavar="S",
-        help="wait so long for a place that is not free",
-    )
-    group.add_argument("--leave", choices=("on", "off"), help="how the board is left (default on)")
 
 
 def record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
-    board = _told(real_board(args.board, args.rate), args)
-    end, store = _end(board, args), Store(store_dir())
-    observer = _Quiet() if args.json else _Shows()
-    if board.console.kind == FARM:
-        with farm.held(_wish(board, args), observer.says) as place:
-            order = _order(board, end, args.n, place)
-            run_id = measure_run(store, order, observer)
-    else:
-        order = _order(board, end, args.n, None)
+    board, store = real_board(args.board, args.rate), Store(store_dir())
+    observer = QuietBoots() if args.json else ShownBoots()
+    with ordered(board, args, observer) as (order, _):
         run_id = measure_run(store, order, observer)
     run = store.load_measured(run_id)
     complete = all(boot.info.complete for boot in run.boots)
@@ -94,120 +37,3 @@ def record_board(args: argparse.Namespace) -> int:
         out.print(f"recorded as {run_id}", markup=False)
         out.print("next: bootscope show", style="dim")
     return 0 if complete else FAILED
-
-
-def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | None) -> Order:
-    """What is to be measured; `place` is where the board stands in a farm."""
-    power, where = _power(board), None
-    if place:
-        where = place.console
-        where()
-        if place.switches and isinstance(power, Already):
-            power = place
-    if boots is None:
-        boots = 1 if isinstance(power, Already) else MOST_BOOTS
-    return Order(board, power, end, boots, where)
-
-
-def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
-    """What is asked of a farm."""
-    env = str(Path(args.labgrid_env).absolute()) if args.labgrid_env else ""
-    if env and not Path(env).is_file():
-        raise UserError(f"there is no file {args.labgrid_env}")
-    return farm.Wish(
-        place=board.console.port,
-        coordinator=board.console.host,
-        client=args.labgrid_client or "",
-        env=env,
-        state=args.labgrid_state or "",
-        wait_s=max(0.0, args.labgrid_wait),
-        port=args.labgrid_port or "",
-        rate=0 if board.console.rate == DEFAULT_RATE and args.rate is None else board.console.rate,
-    )
-
-
-def _told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
-    """The board with what the command line says of it."""
-    if bool(args.power_on) != bool(args.power_off):
-        raise UserError("--power-on and --power-off belong together", hint="give both, or --by-hand")
-    if args.power_on and args.by_hand:
-        raise UserError("--by-hand and --power-on contradict each other")
-    if args.power_on:
-        on, off = tuple(shlex.split(args.power_on)), tuple(shlex.split(args.power_off))
-        board = msgspec.structs.replace(board, power=PowerSetting(on=on, off=off))
-    if args.by_hand:
-        board = msgspec.structs.replace(board, power=PowerSetting(by_hand=True, off_s=0))
-    return msgspec.structs.replace(board, left=args.leave) if args.leave else board
-
-
-def _power(board: RealBoard) -> Power:
-    if board.power.on:
-        return Commands(board.power.on, board.power.off)
-    return ByHand(_ask) if board.power.by_hand else Already()
-
-
-def _ask(text: str) -> None:
-    print(f">>> {text}", file=sys.stderr, flush=True)
-    if "Enter" in text and sys.stdin.isatty():
-        sys.stdin.readline()
-
-
-def _end(board: RealBoard, args: argparse.Namespace) -> End:
-    given = [args.until, args.until_text, args.until_silence, args.until_time]
-    if sum(value is not None for value in given) > 1:
-        raise UserError("a boot ends in one way", hint="one of --until, --until-text, -silence and -time")
-    timeout_ns = int((args.timeout or _TIMEOUT_S) * NS)
-    if args.until_text is not None:
-        if not args.until_text:
-            raise UserError("--until-text needs a text")
-        text = args.until_text
-        words = f"'{visible(text.encode())}'"
-        return End(said(END_TEXT, text), words, text, timeout_ns=timeout_ns)
-    if args.until_silence is not None:
-        silence_ns = int(args.until_silence * NS)
-        return End(
-            None, f"a silence of {args.until_silence:g} s", silence_ns=silence_ns, timeout_ns=timeout_ns
-        )
-    if args.until_time is not None:
-        after_ns = int(args.until_time * NS)
-        words = f"{args.until_time:g} s after power on"
-        return End(None, words, after_ns=after_ns, timeout_ns=after_ns + timeout_ns)
-    texts = {name: milestone.console for name, milestone in board.milestones.items()}
-    name = args.until or ("app-ready" if "app-ready" in texts else _DEFAULT_UNTIL)
-    marker = marker_of(name, texts)
-    if marker is None:
-        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS)])
-    return End(marker, name, timeout_ns=timeout_ns)
-
-
-class _Quiet:
-    """Tells nothing."""
-
-    def boot_begins(self, number: int, total: int) -> None: ...
-
-    def says(self, text: str) -> None: ...
-
-    def heard(self, since_ns: int, data: bytes) -> None: ...
-
-    def boot_ended(self, info: BootInfo) -> None: ...
-
-
-class _Shows(_Quiet):
-    """Shows the console of the first boot, and how each ends."""
-
-    _lines = True
-
-    def boot_begins(self, number: int, total: int) -> None:
-        self._lines = number == 1
-        if total > 1:
-            self.says(f"boot {number} of {total}")
-
-    def says(self, text: str) -> None:
-        print(f"--- {text}", file=sys.stderr, flush=True)
-
-    def heard(self, since_ns: int, data: bytes) -> None:
-        if self._lines:
-            print(f"{seconds(since_ns):>8}  {visible(data)}", file=sys.stderr, flush=True)
-
-    def boot_ended(self, info: BootInfo) -> None:
-        self.says(f"boot {info.number}: {info.message}")

@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bootscope.boards.physical import real_board
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree, name_for
-from bootscope.buildtrees.model import MAKERS, ROLES, Tree
+from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, Tree, Trial
+from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
@@ -51,7 +53,26 @@ class SystemVerb(Verb):
             metavar="CMD",
             help="the command that builds it, for `bootscope build`; run without a shell",
         )
-        parser.add_argument("--shell", action="store_true", help="run the command of --build with /bin/sh")
+        parser.add_argument("--shell", action="store_true", help="run the commands with /bin/sh")
+        group = parser.add_argument_group("for `try` and `optimize` on your board (docs/real-boards.md)")
+        group.add_argument("--board", metavar="B", help="the board, as `record --board` takes it")
+        group.add_argument("--deploy", metavar="CMD", help="the command that puts the images onto the board")
+        group.add_argument(
+            "--product",
+            action="append",
+            metavar="PATTERN",
+            help="files in DIR that are put onto the board, such as images/sdcard.img; they are kept, so "
+            "that nothing is built twice (may be given again)",
+        )
+        group.add_argument(
+            "--works", metavar="CMD", help="a command that must end with status 0 when the board has booted"
+        )
+        group.add_argument(
+            "--changes", type=Path, metavar="DIR", help="where changes are written, for the build to use"
+        )
+        group.add_argument("--series", metavar="S", help="series of Yocto that the layer is for")
+        group.add_argument("--kernel-recipe", metavar="R", help="Yocto's recipe of the kernel")
+        group.add_argument("--uboot-recipe", metavar="R", help="Yocto's recipe of U-Boot")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.what == "list":
@@ -97,22 +118,48 @@ def _path(output: Path | None, name: str) -> Path:
 
 def _wish(args: argparse.Namespace, before: Tree | None) -> Wish:
     """What the user asked for; what was said of this tree before still holds."""
-    if args.shell and args.build is None:
-        raise UserError("--shell is for the command of --build")
-    build, shell = (before.build, before.shell) if before else ((), False)
-    if args.build is not None:
-        build, shell = command(args.build, args.shell), args.shell
-    return Wish(args.kind or "", args.machine, args.image, build, shell)
+    old = before or _NOTHING
+    given = {name: getattr(args, name) for name in ("build", "deploy", "works")}
+    anew = {name: text for name, text in given.items() if text is not None}
+    if args.shell and not anew:
+        raise UserError("--shell is for the commands of --build, --deploy and --works")
+    kept = {"build": old.build, "deploy": old.trial.deploy, "works": old.trial.works}
+    shell = args.shell if anew else old.shell
+    left = [name for name, words in kept.items() if words and name not in anew]
+    if shell != old.shell and left:
+        names = " and ".join(f"--{name}" for name in left)
+        raise UserError(f"all commands are for the shell, or none: give {names} again, too")
+    words = {**kept, **{name: command(name, text, shell) for name, text in anew.items()}}
+    trial = _trial(args, old.trial, words)
+    return Wish(args.kind or "", args.machine, args.image, words["build"], shell, trial)
 
 
-def command(given: str, shell: bool) -> tuple[str, ...]:
+_NOTHING = Tree(schema=SCHEMA, kind=KIND, name="", made_by="", folder="")
+
+
+def _trial(args: argparse.Namespace, old: Trial, words: dict[str, tuple[str, ...]]) -> Trial:
+    """How changes are tried, from what was said before and now."""
+    found = {name: getattr(args, name) for name in ("series", "kernel_recipe", "uboot_recipe")}
+    if args.board is not None:
+        board = real_board(args.board)
+        is_file = board.console.kind != "labgrid" and args.board.endswith(".toml")
+        found["board"] = str(Path(args.board).absolute()) if is_file else args.board
+    if args.changes is not None:
+        found["changes"] = str(args.changes.absolute())
+    if args.product is not None:
+        found["products"] = tuple(args.product)
+    told = {name: value for name, value in found.items() if value is not None}
+    return msgspec.structs.replace(old, deploy=words["deploy"], works=words["works"], **told)
+
+
+def command(name: str, given: str, shell: bool) -> tuple[str, ...]:
     """A command as its words; for the shell it is one. Raises UserError when it is none."""
     try:
         words = [given] if shell else shlex.split(given)
     except ValueError as error:
-        raise UserError(f"--build: {error}: {printable(given)}") from error
+        raise UserError(f"--{name}: {error}: {printable(given)}") from error
     if not any(word.strip() for word in words) or "\0" in given:
-        raise UserError("--build: expected a command")
+        raise UserError(f"--{name}: expected a command")
     return tuple(words)
 
 
@@ -151,11 +198,18 @@ def _words(out: Console, tree: Tree) -> None:
         out.print(Text(f"{what}: {printable(version)}"))
     if tree.toolchain_prefix:
         out.print(Text(f"compiler: {printable(tree.toolchain_prefix)}gcc"))
-    if tree.build:
-        words = tree.build[0] if tree.shell else shlex.join(tree.build)
-        out.print(Text(f"built by: {printable(words)}{' (with the shell)' if tree.shell else ''}"))
-    else:
+    if not tree.build:
         out.print(Text("built by: nobody has said so; --build CMD does, for `bootscope build`", "dim"))
+    said = {"built by": tree.build, "deployed by": tree.trial.deploy, "works when": tree.trial.works}
+    for what, given in said.items():
+        words = given[0] if tree.shell and given else shlex.join(given)
+        if given:
+            out.print(Text(f"{what}: {printable(words)}{' (with the shell)' if tree.shell else ''}"))
+    if tree.trial.board:
+        out.print(Text(f"tried on: {printable(tree.trial.board)}"))
+        out.print(Text(f"changes go to: {printable(str(changes_folder(tree)))}"))
+    if tree.trial.products:
+        out.print(Text(f"goes onto the board: {printable(', '.join(tree.trial.products))}"))
 
 
 def _list(as_json: bool) -> int:

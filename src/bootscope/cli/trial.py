@@ -12,10 +12,13 @@ from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
 from bootscope.build.cache import Cache
+from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store, StoredRun
+from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
+from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
 from bootscope.lab.audit import predicted_ns
@@ -29,19 +32,19 @@ from bootscope.report.text import seconds, size, span
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.views import View, view
 
-REFUSED = 3
-
 
 class Try(Verb):
     name = "try"
     summary = "boot a system with and without techniques: what are they worth, does it still work?"
-    example = "bootscope try kernel-quiet uboot-bootdelay --system stock"
+    example = "bootscope try kernel-quiet --system stock; bootscope try kernel-quiet --system gateway -n 10"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "technique", nargs="+", help="ID, or ID=WAY where a technique has several ways; all together"
         )
-        parser.add_argument("--system", default="stock", metavar="S", help="the base (default: stock)")
+        parser.add_argument(
+            "--system", default="stock", metavar="S", help="the base, also an imported one (default: stock)"
+        )
         parser.add_argument(
             "--force", action="store_true", help="also when a technique seems not to apply to the system"
         )
@@ -57,8 +60,12 @@ class Try(Verb):
             "folder of the recording in BOOTSCOPE_RUN",
         )
         add_build_options(parser)
+        add_trial_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        if is_tree(args.system):
+            return try_on_board(args)
+        refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         picked = check(args.technique)
         if args.own_base:

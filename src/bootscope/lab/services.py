@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bootscope.boards.watch import Limits
 from bootscope.capture.store import StoredRun
@@ -37,11 +38,15 @@ def unanswered(bench: Bench, loaded: LoadedSystem) -> tuple[str, ...]:
 def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[str, ...]:
     """What a command of the user's says against a recorded boot, empty when it ends with status 0.
 
-    It is run without a shell, with BOOTSCOPE_RUN (the folder of the recording) and `names` in its
-    environment. Raises UserError when it cannot be started.
+    It is run without a shell, as :func:`refused` says. Raises UserError when it cannot be started.
     """
-    words = _words(command)
-    given = {"BOOTSCOPE_RUN": str(run.path), "BOOTSCOPE_RUN_ID": run.info.run_id, **names}
+    return refused(command, words_of(command), run.path, names)
+
+
+def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The same for the words of a command, with BOOTSCOPE_RUN (the folder of the recording), BOOTSCOPE_RUN_ID
+    and `names` in its environment."""
+    given = {"BOOTSCOPE_RUN": str(run), "BOOTSCOPE_RUN_ID": run.name, **names}
     try:
         done = subprocess.run(
             words,
@@ -63,7 +68,8 @@ def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[
     return (f"the check {printable(command)} ended with status {done.returncode}{said}",)
 
 
-def _words(command: str) -> list[str]:
+def words_of(command: str) -> list[str]:
+    """The words of a check as it was given. Raises UserError when it is none."""
     try:
         words = shlex.split(command)
     except ValueError as error:

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.artefacts.gather import KINDS, gather, together
+from bootscope.artefacts.gather import KINDS, gather, read_pieces, together
 from bootscope.artefacts.logs import of_understood
 from bootscope.artefacts.piece import Piece
 from bootscope.build.cache import Cache
 from bootscope.buildtrees import subject as trees
-from bootscope.buildtrees.keep import is_tree_file, load_tree, tree_names
+from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.model import Tree
 from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
 from bootscope.errors import UserError, printable
 from bootscope.imports import of_run
 from bootscope.lab.facts import Facts, facts
-from bootscope.lab.known import Known
+from bootscope.lab.known import Known, Part
 from bootscope.lab.planned import planned
 from bootscope.recording import flat
 from bootscope.report.text import seconds
@@ -52,8 +52,8 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
     did not reach its milestone.
     """
-    if len(names) == 1 and (names[0] in tree_names() or is_tree_file(Path(names[0]))):
-        return _tree(load_tree(names[0])[0])
+    if names and is_tree(names[0]):
+        return _tree(load_tree(names[0])[0], names[1:])
     if len(names) == 1 and names[0].endswith(".toml"):
         return _system(store, cache, load_system(names[0]))
     if len(names) <= 1 and not (names and _is_path(store, names[0])):
@@ -61,10 +61,14 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     return _files(names)
 
 
-def _tree(tree: Tree) -> Subject:
+def _tree(tree: Tree, files: Sequence[str]) -> Subject:
+    """An imported tree, with files that tell more of it: a boot's log."""
     pieces, notes = trees.pieces(tree)
+    pieces += read_pieces(files)
     told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
-    return Subject(trees.title(tree), together(pieces), tuple(pieces), (*notes, *told, _NO_BOOT))
+    known = together(pieces)
+    told += [] if known.knows(Part.LOG) else [_NO_BOOT]
+    return Subject(trees.title(tree), known, tuple(pieces), (*notes, *told))
 
 
 def _is_path(store: Store, name: str) -> bool:

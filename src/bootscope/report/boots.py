@@ -104,17 +104,19 @@ def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
     else:
         size = abs(v.shift.shift_ns)
         first = f"B is {span(size)} {v.word} at {named(v.quantity)}{share(size, whole)}; {how}"
-    return [(first, _COLOURS[v.word]), (_could(v, whole), ""), (_plan(v, whole), "")]
+    return [(first, _COLOURS[v.word]), (could(v, whole), ""), (plan(v, whole), "")]
 
 
-def _could(v: Versus, whole: int) -> str:
+def could(v: Versus, whole: int) -> str:
+    """What these boots could have shown, of a whole of so many ns."""
     if v.a is None or v.b is None or v.smallest_ns is None:
         return "these boots could have shown no difference, however large"
     sizes = f"{v.a.count} and {v.b.count} boots"
     return f"{sizes} show {span(v.smallest_ns)}{share(v.smallest_ns, whole)} or more in 4 of 5 cases"
 
 
-def _plan(v: Versus, whole: int) -> str:
+def plan(v: Versus, whole: int) -> str:
+    """How many boots it takes to show more."""
     planned = span(whole * PLANNED_PERCENT // 100)
     words = f"to show {PLANNED_PERCENT} % ({planned}) in 4 of 5 cases: {boots_needed(v.needed_planned)}"
     if v.word == NOT_SHOWN and v.shift and v.shift.shift_ns:

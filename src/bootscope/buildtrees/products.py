@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a build makes for the board: found by patterns, kept by content id, put back where it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope import process
+from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.build.ids import file_sha256, id_of
+from bootscope.build.step import Meta
+from bootscope.buildtrees.model import Tree
+from bootscope.errors import ToolError, UserError, printable
+
+_MOST = 200
+
+
+@dataclass(frozen=True)
+class Products:
+    """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256."""
+
+    sizes: dict[str, int]
+    hashes: dict[str, str]
+
+
+def found(tree: Tree) -> Products:
+    """The products as they lie in the tree now; none where its owner named none.
+
+    Raises UserError when a pattern fits nothing, or leads out of the folder.
+    """
+    root = Path(tree.folder).resolve()
+    sizes: dict[str, int] = {}
+    hashes: dict[str, str] = {}
+    for pattern in tree.trial.products:
+        paths = [p for p in sorted(root.glob(pattern)) if p.is_file()] if _inside(pattern) else []
+        if not paths or len(paths) > _MOST:
+            what = f"fits more than {_MOST} files" if paths else "fits no file"
+            raise UserError(
+                f"'{printable(pattern)}' {what} in {printable(tree.folder)}",
+                hint="it is what is put onto the board: --product images/sdcard.img, say",
+            )
+        for path in paths:
+            name = path.relative_to(root).as_posix()
+            if not path.resolve().is_relative_to(root):
+                raise UserError(f"{printable(name)} leads out of {printable(tree.folder)}")
+            sizes[name], hashes[name] = path.stat().st_size, file_sha256(path)
+    return Products(sizes, hashes)
+
+
+def _inside(pattern: str) -> bool:
+    return bool(pattern) and not pattern.startswith("/") and ".." not in pattern.split("/")
+
+
+class Keeper:
+    """Keeps products of builds in the cache. What is kept belongs to the base that it was made beside: with
+    another one, somebody has changed the tree."""
+
+    def __init__(self, cache: Cache, tree: Tree) -> None:
+        self._cache, self._tree = cache, tree
+        self._used: set[str] = set()
+
+    def key(self, base: Products, variant: str) -> str:
+        """The name of what the variant with that id comes to, beside that base."""
+        command = [self._tree.folder, self._tree.build, self._tree.shell]
+        return id_of(["products", command, base.hashes, variant])
+
+    def known(self, key: str) -> Products | None:
+        """What is kept under a key; None where nothing is."""
+        path = self._cache.find(key)
+        self._used.add(key)
+        try:
+            return msgspec.json.decode((path / "products.json").read_bytes(), type=Products) if path else None
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def keep(self, key: str, products: Products) -> None:
+        """Keeps what lies in the tree now. Raises ToolError when there is no room."""
+        self._used.add(key)
+        if self._cache.find(key) or not products.sizes:
+            return
+        with self._cache.workspace() as work:
+            out = work / "out"
+            for name in products.sizes:
+                _copy(Path(self._tree.folder, name), out / "files" / name)
+            (out / "products.json").write_bytes(msgspec.json.encode(products))
+            meta = Meta(f"products of {self._tree.name}", key, {}, 0)
+            (out / "meta.json").write_bytes(msgspec.json.encode(meta))
+            self._cache.commit(out, self._cache.steps / key)
+        self._cache.prune(DEFAULT_LIMIT_BYTES, frozenset(self._used))
+
+    def put_back(self, key: str) -> None:
+        """Puts what is kept into the tree, in the place of what is there; through links, so that these stay.
+
+        Raises ToolError when it is not kept any more, or cannot be written.
+        """
+        products, path = self.known(key), self._cache.find(key)
+        if not products or not path:
+            raise ToolError(f"what was built of {self._tree.name} is not in the cache any more")
+        root = Path(self._tree.folder).resolve()
+        for name in products.sizes:
+            target = (root / name).resolve()
+            if not target.is_relative_to(root):
+                raise ToolError(f"{printable(name)} leads out of {printable(self._tree.folder)}")
+            if target.is_file() and file_sha256(target) == products.hashes[name]:
+                continue
+            new = target.with_name(f".{target.name}.bootscope")
+            try:
+                _copy(path / "files" / name, new)
+                new.replace(target)
+            finally:
+                new.unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A copy of an image: with its holes, at no cost where the file system can."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    process.run(["cp", "--reflink=auto", "--sparse=always", "--preserve=mode", "--", source, target])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variants of an imported tree: no changes, or some, as its build system takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.build.ids import id_of
+from bootscope.buildtrees import place
+from bootscope.buildtrees.applying import FILES, target_for, written
+from bootscope.buildtrees.changeset import ChangeSet, change_set
+from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
+from bootscope.buildtrees.output import Output, Target
+from bootscope.buildtrees.owner import BASE, changes_folder
+from bootscope.errors import UserError
+from bootscope.system.changes import Change
+
+NAME = "trial"
+"""What the changes are called in the folder that they are written to."""
+_README = ("README.md", f"{NAME}.md")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A tree with the changes of some techniques. `key` is their content id, or ``base`` where there are
+    none; `notes` say what of them could not be written."""
+
+    specs: tuple[str, ...]
+    changes: ChangeSet
+    output: Output
+    key: str
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        return " + ".join(self.specs) if self.specs else "no changes"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is in the changes and not in what was built."""
+        lost = [f"not expressed: {line}" for line in self.output.lost]
+        return (*(f"left to your build: {line}" for line in self.output.by_hand), *lost)
+
+
+class Variants:
+    """Makes the variants of one tree, all from how the tree is when this is made."""
+
+    def __init__(self, tree: Tree, store: Path, values: Mapping[str, str]) -> None:
+        """`values` are put in for placeholders (``@name@``). Raises UserError as `apply` does."""
+        self.tree, self._store = tree, store
+        self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
+        told = tree.trial
+        self._target: Target = target_for(NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series)
+        self._kind = FILES if tree.made_by == BARE else tree.made_by
+        self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
+
+    def of(self, specs: Sequence[str]) -> Variant:
+        """The tree with techniques (ID or ID=WAY).
+
+        Raises UserError for what is none, for those that exclude each other, and where nothing of them can be
+        written for this build system.
+        """
+        if not specs:
+            return self.base
+        changes = change_set(specs, self._values, self._store)
+        output = self._written(changes)
+        if _files(output) == _files(self.base.output) and output.links == self.base.output.links:
+            left = [*output.by_hand, *output.lost]
+            raise UserError(
+                f"nothing of {' + '.join(specs)} can be written for {MAKERS[self.tree.made_by]}",
+                hint="; ".join(left) if left else None,
+            )
+        return Variant(tuple(specs), changes, output, id_of([self._kind, changes.change]))
+
+    def _written(self, changes: ChangeSet) -> Output:
+        if self._kind == OPENWRT and not changes.about:
+            return Output()
+        return written(self._kind, changes, self._target)
+
+    def put(self, variant: Variant) -> Path:
+        """Writes the changes of a variant, and only those, into the tree's folder for them.
+
+        Raises UserError when files of somebody else are in the way, ToolError when it cannot be written.
+        """
+        folder = changes_folder(self.tree)
+        place.place(folder, variant.output, NAME, force=False)
+        return folder
+
+
+def _files(output: Output) -> dict[str, str]:
+    return {path: text for path, text in output.files.items() if path not in _README}

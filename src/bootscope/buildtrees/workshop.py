@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user's tree while changes are tried in it: written, built, put onto the board, and taken back at the end.
+
+The owner's own commands do the work. At the end, whatever came between, the folder of changes has none, the
+tree is built without them, and the board has what was built so; after Ctrl-C only what takes no time of that
+is done, and the rest is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bootscope import process
+from bootscope.buildtrees import products as found_products
+from bootscope.buildtrees.building import LONGEST_S
+from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.owner import build_words, own_folder, told, words
+from bootscope.buildtrees.products import Keeper, Products
+from bootscope.buildtrees.variants import Variant, Variants
+from bootscope.errors import BoardError, BootscopeError, ToolError, UserError, printable
+
+_DEPLOY_S = 3600
+
+
+class BuildFailedError(ToolError):
+    """The owner's command fails with a variant, whose key is `key`; `log` is the path of its full output."""
+
+    def __init__(self, message: str, log: str, key: str) -> None:
+        super().__init__(message, hint=f"full log, with the changes at its top: {log}")
+        self.log, self.key = log, key
+
+
+@dataclass
+class Workshop:
+    """What is where: which variant's changes, build, images and board. `brings` is a strategy of a farm that
+    puts the images onto the board; `tell` is told what goes on."""
+
+    tree: Tree
+    variants: Variants
+    keeper: Keeper
+    tell: Callable[[str], None]
+    brings: Callable[[], None] | None = None
+    _made: dict[str, Products] = field(default_factory=dict)
+    _built: str = ""
+    """The variant that the tree was built as last; empty while nobody knows."""
+    _lies_there: str = ""
+    """The variant whose images lie in the tree."""
+    _on_board: str = ""
+    _deployed: bool = False
+
+    @property
+    def keeps(self) -> bool:
+        """Whether images are kept, so that no variant is built twice."""
+        return bool(self.tree.trial.products)
+
+    @property
+    def deploys(self) -> bool:
+        """Whether anything but the build puts the images onto the board."""
+        return bool(self.tree.trial.deploy or self.brings)
+
+    def make(self, variant: Variant) -> Products:
+        """Builds a variant unless it is known; returns its images.
+
+        Raises BuildFailedError, and UserError where what the owner said does not fit.
+        """
+        if variant.key in self._made:
+            return self._made[variant.key]
+        base = self.variants.base
+        if variant.key != base.key:
+            self.make(base)
+            known = self.keeper.known(self._key(variant)) if self.keeps else None
+            if known:
+                self.tell(f"{variant.words}: built before, and the base has not changed since")
+                self._made[variant.key] = known
+                return known
+        self._build(variant)
+        return self._made[variant.key]
+
+    def same(self, one: Variant, other: Variant) -> bool:
+        """Whether two variants came to the same images, byte by byte."""
+        hashes = self.make(one).hashes
+        return bool(hashes) and hashes == self.make(other).hashes
+
+    def deploy(self, variant: Variant) -> float:
+        """Puts a variant onto the board unless it is there; returns what that took in s, with its build where
+        images are not kept.
+
+        Raises BuildFailedError, ToolError and BoardError.
+        """
+        if self._on_board == variant.key:
+            return 0.0
+        if self.keeps:
+            self.make(variant)
+        begun = time.monotonic()
+        self.make(variant)
+        if self.keeps and self._lies_there != variant.key:
+            self._lies_there = ""
+            self.keeper.put_back(self._key(variant))
+            self._lies_there = variant.key
+        elif not self.keeps and self._built != variant.key:
+            self._build(variant)
+        self._on_board, self._deployed = "", True
+        if self.tree.trial.deploy:
+            self.tell(f"{variant.words}: onto the board")
+            self._run_deploy(variant)
+        if self.brings:
+            self.brings()
+        self._on_board = variant.key
+        return time.monotonic() - begun
+
+    def _key(self, variant: Variant) -> str:
+        return self.keeper.key(self._made[self.variants.base.key], variant.key)
+
+    def _build(self, variant: Variant) -> None:
+        self.tell(f"{variant.words}: building")
+        command = build_words(self.tree)
+        self._built = self._lies_there = ""
+        self.variants.put(variant)
+        log = self._log(variant, "build")
+        try:
+            self._run(command, variant, log, LONGEST_S)
+        except ToolError as error:
+            itself = f"{self.tree.name} itself does not build"
+            what = f"{self.tree.name} does not build with {variant.words}" if variant.specs else itself
+            raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log), variant.key) from error
+        made = found_products.found(self.tree)
+        self._built = self._lies_there = variant.key
+        if variant.key not in self._made:
+            self._made[variant.key] = made
+            self.keeper.keep(self._key(variant), made)
+
+    def _run_deploy(self, variant: Variant) -> None:
+        log = self._log(variant, "deploy")
+        try:
+            self._run(words(self.tree, self.tree.trial.deploy), variant, log, _DEPLOY_S)
+        except ToolError as error:
+            raise BoardError(
+                f"{variant.words} cannot be put onto the board: {_lines(error.message)}",
+                hint=f"full log: {log}",
+            ) from error
+
+    def _run(self, command: list[str], variant: Variant, log: Path, timeout_s: float) -> None:
+        env = process.environment(told(self.tree, variant.key))
+        process.run(command, cwd=Path(self.tree.folder), env=env, log=log, timeout_s=timeout_s)
+
+    def _log(self, variant: Variant, what: str) -> Path:
+        path = own_folder(self.tree) / "logs" / f"{variant.key[:12]}-{what}.log"
+        texts = [f"--- {name}\n{text}" for name, text in variant.output.files.items()]
+        links = [f"--- {name} -> {to}\n" for name, to in variant.output.links.items()]
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{variant.words}\n{''.join((*texts, *links))}---\n")
+        except OSError as error:
+            raise ToolError(f"cannot write {path}: {error.strerror}") from error
+        return path
+
+    # ---- the end ----
+
+    def back(self) -> None:
+        """Takes all changes back: folder, build and board. What fails is told, and the rest is done."""
+        base, before = self.variants.base, self._made.get(self.variants.base.key)
+        try:
+            self.variants.put(base)
+            if before is None:
+                return  # it does not build, so that nothing else was done
+            if self._built != base.key:
+                self.tell("the tree is put back: built once more without changes")
+                self._build(base)
+                self._warn_if_not_back(before)
+            if self._deployed and self._on_board != base.key:
+                self.deploy(base)
+        except BootscopeError as error:
+            self.tell(f"the tree could not be put back as it was: {error.message}")
+
+    def _warn_if_not_back(self, before: Products) -> None:
+        now = found_products.found(self.tree).hashes
+        if now and any(now == made.hashes != before.hashes for made in self._made.values()):
+            self.tell(
+                "beware: built without the changes, the images are still those with them. What the changes "
+                "put into the tree stays there; the build must begin from your own configuration "
+                "(docs/real-boards.md)"
+            )
+
+    def leave(self) -> None:
+        """Takes back what takes no time, and tells what is left to do."""
+        base = self.variants.base
+        with contextlib.suppress(BootscopeError):
+            self.variants.put(base)
+            self.tell("the changes are taken out of the tree again")
+            if self._made and self.keeps and self._lies_there != base.key:
+                self.keeper.put_back(self._key(base))
+                self._lies_there = base.key
+        if self._built != base.key:
+            name = self.tree.name
+            self.tell(f"it was built with changes last; to build it without: bootscope build {name}")
+        if self._deployed and self._on_board != base.key:
+            self.tell("the board has the images of a variant still: deploy your own")
+
+
+def _lines(message: str) -> str:
+    return "\n".join(printable(line) for line in message.split("\n"))
+
+
+@contextlib.contextmanager
+def opened(shop: Workshop) -> Iterator[Workshop]:
+    """The tree is ours inside the block, and put back after it.
+
+    Raises UserError while somebody else tries changes in the same tree.
+    """
+    folder = own_folder(shop.tree)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"changes are being tried in {shop.tree.name} already", hint="wait until that is done"
+            ) from error
+        try:
+            yield shop
+        except KeyboardInterrupt:
+            shop.leave()
+            raise
+        except BaseException:
+            shop.back()
+            raise
+        shop.back()

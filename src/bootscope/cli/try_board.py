@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope try for an imported system: built by its owner's command, booted on its owner's board."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.artefacts.gather import together
+from bootscope.boards.physical import real_board
+from bootscope.build.cache import Cache
+from bootscope.buildtrees import subject
+from bootscope.buildtrees.keep import load_tree
+from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.owner import build_words, words
+from bootscope.buildtrees.products import Keeper
+from bootscope.buildtrees.variants import Variants
+from bootscope.buildtrees.workshop import Workshop, opened
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import Store
+from bootscope.cli.apply import values_of
+from bootscope.cli.board_options import QuietBoots, ordered
+from bootscope.cli.common import check_positive
+from bootscope.cli.verb import print_json, terminal
+from bootscope.errors import UserError, printable
+from bootscope.lab.applies import why_not
+from bootscope.lab.board_bench import BoardBench
+from bootscope.lab.board_verdict import board_verdict
+from bootscope.lab.experiment import check, title
+from bootscope.lab.services import words_of
+from bootscope.paths import cache_dir, store_dir
+from bootscope.report import boots, tried
+
+REFUSED = 3
+NO_VERDICT = 2
+DEFAULT_BOOTS = 10
+
+
+def try_on_board(args: argparse.Namespace) -> int:
+    """Tries techniques on an imported system; returns the exit code."""
+    tree = load_tree(args.system)[0]
+    if args.own_base:
+        raise UserError("--own-base is for systems of the emulated board")
+    if not args.force:
+        _check_apply(tree, args.technique)
+    with board_bench(args, tree) as bench:
+        variants = bench.shop.variants
+        variant = variants.of(args.technique)
+        pair = bench.pair(variants.base, variant)
+        found = board_verdict(bench.store, pair, bench.shop.deploys)
+    if args.json:
+        print_json("try", tried.document(found))
+    else:
+        tried.show(terminal(), found)
+    if not found.works:
+        return REFUSED
+    return NO_VERDICT if found.comparison is None or found.comparison.refused else 0
+
+
+def _check_apply(tree: Tree, specs: list[str]) -> None:
+    """Raises UserError for what need not be tried, as far as the tree's files tell."""
+    known = together(subject.pieces(tree)[0])
+    for found, name, way in check(specs):
+        reason = why_not(way, known)
+        if reason:
+            raise UserError(
+                f"{title(found, name)} does not apply to {tree.name}: {printable(reason)}",
+                hint="--force tries it all the same",
+            )
+
+
+@dataclass
+class Told(QuietBoots):
+    """Tells how it goes on, a line for each step; with `quiet` nothing but what must be known."""
+
+    quiet: bool
+
+    def says(self, text: str) -> None:
+        """Something that a person should know."""
+        if not self.quiet:
+            print(f"--- {boots.named(text, 400)}", file=sys.stderr, flush=True)
+
+    def boot_ended(self, info: BootInfo) -> None:
+        """The boot is stored."""
+        self.says(f"{info.boot_id}: {info.message}")
+
+
+@contextlib.contextmanager
+def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
+    """The bench that the options of a command line describe; the tree is put back at the end.
+
+    Raises UserError where something was not said, BoardError for a place that somebody else has.
+    """
+    check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")
+    build_words(tree)
+    name = args.board or tree.trial.board
+    if not name:
+        raise UserError(
+            f"nobody has said on which board {tree.name} boots",
+            hint="--board serial:/dev/ttyUSB0, say; or once and for all at the import",
+        )
+    args.n = args.n or DEFAULT_BOOTS
+    store, observer = Store(store_dir()), Told(args.json)
+    variants = Variants(tree, store.root, values_of(args.value))
+    command = getattr(args, "check", None)
+    works = words_of(command) if command else words(tree, tree.trial.works) if tree.trial.works else []
+    with ordered(real_board(name, args.rate), args, observer, deploy=False) as (order, place):
+        brings = place.deploy if place and place.wish.state else None
+        keeper = Keeper(Cache(cache_dir()), tree)
+        shop = Workshop(tree, variants, keeper, observer.says, brings)
+        bench = BoardBench(
+            store,
+            shop,
+            order,
+            observer,
+            args.rounds,
+            tuple(works),
+            command or " ".join(tree.trial.works),
+        )
+        with opened(shop):
+            yield bench

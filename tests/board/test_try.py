@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Techniques tried on a user's own tree and board: their commands build and deploy, their board boots."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import HELLO, Bootscope, Make
+from .desk import FAST, Desk, desk
+
+PRODUCT = ("--product", "images/card.img")
+
+
+@pytest.fixture
+def mine(bootscope: Bootscope, fake: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A user's desk."""
+    monkeypatch.setenv("BOOTSCOPE_CACHE", str(tmp_path / "cache"))
+    return desk(bootscope, fake, tmp_path)
+
+
+def test_a_technique_that_saves_time(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    found = mine.tried("uboot-bootdelay", "-n", "5")
+    assert found["works"], found
+    assert found["proven"], found
+    goal = found["comparison"]["goal"]
+    assert (goal["name"], goal["verdict"]) == ("login", "faster")
+    assert goal["high_ns"] < 0 < goal["smallest_ns"]
+    assert found["saving_ns"] == -goal["change_ns"] == pytest.approx(165e6, rel=0.5)
+    assert {p["name"] for p in found["phases"]} >= {"spl", "kernel", "init"}
+    plain = (mine.tree / "u-boot/.config").stat().st_size
+    assert found["sizes"] == {"images/card.img": {"a_bytes": plain, "b_bytes": plain + len(FAST) + 1}}
+    # In turns, boot by boot, since a deploy takes no time; and each built once, with the base to end with.
+    assert found["rounds"] == 5
+    assert len(mine.builds) == 3
+    assert mine.builds[0] == mine.builds[2] == "base"
+    assert mine.at_base
+    runs = mine.bootscope.json("list")["runs"]
+    assert [(run["system"], run["boots"], run["complete"]) for run in runs] == [
+        ("mine", 5, 5),
+        ("mine.try", 5, 5),
+    ]
+
+    # Asked again, the variant need not be built; in one round that is told, and the text says the same.
+    out, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", "--rounds", "1")
+    assert "uboot-bootdelay: built before" in err
+    assert len(mine.builds) == 4
+    assert "uboot-bootdelay saves" in out
+    assert "= login" in out
+    assert "images/card.img" in out
+    assert "all boots of one were made before those of the other" in out
+    assert "3 and 3 boots show" in out
+    assert mine.at_base
+
+
+def test_without_products_every_change_is_a_build(mine: Desk) -> None:
+    mine.imported()
+    found = mine.tried("uboot-bootdelay", "-n", "4", "--rounds", "2")
+    assert found["proven"]
+    assert found["sizes"] == {}
+    assert [name == "base" for name in mine.builds] == [True, False, True]
+    assert mine.at_base
+
+
+def test_a_technique_that_changes_nothing_to_be_seen(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    # Every other boot is slow, whatever is on the card; in turns, that meets both alike.
+    mine.board.plan = lambda board: board.says(HELLO, 0.03 if board.switched_on % 2 else 0.01)
+    out, _ = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "4")
+    assert "uboot-bootdelay: no difference shown at login; the time changes by" in out
+    assert "to show 2 %" in out
+
+
+def test_a_variant_that_does_not_boot(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    found = mine.tried("kernel-no-modules", "-n", "3", status=3)
+    assert not found["works"]
+    assert "it did not boot, twice: panic: the kernel panicked" in found["faults"][0]
+    assert found["comparison"] is None
+    assert found["saving_ns"] is None
+    # What it said is kept, and the board has the base again.
+    boots = mine.bootscope.store / "runs" / found["variant"] / "boots"
+    assert b"Kernel panic" in (boots / "002/console.bin").read_bytes()
+    assert mine.at_base
+
+
+def test_a_build_that_fails(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    _, err = mine.bootscope("try", "kernel-no-smp", "--system", "mine", "-n", "3", status=3)
+    assert "mine does not build with kernel-no-smp: build.sh failed (status 2)" in err
+    assert "init/main.c:7: error: 'smp_init' undeclared" in err
+    log = Path(err.rpartition("full log, with the changes at its top: ")[2].strip())
+    assert "# CONFIG_SMP is not set" in log.read_text()
+    assert "cc -c init/main.c" in log.read_text()
+    assert mine.builds[-1] == "base"
+    assert not list((mine.bootscope.store / "trees/mine.files/changes").glob("*.config"))
+
+
+def test_a_deploy_that_fails(mine: Desk) -> None:
+    mine.imported(*PRODUCT, "--deploy", "cp images/card.img /nowhere/card")
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=3)
+    assert "no changes cannot be put onto the board: cp failed" in err
+    assert "/nowhere/card" in err
+    assert mine.builds[-1] == "base"
+
+
+def test_the_users_own_check(mine: Desk) -> None:
+    mine.imported(
+        *PRODUCT, "--works", f"sh -c '! grep -q {FAST} {mine.card} || {{ echo too soon; exit 7; }}'"
+    )
+    found = mine.tried("uboot-bootdelay", "-n", "3", status=3)
+    assert found["faults"] == [found["faults"][0]]
+    assert "ended with status 7: too soon" in found["faults"][0]
+    assert mine.at_base
+    _, err = mine.bootscope(
+        "try", "uboot-bootdelay", "--system", "mine", "-n", "3", "--check", "false", status=2
+    )
+    assert "mine itself does not work: the check false ended with status 1" in err
+
+
+def test_interrupted(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    child = mine.bootscope.start("try", "uboot-bootdelay", "--system", "mine", "-n", "40")
+    assert child.stderr
+    for line in child.stderr:
+        if ".try/002" in line:
+            break
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130, (out, err)
+    assert "the changes are taken out of the tree again" in err
+    assert "bootscope build mine" in err
+    assert not list((mine.bootscope.store / "trees/mine.files/changes").glob("*.config"))
+    kept = {run["system"]: run["boots"] for run in mine.bootscope.json("list")["runs"]}
+    assert kept["mine"] >= 1
+    assert kept["mine.try"] >= 2
+    # The next one begins as if nothing had been.
+    assert mine.tried("uboot-bootdelay", "-n", "3")["works"]
+
+
+def test_a_build_that_cannot_go_back_is_told(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    sticky = """#!/bin/sh
+    mkdir -p images
+    cp "$BOOTSCOPE_CHANGES"/uboot.config what-came 2>/dev/null
+    cat u-boot/.config what-came > images/card.img 2>/dev/null
+    true
+    """
+    (mine.tree / "build.sh").write_text(sticky)
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
+    assert "beware: built without the changes, the images are still those with them" in err
+    # The next base has the change already, which is found before anything is booted.
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=2)
+    assert "the images are the same, byte by byte" in err
+
+
+def test_only_one_at_a_time(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    child = mine.bootscope.start("try", "uboot-bootdelay", "--system", "mine", "-n", "40")
+    lock = mine.bootscope.store / "trees/mine.files/lock"
+    until = time.monotonic() + 30
+    while not (mine.tree / "builds").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert lock.exists()
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", status=2)
+    assert "changes are being tried in mine already" in err
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
+
+
+def test_what_cannot_be_tried_is_refused_before_anything_is_built(mine: Desk) -> None:
+    mine.imported()
+    for words, status, said in (
+        (["nonsense"], 2, "unknown technique 'nonsense'"),
+        (["hw-master-clock"], 2, "it needs hardware"),
+        (["uboot-bootdelay", "--rounds", "20"], 2, "--rounds must be 1 to 10"),
+        (["uboot-bootdelay", "--board", f"serial:{mine.board.port}"], 2, "nobody has said how"),
+    ):
+        _, err = mine.bootscope("try", *words, "--system", "mine", status=status)
+        assert said in err, err
+    assert not (mine.tree / "builds").exists()
+    _, err = mine.bootscope("try", "uboot-bootdelay", "-n", "3", status=2)
+    assert "-n is for imported systems on a real board; stock boots on an emulated one" in err
+
+
+def test_images_that_stay_the_same_are_told(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    (mine.tree / "build.sh").write_text("#!/bin/sh\nmkdir -p images; cat u-boot/.config > images/card.img\n")
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=2)
+    assert "uboot-bootdelay: the images are the same, byte by byte, as with no changes" in err
+    assert "BOOTSCOPE_CHANGES" in err
