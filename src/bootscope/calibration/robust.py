@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fit that a few stretches which are not like the emulator cannot bend, and how well it is known.
+
+A stretch is off by the noise of its stamps, and by a share of its length that is the same for all: how
+little the emulator is the board. That share is estimated from the stretches themselves. What lies far out
+after that counts less and less, and then not at all (Tukey's biweight, begun with Huber's weights).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bootscope.calibration.solve import Vector, dot, gram, inverse, solve, student_975
+
+_HUBER, _TUKEY = 1.345, 4.685
+_HALF_NORMAL = 0.6745
+"""Half of normal noise is off by at most this many deviations."""
+_ROUNDS = 12
+_SAME = 1e-6
+_LEAST_SHARE, _MOST_SHARE = 1e-6, 1.0
+_FREEST = 0.1
+"""A stretch that a figure rests on alone has a leverage near 1; its residual says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A stretch: its amounts by column, how long it took without what takes the same time everywhere, how
+    long in all, and how far off that is by its stamps; in ns."""
+
+    amounts: Vector
+    wanted_ns: float
+    took_ns: float
+    noise_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A figure, and half of its 95 % interval. `stretches`: how many it rests on, as if all had the same
+    say."""
+
+    value: float
+    half: float
+    stretches: float
+
+
+def fit(rows: Sequence[Row], start: Vector) -> tuple[Vector, list[float]]:
+    """The figures that fit the rows, and the weight of each row."""
+    amounts = [row.amounts for row in rows]
+    wanted = [row.wanted_ns for row in rows]
+    figures, weights = start, [1.0] * len(rows)
+    for turn, tuning in ((0, _HUBER), (1, _TUKEY)):
+        for _ in range(_ROUNDS):
+            weights = _weights(rows, figures, tuning, redescending=bool(turn))
+            found = solve(amounts, wanted, weights)
+            near = all(
+                abs(a - b) <= _SAME * max(abs(a), abs(b)) for a, b in zip(found, figures, strict=True)
+            )
+            figures = found
+            if near:
+                break
+    return figures, _weights(rows, figures, _TUKEY, redescending=True)
+
+
+def _weights(rows: Sequence[Row], figures: Vector, tuning: float, *, redescending: bool) -> list[float]:
+    off = [row.wanted_ns - dot(row.amounts, figures) for row in rows]
+    sigmas = _deviations(rows, off, len(figures))
+    found: list[float] = []
+    for residual, sigma in zip(off, sigmas, strict=True):
+        far = abs(residual) / sigma / tuning
+        trust = (1 - far * far) ** 2 if redescending and far < 1 else 0.0 if redescending else 1.0
+        found.append((trust if redescending or far <= 1 else 1 / far) / sigma**2)
+    return found
+
+
+def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[float]:
+    """By how much each row may be off: its noise, and the share of its length by which half of all are off
+    at most as far as they should be."""
+    # As many rows as there are figures fit by themselves.
+    spread = _HALF_NORMAL * math.sqrt(max(1, len(rows) - count) / len(rows))
+
+    def sigma(row: Row, share: float) -> float:
+        return math.hypot(row.noise_ns, share * row.took_ns)
+
+    low, high = _LEAST_SHARE, _MOST_SHARE
+    for _ in range(30):
+        share = math.sqrt(low * high)
+        typical = median(abs(e) / sigma(row, share) for row, e in zip(rows, off, strict=True))
+        low, high = (share, high) if typical > spread else (low, share)
+    return [sigma(row, low) for row in rows]
+
+
+def known(
+    rows: Sequence[Row], weights: Sequence[float], figures: Vector, given: Sequence[tuple[Vector, float]] = ()
+) -> list[Known] | None:
+    """How well each figure is known; None where they cannot be told apart at all.
+
+    `given`: what of each row belongs to figures that were not fitted, with how far off those may be: (amounts
+    by row, deviation).
+
+    Two errors are found and the larger one is taken: that of noise as it was estimated over all stretches,
+    and one that asks each stretch how much the figure leans on it (the sandwich of MacKinnon and White, 1985,
+    HC3), with the degrees of freedom of the stretches that count.
+    """
+    amounts = [row.amounts for row in rows]
+    count = len(figures)
+    inverted = inverse(gram(amounts, weights, count))
+    if inverted is None:
+        return None
+    off = [row.wanted_ns - dot(row.amounts, figures) for row in rows]
+    pulls = [[w * dot(line, row) for line in inverted] for row, w in zip(amounts, weights, strict=True)]
+    lean = [
+        sum(pull * x for pull, x in zip(pulled, row, strict=True))
+        for pulled, row in zip(pulls, amounts, strict=True)
+    ]
+    freedom = max(1, sum(w > 0 for w in weights) - count)
+    found: list[Known] = []
+    for j in range(count):
+        model = math.sqrt(inverted[j][j]) * student_975(freedom)
+        jack = math.sqrt(
+            sum((p[j] * e / max(_FREEST, 1 - h)) ** 2 for p, e, h in zip(pulls, off, lean, strict=True))
+        )
+        shares = [p[j] ** 2 / w if w else 0.0 for p, w in zip(pulls, weights, strict=True)]
+        squares = sum(s * s for s in shares)
+        effective = sum(shares) ** 2 / squares if squares else 0.0
+        both = max(model, jack * student_975(max(2.0, effective - 1)))
+        others = [2 * d * sum(p[j] * x for p, x in zip(pulls, column, strict=True)) for column, d in given]
+        found.append(Known(figures[j], math.hypot(both, *others), effective))
+    return found
