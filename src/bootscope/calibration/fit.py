@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bootscope.calibration.rates import BYTES, COMMANDS, CPU, KINDS, LINE, Rates
+from bootscope.calibration.result import FITTED, KEPT, TOLD
 from bootscope.calibration.robust import Known, Row, fit, known
 
 _TURNS = 12
@@ -37,19 +38,15 @@ Amounts = Callable[[Rates], Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate as it was found: the value that the profile should have, half of its 95 % interval, and how many
-    stretches it rests on. `why` says why it was not `told` from the boots, and so is what it was."""
+    """A rate: what the profile should have, half of its 95 % interval, how many stretches it rests on, and
+    whence it is: FITTED, TOLD or KEPT, and `why` that. `warning`: what is odd about it."""
 
     value: float
     half: float
     stretches: float
+    how: str = FITTED
     why: str = ""
     warning: str = ""
-
-    @property
-    def told(self) -> bool:
-        """Whether the boots tell it."""
-        return not self.why
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class _Fit:
         self._amounts, self._before, self._told = amounts, before, told
         self._fixed: dict[int, tuple[float, float]] = {k: (t.value, t.half / 2) for k, t in told.items()}
         """Column -> its value, and how far off that may be (a deviation)."""
-        self._why: dict[int, Rate] = {k: Rate(t.value, t.half, 0.0, t.whence) for k, t in told.items()}
+        self._why: dict[int, Rate] = {k: Rate(t.value, t.half, 0.0, TOLD, t.whence) for k, t in told.items()}
         self._rates = before
         self._rows: Sequence[Row] = ()
         self._weights: list[float] = []
@@ -178,7 +175,7 @@ class _Fit:
     def _fix(self, column: int, why: str, *, off: bool = True) -> None:
         before = self._before[column]
         self._fixed[column] = before, before if off else 0.0
-        self._why[column] = Rate(before, 0.0, 0.0, why)
+        self._why[column] = Rate(before, 0.0, 0.0, KEPT, why)
         self._rates = self._rates._replace(**{self._rates._fields[column]: before})
 
     def _vagueness(self, column: int, k: Known) -> float:

@@ -9,7 +9,7 @@ make up a moment are found for given ones.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,17 +19,16 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.timeline.build import Made
 from bootscope.timeline.console import console_bytes
-from bootscope.timeline.cpu_time import CpuTime
+from bootscope.timeline.cpu_time import CpuTime, sees_delays
 from bootscope.timeline.devices import ConsoleByte, DeviceEvent, StorageCommand
 
 
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """A console line without its end (untrusted), the phase in which it was written, and when its first byte
-    and its last one had come over the line."""
+    """A console line without its end (untrusted), and when its first byte and its last one had come over the
+    line."""
 
     data: bytes
-    phase: str
     first: Parts
     last: Parts
 
@@ -45,10 +44,10 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A line: its bytes are number `first` to `last` of the console's."""
+    """A line: its bytes are number `first` to `last` of the console's; written at `at_ns` of board time."""
 
     data: bytes
-    phase: str
+    at_ns: int
     first: int
     last: int
 
@@ -59,20 +58,29 @@ class EmulatedBoot:
 
     def __init__(self, recorded: Sequence[Record], made: Made) -> None:
         self._board: Board = made.run.board
+        self._phases = made.timeline.phases
         self._steps = _steps(recorded, made.events, made.run)
         found = console_bytes(made.events, self._board.console)
         self._texts = _texts(found, made)
         self.byte_ns = _most_common([byte.byte_ns for byte in found])
         """What a byte takes on the emulator's line, for most of them; 0 when there is none."""
+        self.sees_delays = sees_delays(made.run.watch.hooks)
+        """Whether loops that wait for a clock are known, which pass for work of the CPU otherwise."""
 
     def lines(self, rates: Rates) -> list[HeardLine]:
         """The console's lines, as a listener would hear them on a board of these rates."""
         moments = _Board(self._board, rates).run(self._steps)
-        return [HeardLine(t.data, t.phase, moments[t.first], moments[t.last]) for t in self._texts]
+        return [HeardLine(t.data, moments[t.first], moments[t.last]) for t in self._texts]
+
+    def phase_between(self, first: int, last: int) -> str:
+        """The phase in which the middle of the time between two lines lies."""
+        middle_ns = (self._texts[first].at_ns + self._texts[last].at_ns) // 2
+        at = bisect_right([phase.start_ns for phase in self._phases], middle_ns) - 1
+        return self._phases[max(0, at)].name
 
 
 def _most_common(values: list[int]) -> int:
-    return max(set(values), key=values.count) if values else 0
+    return Counter(values).most_common(1)[0][0] if values else 0
 
 
 def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunInfo) -> list[_Step]:
@@ -91,7 +99,6 @@ def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunIn
 
 
 def _texts(found: Sequence[ConsoleByte], made: Made) -> list[_Text]:
-    starts = [phase.start_ns for phase in made.timeline.phases]
     result: list[_Text] = []
     data = bytearray()
     first = 0
@@ -101,8 +108,7 @@ def _texts(found: Sequence[ConsoleByte], made: Made) -> list[_Text]:
         data.append(byte.value)
         if byte.value == 0x0A or number + 1 == len(found):
             at_ns = made.clock.before(found[first].index)
-            phase = made.timeline.phases[max(0, bisect_right(starts, at_ns) - 1)].name
-            result.append(_Text(bytes(data).strip(b"\r\n"), phase, first, number))
+            result.append(_Text(bytes(data).strip(b"\r\n"), at_ns, first, number))
             data.clear()
     return result
 
@@ -137,12 +143,15 @@ class _Board:
         rates = self._rates
         at += step.cpu_ns * rates.cpu + step.steady_ns
         at += commands * rates.command_ns + size_bytes * rates.byte_ns
-        self._now = at, Parts(
-            cpu_ns + step.cpu_ns,
-            number + commands,
-            total_bytes + size_bytes,
-            line_ns,
-            steady_ns + step.steady_ns,
+        self._now = (
+            at,
+            Parts(
+                cpu_ns + step.cpu_ns,
+                number + commands,
+                total_bytes + size_bytes,
+                line_ns,
+                steady_ns + step.steady_ns,
+            ),
         )
 
     def _put(self, byte: ConsoleByte) -> Parts:

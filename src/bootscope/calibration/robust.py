@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fit that a few stretches which are not like the emulator cannot bend, and how well it is known.
 
-A stretch is off by the noise of its stamps, and by a share of its length that is the same for all: how
-little the emulator is the board. That share is estimated from the stretches themselves. What lies far out
-after that counts less and less, and then not at all (Tukey's biweight, begun with Huber's weights).
+A stretch is off by the noise of its stamps, and by how little the emulator is the board: by something that
+is the same for all stretches and by a share of their length, both estimated from the stretches themselves.
+What lies far out after that counts less and less, and then not at all (Tukey's biweight, begun with Huber's
+weights).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -20,7 +21,9 @@ _HALF_NORMAL = 0.6745
 """Half of normal noise is off by at most this many deviations."""
 _ROUNDS = 12
 _SAME = 1e-6
-_LEAST_SHARE, _MOST_SHARE = 1e-6, 1.0
+_LEAST_SHARE, _MOST_SHARE = 1e-12, 1.0
+_HALVINGS = 20
+_LONG = 8
 _FREEST = 0.1
 """A stretch that a figure rests on alone has a leverage near 1; its residual says nothing."""
 
@@ -55,9 +58,7 @@ def fit(rows: Sequence[Row], start: Vector) -> tuple[Vector, list[float]]:
         for _ in range(_ROUNDS):
             weights = _weights(rows, figures, tuning, redescending=bool(turn))
             found = solve(amounts, wanted, weights)
-            near = all(
-                abs(a - b) <= _SAME * max(abs(a), abs(b)) for a, b in zip(found, figures, strict=True)
-            )
+            near = all(abs(a - b) <= _SAME * max(abs(a), abs(b)) for a, b in zip(found, figures, strict=True))
             figures = found
             if near:
                 break
@@ -76,20 +77,52 @@ def _weights(rows: Sequence[Row], figures: Vector, tuning: float, *, redescendin
 
 
 def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[float]:
-    """By how much each row may be off: its noise, and the share of its length by which half of all are off
-    at most as far as they should be."""
-    # As many rows as there are figures fit by themselves.
-    spread = _HALF_NORMAL * math.sqrt(max(1, len(rows) - count) / len(rows))
+    """By how much each row may be off: by its noise, by something that is the same for all rows, and by a
+    share of its length. The second is what half of the short rows tell, the third what half of the long do.
+    """
+    found = [_Off(row.noise_ns**2, row.took_ns**2, e * e) for row, e in zip(rows, off, strict=True)]
+    ordered = sorted(found, key=lambda o: o.took)
+    short, long = ordered[: (len(ordered) + 1) // 2], ordered[-max(_LONG, len(ordered) // 4) :]
+    most = max(o.off for o in found) + 1.0
+    same = share = 0.0
+    for _ in range(2):
+        same = _least(lambda x: _typical(short, x, share), _enough(len(short), count), most)  # noqa: B023
+        share = _least(lambda x: _typical(long, same, x), _enough(len(long), count), _MOST_SHARE)  # noqa: B023
+    return [math.sqrt(o.sigma(same, share)) for o in found]
 
-    def sigma(row: Row, share: float) -> float:
-        return math.hypot(row.noise_ns, share * row.took_ns)
 
-    low, high = _LEAST_SHARE, _MOST_SHARE
-    for _ in range(30):
-        share = math.sqrt(low * high)
-        typical = median(abs(e) / sigma(row, share) for row, e in zip(rows, off, strict=True))
-        low, high = (share, high) if typical > spread else (low, share)
-    return [sigma(row, low) for row in rows]
+@dataclass(frozen=True, slots=True)
+class _Off:
+    """Squares of a row's noise, of its length, and of how far off it is."""
+
+    noise: float
+    took: float
+    off: float
+
+    def sigma(self, same: float, share: float) -> float:
+        """The square of how far off it may be, by squares of the two unknown deviations."""
+        return self.noise + same + share * self.took
+
+
+def _typical(found: Sequence[_Off], same: float, share: float) -> float:
+    """How far off the middle row is, against how far off it may be; squared."""
+    return median(o.off / o.sigma(same, share) for o in found)
+
+
+def _enough(rows: int, count: int) -> float:
+    """How far off that is when all is as it should be; as many rows as there are figures fit anyway."""
+    return _HALF_NORMAL**2 * max(1, rows - count) / rows
+
+
+def _least(typical: Callable[[float], float], enough: float, most: float) -> float:
+    """The least square of a deviation by which no more than `enough` is left; 0 where none is needed."""
+    if typical(0.0) <= enough:
+        return 0.0
+    low, high = most * _LEAST_SHARE, most
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if typical(middle) > enough else (low, middle)
+    return high
 
 
 def known(

@@ -103,7 +103,7 @@ def student_975(freedom: float) -> float:
         return 12.706
     if freedom < 3:
         low, high, at = (12.706, 4.303, 1) if freedom < 2 else (4.303, 3.182, 2)
-        return low * (high / low) ** (freedom - at)
+        return low * math.exp(math.log(high / low) * (freedom - at))
     z, n = _NORMAL_975, freedom
     terms = (
         (z**3 + z) / 4,

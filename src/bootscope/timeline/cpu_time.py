@@ -57,7 +57,7 @@ class CpuTime:
             self._waiting = self._waits.get(record.hook, self._waiting)
 
     def scaled_ns(self, ppm: int) -> int:
-        """When the last record is, on a CPU that needs `ppm` / 1,000,000 times as long for its instructions."""
+        """When the last record is, on a CPU that needs `ppm` / 1,000,000 times as long for instructions."""
         return self.steady_ns + self.computing_ns * ppm // UNSCALED_PPM
 
 
