@@ -10,11 +10,12 @@ from bootscope.calibration.figures import figures, known_line, power_on
 from bootscope.calibration.fit import Fitted, fitted
 from bootscope.calibration.model import EmulatedBoot, HeardLine
 from bootscope.calibration.observe import RealBoot
-from bootscope.calibration.rates import Rates, rates_of
-from bootscope.calibration.result import Calibration, Compared
+from bootscope.calibration.rates import EXTRA, Rates, rates_of
+from bootscope.calibration.result import FITTED, Calibration, Compared
 from bootscope.calibration.robust import Row
 from bootscope.calibration.stretches import Stretch, heard, parts_of, row_of, stretches
 from bootscope.errors import UserError
+from bootscope.report.text import span
 
 FEWEST_STRETCHES = 6
 _FEW_PERCENT = 30
@@ -52,7 +53,7 @@ def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[R
         stretches=tuple(_compared(emulated, found, (lines, after), (before, fit.rates), fit, stamp)),
         lines=len(lines),
         matched=matched,
-        notes=tuple(_notes(emulated, matched, len(lines))),
+        notes=tuple(_notes(emulated, matched, len(lines), fit)),
     )
 
 
@@ -91,8 +92,14 @@ def _compared(
     ]
 
 
-def _notes(emulated: EmulatedBoot, matched: int, lines: int) -> list[str]:
+def _notes(emulated: EmulatedBoot, matched: int, lines: int, fit: Fitted) -> list[str]:
     found = []
+    extra = fit.found[EXTRA]
+    if extra.how == FITTED and extra.value > extra.half:
+        found.append(
+            f"each console line takes {span(round(extra.value))} on the board that no figure of a profile "
+            "stands for: interrupts, and whoever stamped"
+        )
     if matched * 100 < lines * _FEW_PERCENT:
         found.append(
             f"only {matched} of {lines} console lines are in both: is it the same system, built the same way?"

@@ -10,7 +10,7 @@ from bootscope.boards.profile import UNSCALED_PPM, Board
 from bootscope.calibration.fit import Fitted, Rate, Told
 from bootscope.calibration.model import EmulatedBoot, HeardLine
 from bootscope.calibration.observe import RealBoot
-from bootscope.calibration.rates import BYTES, COMMANDS, CPU, LINE
+from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE
 from bootscope.calibration.result import (
     BANDWIDTH,
     CPU_SCALE,
@@ -93,7 +93,9 @@ def power_on(board: Board, seen: Sequence[Heard], lines: Sequence[HeardLine], fi
         place = min(h.at_ns)
         parts = stamped(lines, place, h.boot.stamp)
         rest.append(h.at_ns[place] - round(parts.at(fit.rates)))
-        model = math.hypot(*(rate.half * amount for rate, amount in zip(fit.found, parts[:4], strict=True)))
+        model = math.hypot(
+            *(rate.half * amount for rate, amount in zip(fit.found, parts[:EXTRA], strict=False))
+        )
         off_ns = max(off_ns, math.hypot(model, (h.boot.zero_error_ns or 0) + h.boot.stamp_error_ns))
     half = math.hypot(off_ns, student_975(max(1, len(rest) - 1)) * deviation(rest))
     value = max(0, median(rest))

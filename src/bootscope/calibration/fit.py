@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bootscope.calibration.rates import BYTES, COMMANDS, CPU, KINDS, LINE, Rates
+from bootscope.calibration.rates import BYTES, COLUMNS, COMMANDS, CPU, EXTRA, LINE, Rates
 from bootscope.calibration.result import FITTED, KEPT, TOLD
 from bootscope.calibration.robust import Known, Row, fit, known
 
@@ -30,6 +30,7 @@ WORDS = {
     COMMANDS: "the storage commands",
     BYTES: "the bytes of storage",
     LINE: "the bytes on the line",
+    EXTRA: "the lines",
 }
 
 Amounts = Callable[[Rates], Sequence[Row]]
@@ -93,17 +94,19 @@ class _Fit:
             some = known(self._reduced(free), self._weights, self._figures(free), self._given())
             assert some is not None  # columns that depend on others were taken out
             certain = dict(zip(free, some, strict=True))
-            vague = {c: self._vagueness(c, k) for c, k in certain.items()}
+            vague = {c: self._vagueness(c, k) for c, k in certain.items() if c != EXTRA}
+            if not vague:
+                break
             worst = max(vague, key=lambda c: vague[c])
             if vague[worst] <= _VAGUE:
                 break
             self._fix(worst, self._vague_words(worst, certain[worst]))
             certain = {}
-        rates = tuple(self._of(c, certain.get(c)) for c in range(len(KINDS)))
+        rates = tuple(self._of(c, certain.get(c)) for c in range(COLUMNS))
         return Fitted(self._rates, rates, tuple(self._rows), tuple(self._weights))
 
     def _free(self) -> list[int]:
-        return [c for c in range(len(KINDS)) if c not in self._fixed]
+        return [c for c in range(COLUMNS) if c not in self._fixed]
 
     def _figures(self, columns: Sequence[int]) -> tuple[float, ...]:
         return tuple(self._rates[c] for c in columns)
@@ -150,7 +153,7 @@ class _Fit:
         whole_ns = sum(row.took_ns for row in self._rows)
         spent = {c: sum(abs(row.amounts[c]) for row in self._rows) * self._scale(c) for c in self._free()}
         for column, ns in spent.items():
-            if ns < _BARELY * whole_ns:
+            if ns < _BARELY * whole_ns and column != EXTRA:
                 self._fix(column, f"{WORDS[column]} take next to no time between these lines", off=False)
         # The larger ones first: what is left of a smaller one that goes along is nothing.
         basis: list[tuple[int, list[float]]] = []

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from bootscope.boards.profile import UNSCALED_PPM, Board
 
-CPU, COMMANDS, BYTES, LINE = range(4)
-KINDS = ("cpu", "commands", "bytes", "line")
+CPU, COMMANDS, BYTES, LINE, EXTRA = range(5)
+COLUMNS = 5
 """The kinds of amounts that have a rate, in the order of :class:`Rates`."""
 
 
@@ -20,13 +20,16 @@ class Rates(NamedTuple):
     """What a board makes of amounts. Statistics are done on these, so they are floats.
 
     `cpu`: ns for each ns that the emulator gives the CPU; `command_ns`, `byte_ns`: of storage; `line`: ns
-    for each ns that a byte takes on the emulator's serial line.
+    for each ns that a byte takes on the emulator's serial line. `extra_ns`: what each console line
+    takes beyond all that, of interrupts and of whoever stamps. No profile has that, but the other rates must
+    not be made up for it.
     """
 
     cpu: float
     command_ns: float
     byte_ns: float
     line: float
+    extra_ns: float = 0.0
 
 
 class Parts(NamedTuple):
@@ -43,7 +46,7 @@ class Parts(NamedTuple):
     steady_ns: int
 
     def at(self, rates: Rates) -> float:
-        """The time that all of it takes, in ns."""
+        """The time that all of it takes by a profile of these rates, in ns."""
         return (
             self.cpu_ns * rates.cpu
             + self.commands * rates.command_ns

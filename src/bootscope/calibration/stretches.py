@@ -111,6 +111,7 @@ def row_of(stretch: Stretch, parts: Parts) -> Row:
         float(parts.commands),
         float(parts.size_bytes),
         float(parts.line_ns),
+        float(stretch.last - stretch.first),
     )
     took = float(stretch.took_ns)
     return Row(amounts, took - parts.steady_ns, took, stretch.noise_ns)

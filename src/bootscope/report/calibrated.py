@@ -28,7 +28,7 @@ from bootscope.report.text import seconds, signed, span, visible
 
 _LINE_CHARACTERS = 40
 _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
-    CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.3f}"),
+    CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.4f}"),
     BANDWIDTH: ("card, bandwidth", lambda rate: f"{rate / 1e6:.2f} MB/s"),
     LATENCY: ("card, time of a command", span),
     LINE_RATE: ("serial line", lambda rate: f"{rate:,} baud"),
