@@ -23,6 +23,8 @@ _ROUNDS = 12
 _SAME = 1e-6
 _LEAST_SHARE, _MOST_SHARE = 1e-12, 1.0
 _HALVINGS = 20
+_NEVER_LESS = 0.01
+"""An emulator without caches is never a board to less than a percent of a stretch, however well some fit."""
 _LONG = 8
 _FREEST = 0.1
 """A stretch that a figure rests on alone has a leverage near 1; its residual says nothing."""
@@ -88,6 +90,7 @@ def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[f
     for _ in range(2):
         same = _least(lambda x: _typical(short, x, share), _enough(len(short), count), most)  # noqa: B023
         share = _least(lambda x: _typical(long, same, x), _enough(len(long), count), _MOST_SHARE)  # noqa: B023
+        share = max(share, _NEVER_LESS**2)
     return [math.sqrt(o.sigma(same, share)) for o in found]
 
 
