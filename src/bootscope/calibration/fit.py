@@ -92,7 +92,11 @@ class _Fit:
             if not free:
                 break
             some = known(self._reduced(free), self._weights, self._figures(free), self._given())
-            assert some is not None  # columns that depend on others were taken out
+            if some is None:
+                # Of what the stretches that are believed do not tell apart, the smallest goes first.
+                least = min(free, key=self._spent_ns)
+                self._fix(least, f"there are too few stretches to tell what {WORDS[least]} take")
+                continue
             certain = dict(zip(free, some, strict=True))
             vague = {c: self._vagueness(c, k) for c, k in certain.items() if c != EXTRA}
             if not vague:
@@ -151,7 +155,7 @@ class _Fit:
     def _take_out_silent(self) -> None:
         """Fixes columns in which next to nothing happens, and those that go with others."""
         whole_ns = sum(row.took_ns for row in self._rows)
-        spent = {c: sum(abs(row.amounts[c]) for row in self._rows) * self._scale(c) for c in self._free()}
+        spent = {c: self._spent_ns(c) for c in self._free()}
         for column, ns in spent.items():
             if ns < _BARELY * whole_ns and column != EXTRA:
                 self._fix(column, f"{WORDS[column]} take next to no time between these lines", off=False)
@@ -172,8 +176,9 @@ class _Fit:
             else:
                 basis.append((column, [x / left**0.5 for x in rest]))
 
-    def _scale(self, column: int) -> float:
-        return max(self._before[column], self._rates[column])
+    def _spent_ns(self, column: int) -> float:
+        """What all stretches together owe to a column, by the larger of both rates."""
+        return sum(row.amounts[column] for row in self._rows) * max(self._before[column], self._rates[column])
 
     def _fix(self, column: int, why: str, *, off: bool = True) -> None:
         before = self._before[column]

@@ -11,7 +11,7 @@ from bootscope.readers.markers import split_line
 from bootscope.readers.match import increasing
 
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-_NUMBER = re.compile(r"\b(?:0x)?[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
+_NUMBER = re.compile(r"\b(?:[0-9a-fA-F]{2}:){2,}[0-9a-fA-F]{2}\b|\b(?:0x)?[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
 _LEAST_LETTERS = 4
 _LONGEST = 2_000
 

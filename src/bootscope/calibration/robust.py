@@ -82,7 +82,11 @@ def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[f
     """By how much each row may be off: by its noise, by something that is the same for all rows, and by a
     share of its length. The second is what half of the short rows tell, the third what half of the long do.
     """
-    found = [_Off(row.noise_ns**2, row.took_ns**2, e * e) for row, e in zip(rows, off, strict=True)]
+    found = [
+        # A stretch in which the board waited for something else is no longer for that.
+        _Off(row.noise_ns**2, max(0.0, min(row.took_ns, row.took_ns - e)) ** 2, e * e)
+        for row, e in zip(rows, off, strict=True)
+    ]
     ordered = sorted(found, key=lambda o: o.took)
     short, long = ordered[: (len(ordered) + 1) // 2], ordered[-max(_LONG, len(ordered) // 4) :]
     most = max(o.off for o in found) + 1.0
