@@ -103,7 +103,7 @@ def test_a_moment_is_the_sum_of_what_went_by() -> None:
     ("[    0.123456] clk: 24 MHz, 512 KiB", "[   17.000001] clk: 25 MHz, 1024 KiB"),
     ("\x1b[1;31mStarting network\x1b[0m", "Starting   network"),
     ("Memory at 0x4a000000", "Memory at 0x7c00beef"),
-    ("eth0 has address 02:8b:00:ab:cd:ef", "eth1 has address 02:8b:00:12:34:56"),
+    ("eth0 has address 02:8b:00:ab:cd:ef", "eth0 has address 02:8b:00:12:34:56"),
 ])  # fmt: skip
 def test_lines_are_the_same_whatever_their_numbers_are(a: str, b: str) -> None:
     assert key_of(a) == key_of(b) != ""

@@ -100,8 +100,8 @@ def _print_fit(out: Console, found: Calibration) -> None:
     )
     left = sum(not s.counted for s in found.stretches)
     if left:
-        words = "1 stretch is" if left == 1 else f"{left} stretches are"
-        out.print(f"{words} so unlike the emulator that nothing was fitted to them", markup=False)
+        words, them = ("1 stretch is", "it") if left == 1 else (f"{left} stretches are", "them")
+        out.print(f"{words} so unlike the emulator that nothing was fitted to {them}", markup=False)
     out.print()
 
 
