@@ -102,7 +102,9 @@ def test_a_board_with_other_figures_is_found_again(desk: Desk, tmp_path: Path) -
     assert predicted["now_ns"] == shown["total_ns"]
     assert 0 < predicted["saving_ns"] < sum(phase["storage_ns"] for phase in shown["phases"])
     # What was fitted before is where the next calibration begins.
-    again = by_name(desk.calibrate(run_id, "--board", file))
+    again = by_name(desk.calibrate(run_id, "--board", file, "-o", file))
+    assert load_board(str(file)).title == board.title
+    assert load_board(str(file)).card.title == board.card.title
     for name in TRUTH:
         assert again[name]["before"] == pytest.approx(figures[name]["value"], rel=1e-4)
         assert again[name]["value"] == pytest.approx(figures[name]["value"], rel=0.01)

@@ -44,20 +44,25 @@ def calibrated_board(found: Calibration, name: str) -> Board:
     if KEPT not in (bandwidth.how, latency.how) or bandwidth.how != latency.how:
         card = CARD
         classes[card] = CardClass(
-            title=f"fitted to boots of the board; {board.card.title} before",
+            title=_once(board.card.title, "fitted to boots of the board"),
             bandwidth_bytes_per_s=_sourced(bandwidth, board.card.bandwidth_bytes_per_s, found),
             command_latency_ns=_sourced(latency, board.card.command_latency_ns, found),
         )
     return msgspec.structs.replace(
         board,
         name=name,
-        title=f"{board.title}, calibrated",
+        title=_once(board.title, "calibrated"),
         power_on_ns=_sourced(found.figure(POWER_ON), board.power_on_ns, found),
         cpu_scale_ppm=_sourced(found.figure(CPU_SCALE), board.cpu_scale_ppm, found),
         card_class=card,
         card_classes=classes,
         devices=devices,
     )
+
+
+def _once(title: str, words: str) -> str:
+    """A title with words at its end, also where a profile is calibrated again."""
+    return title if title.endswith(words) else f"{title}, {words}"
 
 
 def _at_rate(uart: Uart, line: Figure, found: Calibration) -> Uart:
