@@ -27,14 +27,15 @@ def evidence(store: Store, run: StoredRun, boot: StoredBoot, board: Board | None
     def load(name: str) -> bytes:
         return objects.unpacked(store.object(kept[name])) if name in kept else b""
 
-    records = boot.records()
-    made = timeline_of(boot.info.boot_id, records, run.info, board)
-    scene = Replay(records, made.run, made.clock, made.timeline.total_ns).scene
+    recorded = boot.records()
+    made = timeline_of(boot.info.boot_id, recorded, run.info, board)
+    scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
     tables = {name: Symbols.parse(load(name).decode("utf-8", "replace")) for name in objects.SYMBOL_TABLES}
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,
-        records=records,
+        records=made.records,
+        recorded=recorded,
         timeline=made.timeline,
         events=made.events,
         costs=made.costs,

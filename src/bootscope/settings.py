@@ -26,6 +26,11 @@ class Sourced(Setting, frozen=True):
     source: str
 
 
+def as_toml(value: object) -> str:
+    """A value in TOML, which for texts, numbers and lists is what JSON writes, but for one character."""
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")
+
+
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<key>[^`]*)`)?$", re.DOTALL)
 
 

@@ -141,11 +141,12 @@ def evidence_of(
     """What :func:`bootscope.explain.evidence` makes of a stored boot, without a store."""
     run = run or run_of()
     made = timeline_of("x/001", records, run)
-    scene = Replay(records, made.run, made.clock, made.timeline.total_ns).scene
+    scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
     objects = dict(kept or {})
     return Evidence(
         run=made.run,
-        records=records,
+        records=made.records,
+        recorded=records,
         timeline=made.timeline,
         events=made.events,
         costs=made.costs,

@@ -35,10 +35,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Evidence:
-    """One boot. `levels` maps addresses of initcalls to their level."""
+    """One boot. `levels` maps addresses of initcalls to their level.
+
+    The virtual times of `records` are those of the board's CPU; those of `recorded` are the emulator's, which
+    is what else was counted while it ran. The two are the same unless the board profile scales the CPU.
+    """
 
     run: RunInfo
     records: list[Record]
+    recorded: list[Record]
     timeline: Timeline
     events: list[DeviceEvent]
     costs: list[Cost]

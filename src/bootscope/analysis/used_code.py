@@ -126,8 +126,8 @@ def _of_uboot(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
 def _virtual_ns(evidence: Evidence, hook: str) -> int:
     """Virtual time at which a hook was first reached; the end of the recording when it was not."""
     names = evidence.run.watch.hooks
-    found = (r.time_ns for r in evidence.records if isinstance(r, Hook) and names.get(r.hook) == hook)
-    return next(found, evidence.records[-1].time_ns if evidence.records else 0)
+    found = (r.time_ns for r in evidence.recorded if isinstance(r, Hook) and names.get(r.hook) == hook)
+    return next(found, evidence.recorded[-1].time_ns if evidence.recorded else 0)
 
 
 def _of_busybox(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
@@ -144,7 +144,7 @@ def _of_program(evidence: Evidence, usage: Usage, path: str) -> Iterator[tuple[i
     program = programs.get(path)
     if not program:
         return
-    times = [record.time_ns for record in evidence.records]
+    times = [record.time_ns for record in evidence.recorded]
     for block in usage.blocks:
         if block.address >= KERNEL_BASE:
             continue

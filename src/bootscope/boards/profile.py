@@ -15,6 +15,8 @@ from bootscope.paths import package_dir
 from bootscope.settings import Setting, Sourced, find, load, names_in
 
 SCHEMA = 1
+UNSCALED_PPM = 1_000_000
+"""The scale of a CPU that needs for its instructions what the emulator gives it."""
 
 
 class Idle(Setting, frozen=True):
@@ -84,8 +86,11 @@ class Addresses(Setting, frozen=True):
     kernel: int
 
 
-class Board(Setting, frozen=True):
-    """A board profile."""
+class Board(Setting, frozen=True, omit_defaults=True):
+    """A board profile.
+
+    `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
+    """
 
     schema: int
     name: str
@@ -98,6 +103,7 @@ class Board(Setting, frozen=True):
     card_class: str
     devices: dict[str, Device]
     card_classes: dict[str, CardClass]
+    cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: as the emulator counts")
 
     @property
     def tick_ns(self) -> int:
@@ -160,7 +166,8 @@ def _not_negative(board: Board) -> list[tuple[str, int]]:
 
 def _positive(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas divide by."""
-    found = [
+    found = [("cpu_scale_ppm.value", board.cpu_scale_ppm.value)]
+    found += [
         (f"card_classes.{n}.bandwidth_bytes_per_s.value", c.bandwidth_bytes_per_s.value)
         for n, c in board.card_classes.items()
     ]

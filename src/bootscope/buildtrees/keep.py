@@ -13,7 +13,7 @@ from bootscope.buildtrees.model import KIND, SCHEMA, Tree
 from bootscope.capture.record import write_whole
 from bootscope.errors import ToolError, UserError, printable, unknown
 from bootscope.paths import store_dir
-from bootscope.settings import load, names_in
+from bootscope.settings import as_toml, load, names_in
 from bootscope.system.load import system_names
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
@@ -96,19 +96,14 @@ def text(tree: Tree) -> str:
         elif isinstance(value, dict):
             tables[key] = value
         else:
-            lines.append(f"{key} = {_toml(value)}")
+            lines.append(f"{key} = {as_toml(value)}")
     for key, value in tables.items():
-        lines += ["", f"[{key}]", *(f"{_key(k)} = {_toml(v)}" for k, v in value.items())]
+        lines += ["", f"[{key}]", *(f"{_key(k)} = {as_toml(v)}" for k, v in value.items())]
     for key, items in lists.items():
         for item in items:
-            lines += ["", f"[[{key}]]", *(f"{k} = {_toml(v)}" for k, v in item.items())]
+            lines += ["", f"[[{key}]]", *(f"{k} = {as_toml(v)}" for k, v in item.items())]
     return "\n".join(lines) + "\n"
 
 
 def _key(key: str) -> str:
-    return key if _PLAIN_KEY.fullmatch(key) else _toml(key)
-
-
-def _toml(value: object) -> str:
-    """A value in TOML, which for texts, numbers and lists is what JSON writes, but for one character."""
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")
+    return key if _PLAIN_KEY.fullmatch(key) else as_toml(key)

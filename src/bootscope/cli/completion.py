@@ -21,6 +21,8 @@ _bootscope() {
         words="$(bootscope "$verb" --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)"
     elif [ "$previous" = --board ]; then
         words="$(bootscope completion --words boards 2>/dev/null)"
+    elif [ "$previous" = --like ]; then
+        words="$(bootscope completion --words runs 2>/dev/null)"
     else
         case "$verb" in
         reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;
@@ -53,7 +55,7 @@ _bootscope() {
                 words="$(bootscope completion --words techniques 2>/dev/null)"
             fi
             ;;
-        show | what-if | compare | check | report | export | rm)
+        show | what-if | calibrate | compare | check | report | export | rm)
             words="$(bootscope completion --words runs 2>/dev/null)"
             ;;
         esac

@@ -29,6 +29,7 @@ VERBS = {
     "import": "bootscope.cli.imports:Import",
     "show": "bootscope.cli.show:Show",
     "what-if": "bootscope.cli.whatif:WhatIf",
+    "calibrate": "bootscope.cli.calibrate:Calibrate",
     "compare": "bootscope.cli.show:Compare",
     "check": "bootscope.cli.check:CheckVerb",
     "report": "bootscope.cli.report:Report",

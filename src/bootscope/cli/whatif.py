@@ -25,12 +25,15 @@ class WhatIf(Verb):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("run", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("change", nargs="+", help="one or more of the changes listed below")
+        parser.add_argument(
+            "--board", metavar="B", help="predict for another board profile (nothing is booted again)"
+        )
         width = max(len(known) for known in KNOWN)
         listed = "\n".join(f"  {known:{width}}  {what}" for known, what in KNOWN.items())
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
 
     def run(self, args: argparse.Namespace) -> int:
-        v = view_of(Store(store_dir()), args.run)
+        v = view_of(Store(store_dir()), args.run, board=args.board)
         if not v.boot.info.complete:
             raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
         p = predict(v.evidence, v.stacks, args.change)

@@ -18,10 +18,9 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from bootscope.build.kconfig import fragment
 from bootscope.errors import UserError
+from bootscope.settings import as_toml
 from bootscope.system.changes import TREES, Change
 from bootscope.system.model import System
 from bootscope.techniques.model import technique
@@ -56,14 +55,9 @@ def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
     if any(c.compiler_options or c.compiler_options_drop for c in changes):
         settings["application.compiler_options"] = list(system.application.compiler_options)
     if settings:
-        lines = (f"{key} = {_toml(value)}" for key, value in sorted(settings.items()))
+        lines = (f"{key} = {as_toml(value)}" for key, value in sorted(settings.items()))
         found["settings.toml"] = "\n".join(lines) + "\n"
     return found
-
-
-def _toml(value: object) -> str:
-    """A value in TOML, which for these kinds is what JSON writes."""
-    return msgspec.json.encode(value).decode()
 
 
 def _readme(system: System, changes: Mapping[str, Change]) -> str:

@@ -91,7 +91,7 @@ def common_lines(a: Moments, b: Moments) -> Common:
     small, large = (a.lines, b.lines) if len(a.lines) <= len(b.lines) else (b.lines, a.lines)
     words = [w for w in small if w in large]
     seen = sorted(((a.lines[w], b.lines[w]) for w in words), key=lambda pair: pair[0].index)
-    kept = [seen[i] for i in _increasing([pair[1].index for pair in seen])]
+    kept = [seen[i] for i in increasing([pair[1].index for pair in seen])]
     # A stamp of 0 was made before the kernel's clock ran.
     shifts = sorted(x.kernel_ns - y.kernel_ns for x, y in kept if x.kernel_ns > 0 and y.kernel_ns > 0)
     # A changed setting moves all stamps of an emulated boot alike: only a log's own zero may explain that.
@@ -101,7 +101,7 @@ def common_lines(a: Moments, b: Moments) -> Common:
     return Common([(x.at_ns, y.at_ns) for x, y in kept], same, len(shifts), shift_ns)
 
 
-def _increasing(values: list[int]) -> list[int]:
+def increasing(values: list[int]) -> list[int]:
     """Indexes of a longest increasing part of `values`: lines that two logs have in another order are
     not the same event."""
     ends: list[int] = []

@@ -69,6 +69,7 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         ("build", info.build_id),
         ("power-on", f"{span(info.board.power_on_ns.value)} ({info.board.power_on_ns.source})"),
         ("instruction", f"{info.board.tick_ns} ns ({info.board.qemu.icount_shift.source})"),
+        ("CPU time", f"{info.board.cpu_scale_ppm.value / 1e6:g} of that ({info.board.cpu_scale_ppm.source})"),
         *_card(v),
         ("clock", f"{v.timeline.clock_syncs:,} resynchronisations, worst {span(v.timeline.clock_worst_ns)}"),
         ("bootscope", info.bootscope),

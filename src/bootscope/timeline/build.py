@@ -12,6 +12,7 @@ from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, Sta
 from bootscope.errors import UserError
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
+from bootscope.timeline.cpu_time import at_cpu_speed
 from bootscope.timeline.devices import (
     DeviceEvent,
     PinChange,
@@ -46,10 +47,14 @@ def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
 
 @dataclass(frozen=True)
 class Made:
-    """A timeline with what it was made from, for analyses that go on from there."""
+    """A timeline with what it was made from, for analyses that go on from there.
+
+    The virtual times of `records` are those of the board's CPU.
+    """
 
     timeline: Timeline
     run: RunInfo
+    records: list[Record]
     events: list[DeviceEvent]
     costs: list[Cost]
     clock: BoardClock
@@ -64,6 +69,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
     """The same, with events, costs and clock. `run` in the result names the board that counted."""
     if board:
         run = _with_board(run, board)
+    records = at_cpu_speed(records, run)
     events = events_of(records, run)
     found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
@@ -88,7 +94,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         clock_syncs=quality.syncs,
         clock_worst_ns=quality.worst_ns,
     )
-    return Made(made, run, events, found, clock)
+    return Made(made, run, records, events, found, clock)
 
 
 def _with_board(run: RunInfo, board: Board) -> RunInfo:

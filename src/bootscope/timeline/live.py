@@ -8,6 +8,7 @@ from collections.abc import Callable
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Decoder, Hook, Io, Record
 from bootscope.timeline.costs import CostModel
+from bootscope.timeline.cpu_time import CpuTime
 from bootscope.timeline.devices import ConsoleByte, decoder_for
 from bootscope.timeline.phases import reads_kernel
 
@@ -36,6 +37,7 @@ class Live:
         self._line = bytearray()
         self._line_ns = 0
         self._virtual_ns = 0
+        self._cpu, self._cpu_ppm = CpuTime(run.watch.hooks), run.board.cpu_scale_ppm.value
         self.phase = "rom"
         self.panicked = False
         self.last: Record | None = None
@@ -48,7 +50,8 @@ class Live:
     def feed(self, data: bytes) -> None:
         """New committed bytes of the stream."""
         for record in self._decoder.feed(data):
-            self.last, self._virtual_ns = record, record.time_ns
+            self._cpu.feed(record)
+            self.last, self._virtual_ns = record, self._cpu.scaled_ns(self._cpu_ppm)
             if isinstance(record, Io):
                 self._store(record)
             elif isinstance(record, Hook):
@@ -61,7 +64,7 @@ class Live:
         event = decoder.store(0, record) if decoder else None
         if event is None:
             return
-        self._costs.cost(event, record.time_ns)
+        self._costs.cost(event, self._virtual_ns)
         if self.phase in ("spl", "bootloader") and reads_kernel(event, self._run):
             self.phase = "load"
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a listener would hear each console line of an emulated boot, on a board of any rates.
+
+The rules are those of timeline/costs.py: a storage command takes its time, a byte waits for a place in the
+port's queue and then for the line. Which of the waits counts depends on the rates, so that the amounts that
+make up a moment are found for given ones.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bootscope.boards.profile import Board, Uart
+from bootscope.calibration.rates import Parts, Rates
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Record
+from bootscope.timeline.build import Made
+from bootscope.timeline.console import console_bytes
+from bootscope.timeline.cpu_time import CpuTime, sees_delays
+from bootscope.timeline.devices import ConsoleByte, DeviceEvent, StorageCommand
+
+
+@dataclass(frozen=True, slots=True)
+class HeardLine:
+    """A console line without its end (untrusted), and when its first byte and its last one had come over the
+    line."""
+
+    data: bytes
+    first: Parts
+    last: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the CPU did since the step before, and the event that it came to."""
+
+    cpu_ns: int
+    steady_ns: int
+    event: ConsoleByte | StorageCommand
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A line: its bytes are number `first` to `last` of the console's; written at `at_ns` of board time."""
+
+    data: bytes
+    at_ns: int
+    first: int
+    last: int
+
+
+class EmulatedBoot:
+    """An emulated boot as calibration needs it: `recorded` is its stream, `made` what a timeline on the
+    board that is calibrated was made of."""
+
+    def __init__(self, recorded: Sequence[Record], made: Made) -> None:
+        self._board: Board = made.run.board
+        self._phases = made.timeline.phases
+        self._steps = _steps(recorded, made.events, made.run)
+        found = console_bytes(made.events, self._board.console)
+        self._texts = _texts(found, made)
+        self.byte_ns = _most_common([byte.byte_ns for byte in found])
+        """What a byte takes on the emulator's line, for most of them; 0 when there is none."""
+        self.sees_delays = sees_delays(made.run.watch.hooks)
+        """Whether loops that wait for a clock are known, which pass for work of the CPU otherwise."""
+
+    def lines(self, rates: Rates) -> list[HeardLine]:
+        """The console's lines, as a listener would hear them on a board of these rates."""
+        moments = _Board(self._board, rates).run(self._steps)
+        return [HeardLine(t.data, moments[t.first], moments[t.last]) for t in self._texts]
+
+    def phase_between(self, first: int, last: int) -> str:
+        """The phase in which the middle of the time between two lines lies."""
+        middle_ns = (self._texts[first].at_ns + self._texts[last].at_ns) // 2
+        at = bisect_right([phase.start_ns for phase in self._phases], middle_ns) - 1
+        return self._phases[max(0, at)].name
+
+
+def _most_common(values: list[int]) -> int:
+    return Counter(values).most_common(1)[0][0] if values else 0
+
+
+def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunInfo) -> list[_Step]:
+    passed, at = CpuTime(run.watch.hooks), 0
+    cpu_ns = steady_ns = 0
+    found: list[_Step] = []
+    for event in events:
+        if not isinstance(event, ConsoleByte | StorageCommand):
+            continue
+        for index in range(at, event.index + 1):
+            passed.feed(recorded[index])
+        at = event.index + 1
+        found.append(_Step(passed.computing_ns - cpu_ns, passed.steady_ns - steady_ns, event))
+        cpu_ns, steady_ns = passed.computing_ns, passed.steady_ns
+    return found
+
+
+def _texts(found: Sequence[ConsoleByte], made: Made) -> list[_Text]:
+    result: list[_Text] = []
+    data = bytearray()
+    first = 0
+    for number, byte in enumerate(found):
+        if not data:
+            first = number
+        data.append(byte.value)
+        if byte.value == 0x0A or number + 1 == len(found):
+            at_ns = made.clock.before(found[first].index)
+            result.append(_Text(bytes(data).strip(b"\r\n"), at_ns, first, number))
+            data.clear()
+    return result
+
+
+_Moment = tuple[float, Parts]
+
+
+class _Board:
+    """Goes through a boot; keeps with each time the amounts that it is made of."""
+
+    def __init__(self, board: Board, rates: Rates) -> None:
+        self._board, self._rates = board, rates
+        self._now: _Moment = (0.0, Parts(0, 0, 0, 0, 0))
+        self._queues: dict[str, deque[_Moment]] = {}
+
+    def run(self, steps: Sequence[_Step]) -> list[Parts]:
+        """When each byte of the console had come over the line."""
+        heard: list[Parts] = []
+        for step in steps:
+            event = step.event
+            if isinstance(event, StorageCommand):
+                self._passed(step, 1, event.size_bytes)
+                continue
+            self._passed(step, 0, 0)
+            parts = self._put(event)
+            if event.device == self._board.console:
+                heard.append(parts)
+        return heard
+
+    def _passed(self, step: _Step, commands: int, size_bytes: int) -> None:
+        at, (cpu_ns, number, total_bytes, line_ns, steady_ns) = self._now
+        rates = self._rates
+        at += step.cpu_ns * rates.cpu + step.steady_ns
+        at += commands * rates.command_ns + size_bytes * rates.byte_ns
+        self._now = (
+            at,
+            Parts(
+                cpu_ns + step.cpu_ns,
+                number + commands,
+                total_bytes + size_bytes,
+                line_ns,
+                steady_ns + step.steady_ns,
+            ),
+        )
+
+    def _put(self, byte: ConsoleByte) -> Parts:
+        queue = self._queue(byte.device)
+        if len(queue) == queue.maxlen and queue[0][0] > self._now[0]:
+            self._now = queue[0]
+        at, parts = queue[-1] if queue and queue[-1][0] > self._now[0] else self._now
+        parts = parts._replace(line_ns=parts.line_ns + byte.byte_ns)
+        queue.append((at + byte.byte_ns * self._rates.line, parts))
+        return parts
+
+    def _queue(self, device: str) -> deque[_Moment]:
+        if device not in self._queues:
+            uart = self._board.devices[device]
+            assert isinstance(uart, Uart)
+            self._queues[device] = deque(maxlen=uart.fifo_bytes.value)
+        return self._queues[device]

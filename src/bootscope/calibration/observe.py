@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boots of a real board from the store: console lines with their moments, and how exact these are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bootscope.boards.pins import Pins
+from bootscope.capture import dating, tap
+from bootscope.capture.measured import TAP
+from bootscope.capture.store import BOARD, RECORDED, MeasuredRun, Store
+from bootscope.errors import UserError
+from bootscope.imports import Understood, of_boot, of_run
+from bootscope.readers.base import Boot, Log
+from bootscope.readers.formats.tap import stamp_error_ns
+
+_POWER_ON = "power on"
+_RATE_IS_SET = ("serial", "rfc2217")
+"""Consoles whose line cannot be read unless the rate that is told is its own."""
+
+
+@dataclass(frozen=True)
+class RealBoot:
+    """A boot as a listener heard it. `lines`: (moment in ns, text, untrusted).
+
+    `stamp`: which moment of a line that is (readers/base.py); `stamp_error_ns`: by how much it may be off.
+    `zero_error_ns`: how well the moment 0 is known to be power on; None where 0 is something else.
+    `rate`: of the line in baud where it is known for certain, else 0.
+    """
+
+    boot_id: str
+    lines: tuple[tuple[int, str], ...]
+    stamp: str
+    stamp_error_ns: int
+    zero_error_ns: int | None
+    rate: int
+
+
+def real_boots(store: Store, name: str, number: int | None = None) -> list[RealBoot]:
+    """The boots of the run called `name` that came to their end, or of them only boot `number`.
+
+    Raises UserError when it is no run of a real board, or has no such boot.
+    """
+    run_id = store.find_id(name)
+    kind = store.kind(run_id)
+    if kind == RECORDED:
+        raise UserError(
+            f"{run_id} is of an emulated board; calibrate takes boots of a real one",
+            hint="bootscope record --board serial:/dev/ttyUSB0, or bootscope import console.log; "
+            "the emulated run goes to --like",
+        )
+    found = _measured(store.load_measured(run_id)) if kind == BOARD else _imported(store, run_id)
+    if number is not None:
+        found = [boot for boot in found if int(boot.boot_id.rpartition("/")[2]) == number]
+    if not found:
+        which = f"boot {number}" if number is not None else "boot"
+        raise UserError(f"run {run_id} has no {which} that came to its end")
+    return found
+
+
+def _measured(run: MeasuredRun) -> list[RealBoot]:
+    board, found = run.info.board, []
+    for boot in run.boots:
+        if not boot.info.complete:
+            continue
+        understood = of_boot(run, boot.info.number)
+        kept = tap.read((boot.path / TAP).read_bytes())
+        rate = kept.rate if board.console.kind in _RATE_IS_SET else 0
+        zero_ns = _zero_error(understood, kept, board.pins)
+        stamp_ns = stamp_error_ns(kept)
+        found.append(_heard(boot.info.boot_id, understood, 1, stamp_ns, zero_ns, rate))
+    return found
+
+
+def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int | None:
+    """How well power on is known: by an edge of the supply, or by the command that switched it."""
+    if pins:
+        for file in understood.files:
+            for boot in file.reading.boots:
+                if boot.clock.zero.startswith(f"{_POWER_ON}, the edge"):
+                    return max(1, boot.clock.resolution_ns)
+    _, error_ns, words = dating.zero_of(kept)
+    return error_ns if words.startswith(_POWER_ON) else None
+
+
+def _imported(store: Store, run_id: str) -> list[RealBoot]:
+    _, understood = of_run(store, run_id)
+    found = []
+    for number in range(1, understood.boots + 1):
+        log, _ = understood.log(number)
+        boot = _boot_of(understood, log)
+        if boot is None or boot.clock.name in ("kernel", "none"):
+            what = "the kernel's own clock" if boot and boot.clock.name == "kernel" else "no console's lines"
+            raise UserError(
+                f"{run_id}/{number:03} has {what}: calibrate needs the stamps of what listened to a console",
+                hint="bootscope record --board serial:/dev/ttyUSB0",
+            )
+        error_ns = max(1, boot.clock.resolution_ns)
+        found.append(_heard(f"{run_id}/{number:03}", understood, number, error_ns, None, 0))
+    return found
+
+
+def _heard(
+    boot_id: str, understood: Understood, number: int, error_ns: int, zero_error_ns: int | None, rate: int
+) -> RealBoot:
+    log, way = understood.log(number)
+    boot = _boot_of(understood, log)
+    stamp = boot.clock.stamp if boot else ""
+    lines = tuple((way.at(at_ns), text) for at_ns, text in log)
+    return RealBoot(boot_id, lines, stamp, error_ns, zero_error_ns, rate)
+
+
+def _boot_of(understood: Understood, log: Log) -> Boot | None:
+    """The boot whose log this is."""
+    boots = (boot for file in understood.files for boot in file.reading.boots)
+    return next((boot for boot in boots if boot.log is log), None)

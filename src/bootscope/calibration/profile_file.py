@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profile that a calibration makes: as a board, and as a file that a user would write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from bootscope.boards.profile import Board, CardClass, Uart
+from bootscope.calibration.result import (
+    BANDWIDTH,
+    CPU_SCALE,
+    KEPT,
+    LATENCY,
+    LINE_RATE,
+    POWER_ON,
+    TOLD,
+    Calibration,
+    Figure,
+)
+from bootscope.settings import Sourced, as_toml
+
+CARD = "calibrated"
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ADDRESSES = re.compile(
+    r"addresses\..*|devices\.[^.]+\.(base|size)|qemu\.(user_code|loader_code)|qemu\.(idle|calls)\.(mask|value)"
+)
+_WIDTH = 100
+
+
+def calibrated_board(found: Calibration, name: str) -> Board:
+    """The profile with what was fitted in it, under another name. What the boots did not tell stays."""
+    board = found.board
+    line = found.figure(LINE_RATE)
+    devices = dict(board.devices)
+    uart = devices[board.console]
+    if isinstance(uart, Uart) and line.how != KEPT and line.value != line.before:
+        devices[board.console] = _at_rate(uart, line, found)
+    classes, card = dict(board.card_classes), board.card_class
+    bandwidth, latency = found.figure(BANDWIDTH), found.figure(LATENCY)
+    if KEPT not in (bandwidth.how, latency.how) or bandwidth.how != latency.how:
+        card = CARD
+        classes[card] = CardClass(
+            title=_once(board.card.title, "fitted to boots of the board"),
+            bandwidth_bytes_per_s=_sourced(bandwidth, board.card.bandwidth_bytes_per_s, found),
+            command_latency_ns=_sourced(latency, board.card.command_latency_ns, found),
+        )
+    return msgspec.structs.replace(
+        board,
+        name=name,
+        title=_once(board.title, "calibrated"),
+        power_on_ns=_sourced(found.figure(POWER_ON), board.power_on_ns, found),
+        cpu_scale_ppm=_sourced(found.figure(CPU_SCALE), board.cpu_scale_ppm, found),
+        card_class=card,
+        card_classes=classes,
+        devices=devices,
+    )
+
+
+def _once(title: str, words: str) -> str:
+    """A title with words at its end, also where a profile is calibrated again."""
+    return title if title.endswith(words) else f"{title}, {words}"
+
+
+def _at_rate(uart: Uart, line: Figure, found: Calibration) -> Uart:
+    """The port with the clock by which the divisors that programs set make the rate of the real line."""
+
+    def scaled(number: Sourced) -> Sourced:
+        value = max(1, round(number.value * line.value / line.before))
+        return Sourced(value=value, source=_source(line, found))
+
+    return msgspec.structs.replace(
+        uart, clock_hz=scaled(uart.clock_hz), default_baud=scaled(uart.default_baud)
+    )
+
+
+def _sourced(figure: Figure, before: Sourced, found: Calibration) -> Sourced:
+    """A fitted figure with its source; one that was kept as it was."""
+    return before if figure.how == KEPT else Sourced(value=figure.value, source=_source(figure, found))
+
+
+def _source(figure: Figure, found: Calibration) -> str:
+    count = len(found.boots)
+    boots = f"{count} {'boot' if count == 1 else 'boots'} of {found.boots[0].rpartition('/')[0]}"
+    how = figure.why if figure.how == TOLD else "fitted"
+    return f"bootscope calibrate: {how}; {boots}"
+
+
+def interval(figure: Figure) -> str:
+    """The interval of a figure in its own unit, in words."""
+    if figure.high is None:
+        return f"at least {figure.low:_}"
+    return f"{figure.low:_} to {figure.high:_}"
+
+
+def text(found: Calibration, board: Board) -> str:
+    """`board`, which is :func:`calibrated_board` of what was found, as TOML."""
+    card, console = f"card_classes.{board.card_class}", f"devices.{board.console}"
+    line = found.figure(LINE_RATE)
+    notes = {
+        "power_on_ns": _note(found.figure(POWER_ON)),
+        "cpu_scale_ppm": _note(found.figure(CPU_SCALE)),
+        f"{card}.bandwidth_bytes_per_s": _note(found.figure(BANDWIDTH)),
+        f"{card}.command_latency_ns": _note(found.figure(LATENCY)),
+        f"{console}.clock_hz": f"line rate in baud: {_note(line)}",
+    }
+    head = [
+        f"# {found.board.name} as it is: fitted by bootscope calibrate to boots of the real board.",
+        f"# Boots: {', '.join(found.boots[:10])}{' ...' if len(found.boots) > 10 else ''}",
+        f"# Emulated boot of the same system: {found.like}",
+        "# A comment below says what a figure was before, and between what it lies in 19 of 20 cases.",
+        "",
+    ]
+    table: dict[str, Any] = msgspec.to_builtins(board)
+    return "\n".join([*head, *_table("", table, notes)]) + "\n"
+
+
+def _note(figure: Figure) -> str:
+    if figure.how == KEPT:
+        return f"as before: {figure.why}"
+    return f"before {figure.before:_}; 95 %: {interval(figure)}"
+
+
+def _table(path: str, table: Mapping[str, Any], notes: Mapping[str, str]) -> Iterator[str]:
+    """The lines of a table: its values, then the tables in it. A number with its source is one line."""
+    inner = {key: value for key, value in table.items() if isinstance(value, dict) and "source" not in value}
+    for key, value in table.items():
+        if key not in inner:
+            here = f"{path}.{key}" if path else key
+            if here in notes:
+                yield from (f"# {line}" for line in _folded(notes[here]))
+            yield f"{_key(key)} = {_value(here, value)}"
+    for key, value in inner.items():
+        here = f"{path}.{key}" if path else key
+        if any(not isinstance(v, dict) or "source" in v for v in value.values()):
+            yield ""
+            yield f"[{'.'.join(_key(part) for part in here.split('.'))}]"
+        yield from _table(here, value, notes)
+
+
+def _folded(words: str) -> Iterator[str]:
+    line = ""
+    for word in words.split():
+        if line and len(line) + len(word) >= _WIDTH:
+            yield line
+            line = ""
+        line = f"{line} {word}".lstrip()
+    yield line
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else as_toml(key)
+
+
+def _value(path: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(f'{path}.{k}', v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_value(path, item) for item in value) + "]"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:#x}" if _ADDRESSES.fullmatch(path) else f"{value:_}"
+    return as_toml(value)

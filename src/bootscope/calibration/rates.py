@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a boot's time is made of, and what each of that costs on a board.
+
+A moment of a boot is a sum of amounts (:class:`Parts`); a board gives each kind of amount a rate
+(:class:`Rates`). To calibrate is to find the rates from moments.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bootscope.boards.profile import UNSCALED_PPM, Board
+
+CPU, COMMANDS, BYTES, LINE, EXTRA = range(5)
+COLUMNS = 5
+"""The kinds of amounts that have a rate, in the order of :class:`Rates`."""
+
+
+class Rates(NamedTuple):
+    """What a board makes of amounts. Statistics are done on these, so they are floats.
+
+    `cpu`: ns for each ns that the emulator gives the CPU; `command_ns`, `byte_ns`: of storage; `line`: ns
+    for each ns that a byte takes on the emulator's serial line. `extra_ns`: what each console line
+    takes beyond all that, of interrupts and of whoever stamps. No profile has that, but the other rates must
+    not be made up for it.
+    """
+
+    cpu: float
+    command_ns: float
+    byte_ns: float
+    line: float
+    extra_ns: float = 0.0
+
+
+class Parts(NamedTuple):
+    """What went by up to a moment of a boot, along the way that determined it.
+
+    `steady_ns` is what takes the same time on every board: sleeping, and loops that wait for a clock.
+    `line_ns` is what the serial line was waited for, at the emulator's line rate.
+    """
+
+    cpu_ns: int
+    commands: int
+    size_bytes: int
+    line_ns: int
+    steady_ns: int
+
+    def at(self, rates: Rates) -> float:
+        """The time that all of it takes by a profile of these rates, in ns."""
+        return (
+            self.cpu_ns * rates.cpu
+            + self.commands * rates.command_ns
+            + self.size_bytes * rates.byte_ns
+            + self.line_ns * rates.line
+            + self.steady_ns
+        )
+
+    def since(self, before: Parts) -> Parts:
+        """What went by between an earlier moment and this one."""
+        return Parts(*(now - then for now, then in zip(self, before, strict=True)))
+
+
+def rates_of(board: Board) -> Rates:
+    """The rates that a profile states."""
+    card = board.card
+    return Rates(
+        board.cpu_scale_ppm.value / UNSCALED_PPM,
+        card.command_latency_ns.value,
+        1_000_000_000 / card.bandwidth_bytes_per_s.value,
+        1.0,
+    )

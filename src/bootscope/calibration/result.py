@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a calibration came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bootscope.boards.profile import Board
+from bootscope.statistics.describe import quantile
+from bootscope.timeline.model import PHASES
+
+FITTED, TOLD, KEPT = "fitted", "told", "kept"
+"""Where a figure comes from: the boots, a setting of the board's, or the profile as it was."""
+CPU_SCALE, BANDWIDTH, LATENCY, LINE_RATE, POWER_ON = (
+    "cpu_scale_ppm",
+    "bandwidth_bytes_per_s",
+    "command_latency_ns",
+    "line_baud",
+    "power_on_ns",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of the profile in its own unit: before, and what it is to be, with its 95 % interval.
+
+    `how` is FITTED, TOLD or KEPT; `why` says for the latter two whence it is, or why the boots do not tell
+    it. `low` and `high` are None for one that was kept, `high` also where there is no upper bound.
+    `stretches`: how many it rests on, as if all had the same say. `warning`: what is odd about it.
+    """
+
+    name: str
+    before: int
+    value: int
+    low: int | None
+    high: int | None
+    stretches: float = 0.0
+    how: str = FITTED
+    why: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A stretch between two lines (untrusted), in ns: how long it took on the board, in how many boots, as
+    the old profile and as the new one has it. `counted`: whether the fit went by it, or left it out as one
+    that is not like the emulator."""
+
+    phase: str
+    first: bytes
+    last: bytes
+    boots: int
+    took_ns: int
+    before_ns: int
+    after_ns: int
+    counted: bool
+
+    @property
+    def off_ns(self) -> int:
+        """What the new profile makes too much of it."""
+        return self.after_ns - self.took_ns
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """`board` was fitted to `boots` by an emulated boot (`like`). `matched` of its `lines` console lines are
+    those of the real boots, too."""
+
+    board: Board
+    like: str
+    boots: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    stretches: tuple[Compared, ...]
+    lines: int
+    matched: int
+    notes: tuple[str, ...]
+
+    def figure(self, name: str) -> Figure:
+        """The figure of that name."""
+        return next(f for f in self.figures if f.name == name)
+
+    def off_ns(self, part: int) -> int:
+        """`part` percent of the stretches are off by at most this with the new profile."""
+        return quantile(sorted(abs(s.off_ns) for s in self.stretches), part, 100)
+
+    def explained_ppm(self, *, before: bool = False) -> int:
+        """How much of the time between the lines a profile gets right, in 1 / 1,000,000."""
+        whole = sum(s.took_ns for s in self.stretches)
+        off = sum(abs((s.before_ns if before else s.after_ns) - s.took_ns) for s in self.stretches)
+        return max(0, 1_000_000 - off * 1_000_000 // whole) if whole > 0 else 0
+
+    def phases(self) -> list[tuple[str, int, int, int]]:
+        """(phase, ns on the board, as the old profile has it, as the new one has it), between the lines."""
+        found = []
+        for phase in PHASES:
+            mine = [s for s in self.stretches if s.phase == phase]
+            if mine:
+                took_ns = sum(s.took_ns for s in mine)
+                found.append((phase, took_ns, sum(s.before_ns for s in mine), sum(s.after_ns for s in mine)))
+        return found
+
+    def worst(self, count: int) -> list[Compared]:
+        """The stretches that fit worst, the worst first."""
+        return sorted(self.stretches, key=lambda s: -abs(s.off_ns))[:count]

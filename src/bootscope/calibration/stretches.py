@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stretches between console lines that the emulated boot and the real ones have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bootscope.calibration.match import key_of, matched
+from bootscope.calibration.model import HeardLine
+from bootscope.calibration.observe import RealBoot
+from bootscope.calibration.rates import Parts, Rates
+from bootscope.calibration.robust import Row
+from bootscope.readers.base import END_OF_LINE, PREVIOUS_NEWLINE
+
+_LEAST_NS = 2_000_000
+_LEAST_ERRORS = 4
+"""A stretch is at least so long, and so many times as long as a stamp may be off."""
+_LEAST_NOISE_NS = 1_000.0
+_UNIFORM = math.sqrt(1 / 12)
+_MAD_TO_SIGMA = 1.4826
+_MEDIAN_TO_MEAN = 1.2533
+"""A deviation from the median of deviations, and the error of a median from that of a mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From line `first` to line `last` of the emulated boot, `took_ns` long in the middle of `boots` real
+    boots, and known to within `noise_ns` (a deviation)."""
+
+    first: int
+    last: int
+    took_ns: int
+    noise_ns: float
+    boots: int
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A real boot with the places of its lines in the emulated one: emulated line -> moment in ns."""
+
+    boot: RealBoot
+    at_ns: Mapping[int, int]
+
+
+def heard(boots: Sequence[RealBoot], lines: Sequence[HeardLine]) -> list[Heard]:
+    """Matches the lines of each boot with those of the emulated one."""
+    emulated = [key_of(line.data.decode("utf-8", "backslashreplace")) for line in lines]
+    found = []
+    for boot in boots:
+        pairs = matched(emulated, [key_of(text) for _, text in boot.lines])
+        found.append(Heard(boot, {mine: boot.lines[theirs][0] for mine, theirs in pairs}))
+    return found
+
+
+def stamped(lines: Sequence[HeardLine], place: int, stamp: str) -> Parts:
+    """The moment of a line that stamps of this kind are of."""
+    if stamp == END_OF_LINE:
+        return lines[place].last
+    if stamp == PREVIOUS_NEWLINE and place:
+        return lines[place - 1].last
+    return lines[place].first
+
+
+def stretches(found: Sequence[Heard], lines: Sequence[HeardLine], before: Rates) -> list[Stretch]:
+    """Stretches long enough to tell something, one after the other.
+
+    Where lines come so close that their stamps say little, several are one stretch. How long one will be is
+    told by the model before anything is fitted, so that noise has no say in it.
+    """
+    stamp = found[0].boot.stamp
+    error_ns = max(h.boot.stamp_error_ns for h in found)
+    least_ns = max(_LEAST_NS, _LEAST_ERRORS * error_ns)
+    often = [p for p in range(len(lines)) if 2 * sum(p in h.at_ns for h in found) > len(found)]
+    result: list[Stretch] = []
+    first = often[0] if often else 0
+    for place in often[1:]:
+        length = stamped(lines, place, stamp).since(stamped(lines, first, stamp)).at(before)
+        lengths = [h.at_ns[place] - h.at_ns[first] for h in found if place in h.at_ns and first in h.at_ns]
+        # What takes next to no time by the model may take long on the board.
+        if not lengths or (length < least_ns and median(lengths) < 2 * least_ns):
+            continue
+        result.append(Stretch(first, place, round(median(lengths)), _noise(lengths, error_ns), len(lengths)))
+        first = place
+    return result
+
+
+def _noise(lengths: Sequence[int], error_ns: int) -> float:
+    """How far off the middle one may be: by how the boots differ, and by both stamps."""
+    return math.hypot(deviation(lengths), error_ns * _UNIFORM * math.sqrt(2), _LEAST_NOISE_NS)
+
+
+def deviation(values: Sequence[int]) -> float:
+    """How far off the middle of so many values may be, by how they differ; 0 for a single one."""
+    middle = median(values)
+    spread = _MAD_TO_SIGMA * median(abs(x - middle) for x in values)
+    return spread * _MEDIAN_TO_MEAN / math.sqrt(len(values))
+
+
+def parts_of(stretch: Stretch, lines: Sequence[HeardLine], stamp: str) -> Parts:
+    """What a stretch is made of."""
+    return stamped(lines, stretch.last, stamp).since(stamped(lines, stretch.first, stamp))
+
+
+def row_of(stretch: Stretch, parts: Parts) -> Row:
+    """A stretch as an equation."""
+    amounts = (
+        float(parts.cpu_ns),
+        float(parts.commands),
+        float(parts.size_bytes),
+        float(parts.line_ns),
+        float(stretch.last - stretch.first),
+    )
+    took = float(stretch.took_ns)
+    return Row(amounts, took - parts.steady_ns, took, stretch.noise_ns)

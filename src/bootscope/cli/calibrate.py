@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope calibrate: a board profile that speaks for a real board, fitted to boots of it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from bootscope.boards.profile import Board, load_board
+from bootscope.calibration import profile_file
+from bootscope.calibration.calibrate import calibrate
+from bootscope.calibration.model import EmulatedBoot
+from bootscope.calibration.observe import real_boots
+from bootscope.capture.store import RECORDED, Store, StoredBoot, StoredRun
+from bootscope.cli.common import check_positive
+from bootscope.cli.report import write_file
+from bootscope.cli.show import run_and_boot
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.errors import UserError
+from bootscope.paths import store_dir
+from bootscope.report import calibrated as text
+from bootscope.timeline.build import timeline_of
+from bootscope.views import choose_boot
+
+
+class Calibrate(Verb):
+    name = "calibrate"
+    summary = "fit a board profile to boots of the real board, so that the emulator speaks for it"
+    example = "bootscope calibrate 20261122-desk --board cubieboard -o desk-board.toml"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "run", nargs="+", help="boots of the real board: run id or part of one, or RUN/BOOT"
+        )
+        parser.add_argument(
+            "--board", metavar="B", help="the profile to begin with (default: that of the emulated run)"
+        )
+        parser.add_argument(
+            "--like", metavar="RUN", help="the same system on the emulated board (default: the last such run)"
+        )
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE.toml", help="write the fitted profile")
+        parser.add_argument(
+            "--top", type=int, default=8, metavar="N", help="stretches shown that fit worst (default 8)"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        check_positive(args, "top")
+        if args.output and args.output.suffix != ".toml":
+            raise UserError(f"{args.output}: the name of a board profile ends in .toml")
+        store = Store(store_dir())
+        wanted = [run_and_boot(name) for name in args.run]
+        boots = {boot.boot_id: boot for name, n in wanted for boot in real_boots(store, name or "", n)}
+        run, boot = emulated_boot(store, args.like)
+        board = _board(args.board, run)
+        recorded = boot.records()
+        made = timeline_of(boot.info.boot_id, recorded, run.info, board)
+        found = calibrate(boot.info.boot_id, EmulatedBoot(recorded, made), board, list(boots.values()))
+        if args.output:
+            name = re.sub(r"[^A-Za-z0-9_-]+", "-", args.output.stem).strip("-") or "board"
+            fitted = profile_file.calibrated_board(found, name)
+            write_file(args.output, profile_file.text(found, fitted).encode())
+            load_board(str(args.output))
+        path = str(args.output) if args.output else ""
+        if args.json:
+            print_json("calibrate", text.document(found, path))
+        else:
+            text.show(terminal(), found, path, args.top)
+        return 0
+
+
+def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot]:
+    """The boot named by --like, or the last one on the emulated board. Raises UserError for none."""
+    wanted, number = run_and_boot(name)
+    if wanted is None:
+        recorded = [run_id for run_id in store.run_ids() if store.kind(run_id) == RECORDED]
+        if not recorded:
+            raise UserError(
+                "there is no run on the emulated board to calibrate by",
+                hint="bootscope record SYSTEM, the same system as on the real board",
+            )
+        wanted = recorded[-1]
+    run = store.find(wanted)
+    boot = choose_boot(run, number)
+    if not boot.info.complete:
+        raise UserError(f"boot {boot.info.boot_id} did not reach its milestone: {boot.info.message}")
+    return run, boot
+
+
+def _board(name: str | None, run: StoredRun) -> Board:
+    """The profile to begin with. Raises UserError when the run was made at another speed of the emulator."""
+    if name is None:
+        return run.info.board
+    board = load_board(name)
+    if board.tick_ns != run.info.board.tick_ns:
+        raise UserError(
+            f"{run.info.run_id} was recorded with {run.info.board.tick_ns} ns an instruction, "
+            f"board {board.name} has {board.tick_ns}",
+            hint=f"record the system on that board: bootscope record SYSTEM --board {name}",
+        )
+    return board

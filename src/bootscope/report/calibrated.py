@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A calibration as text for a terminal and as the JSON that docs/json.md documents.
+
+Console lines are untrusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.calibration.result import (
+    BANDWIDTH,
+    CPU_SCALE,
+    KEPT,
+    LATENCY,
+    LINE_RATE,
+    POWER_ON,
+    TOLD,
+    Calibration,
+    Compared,
+    Figure,
+)
+from bootscope.report.terminal import make_table
+from bootscope.report.text import seconds, signed, span, visible
+
+_LINE_CHARACTERS = 40
+_NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
+    CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.4f}"),
+    BANDWIDTH: ("card, bandwidth", lambda rate: f"{rate / 1e6:.2f} MB/s"),
+    LATENCY: ("card, time of a command", span),
+    LINE_RATE: ("serial line", lambda rate: f"{rate:,} baud"),
+    POWER_ON: ("power to first instruction", span),
+}
+
+
+def show(out: Console, found: Calibration, path: str, top: int) -> None:
+    """What was found, how well it fits, and where it does not."""
+    count = len(found.boots)
+    boots = "1 boot" if count == 1 else f"{count} boots"
+    out.print(
+        Text(f"{found.board.name}: {boots} against {found.like}, by {found.matched} lines in common", "bold")
+    )
+    _print_figures(out, found)
+    _print_fit(out, found)
+    _print_phases(out, found)
+    _print_worst(out, found, top)
+    for note in found.notes:
+        out.print(Text(f"note: {note}", "yellow"))
+    if path:
+        out.print(f"wrote {path}; next: bootscope show {found.like} --board {path}", markup=False)
+    else:
+        out.print("nothing was written; -o FILE.toml makes a board profile of it", markup=False)
+
+
+def _print_figures(out: Console, found: Calibration) -> None:
+    table = make_table("", ">before", ">now", ">in 19 of 20 cases", ">from")
+    for figure in found.figures:
+        name, shown = _NAMES[figure.name]
+        now = Text(shown(figure.value), "dim" if figure.how == KEPT else "bold")
+        table.add_row(name, shown(figure.before), now, _interval(figure), _whence(figure))
+    out.print(table)
+    for figure in found.figures:
+        name = _NAMES[figure.name][0]
+        if figure.how == KEPT:
+            out.print(Text(f"  {name}: cannot be told from these boots: {figure.why}", "yellow"))
+        elif figure.how == TOLD:
+            out.print(Text(f"  {name}: {figure.why}", "dim"))
+        if figure.warning:
+            out.print(Text(f"  {name}: {figure.warning}", "yellow"))
+    out.print()
+
+
+def _interval(figure: Figure) -> str:
+    shown = _NAMES[figure.name][1]
+    if figure.low is None:
+        return "-"
+    return f"{shown(figure.low)} to {shown(figure.high)}" if figure.high else f"{shown(figure.low)} or more"
+
+
+def _whence(figure: Figure) -> str:
+    if figure.how == KEPT:
+        return "the profile"
+    if figure.how == TOLD:
+        return "the setting"
+    count = max(1, round(figure.stretches))
+    what = "boot" if figure.name == POWER_ON else "stretch"
+    return f"{count} {what if count == 1 else what + ('es' if what == 'stretch' else 's')}"
+
+
+def _print_fit(out: Console, found: Calibration) -> None:
+    before, after = (_percent(found.explained_ppm(before=b)) for b in (True, False))
+    out.print(
+        f"{len(found.stretches)} stretches between these lines: {after} of their time is explained, {before} "
+        f"before; half of them to {span(found.off_ns(50))}, 95 % to {span(found.off_ns(95))}",
+        markup=False,
+        soft_wrap=True,
+    )
+    left = sum(not s.counted for s in found.stretches)
+    if left:
+        words, them = ("1 stretch is", "it") if left == 1 else (f"{left} stretches are", "them")
+        out.print(f"{words} so unlike the emulator that nothing was fitted to {them}", markup=False)
+    out.print()
+
+
+def _percent(ppm: int) -> str:
+    return f"{ppm / 10_000:.1f} %"
+
+
+def _print_phases(out: Console, found: Calibration) -> None:
+    table = make_table("phase", ">board s", ">before s", ">now s", ">off by", ">")
+    for phase, took_ns, before_ns, after_ns in found.phases():
+        share = f"{100 * (after_ns - took_ns) / took_ns:+.1f} %" if took_ns > 0 else "-"
+        table.add_row(
+            phase, seconds(took_ns), seconds(before_ns), seconds(after_ns), signed(after_ns - took_ns), share
+        )
+    out.print(table)
+    out.print()
+
+
+def _print_worst(out: Console, found: Calibration, top: int) -> None:
+    table = make_table("", "phase", ">board", ">now", ">off by", "from", "to")
+    for s in found.worst(top):
+        mark = "" if s.counted else "*"
+        table.add_row(
+            mark,
+            s.phase,
+            span(s.took_ns),
+            span(s.after_ns),
+            signed(s.off_ns),
+            Text(_line(s.first)),
+            Text(_line(s.last)),
+        )
+    out.print("Here the emulator is least like the board (* not fitted to):", markup=False)
+    out.print(table)
+
+
+def _line(data: bytes) -> str:
+    return visible(data, _LINE_CHARACTERS)
+
+
+def document(found: Calibration, path: str) -> dict[str, object]:
+    """`bootscope calibrate --json`."""
+    return {
+        "board": found.board.name,
+        "like": found.like,
+        "boots": list(found.boots),
+        "lines": found.lines,
+        "matched": found.matched,
+        "path": path or None,
+        "figures": [
+            {
+                "name": f.name,
+                "before": f.before,
+                "value": f.value,
+                "low": f.low,
+                "high": f.high,
+                "how": f.how,
+                "stretches": round(f.stretches, 1),
+                "why": f.why,
+                "warning": f.warning,
+            }
+            for f in found.figures
+        ],
+        "median_off_ns": found.off_ns(50),
+        "p95_off_ns": found.off_ns(95),
+        "explained_ppm": found.explained_ppm(),
+        "explained_before_ppm": found.explained_ppm(before=True),
+        "phases": [
+            {"name": phase, "board_ns": took, "before_ns": before, "after_ns": after}
+            for phase, took, before, after in found.phases()
+        ],
+        "stretches": [_stretch(s) for s in found.stretches],
+        "notes": list(found.notes),
+    }
+
+
+def _stretch(s: Compared) -> dict[str, object]:
+    return {
+        "phase": s.phase,
+        "first": visible(s.first),
+        "last": visible(s.last),
+        "boots": s.boots,
+        "board_ns": s.took_ns,
+        "before_ns": s.before_ns,
+        "after_ns": s.after_ns,
+        "counted": s.counted,
+    }

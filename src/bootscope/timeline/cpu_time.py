@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board's CPU would make of virtual time.
+
+Virtual time is instructions times a tick. A real CPU needs more or less for them: the profile's
+``cpu_scale_ppm``. Two kinds of virtual time pass alike on every CPU and are not scaled: while the CPU
+sleeps until a timer wakes it, and in loops that wait for a clock (delays of the kernel and of U-Boot).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from bootscope.boards.profile import UNSCALED_PPM
+from bootscope.capture.record import RunInfo
+from bootscope.capture.stream import Hook, Idle, Record
+
+_DELAYS = ("delay", "spl.delay", "uboot.delay")
+# Whoever runs from here on is in no delay, whatever was seen of the end of the last one.
+_OTHERS = ("switch", "spl.start", "uboot.start", "kernel.image", "kernel.start")
+
+
+def sees_delays(names: Mapping[int, str]) -> bool:
+    """Whether a recording with these hooks (number -> name) knows loops that wait for a clock."""
+    return any(name in _DELAYS for name in names.values())
+
+
+class CpuTime:
+    """Splits virtual time, record by record, into what the CPU computes and what passes on any CPU."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self._waits: dict[int, bool] = {}
+        for number, name in names.items():
+            if name in _DELAYS:
+                self._waits[number] = True
+            elif name.removesuffix(".end") in _DELAYS or name in _OTHERS:
+                self._waits[number] = False
+        self._waiting = False
+        self._last_ns = 0
+        self.computing_ns = 0
+        """Virtual time in which instructions were executed, up to the last record."""
+        self.steady_ns = 0
+        """Virtual time that passes alike on every CPU, up to the last record."""
+
+    def feed(self, record: Record) -> None:
+        """The next record of the stream."""
+        passed_ns = record.time_ns - self._last_ns
+        self._last_ns = record.time_ns
+        if self._waiting:
+            steady_ns = passed_ns
+        else:
+            steady_ns = min(passed_ns, record.duration_ns) if isinstance(record, Idle) else 0
+        self.steady_ns += steady_ns
+        self.computing_ns += passed_ns - steady_ns
+        if isinstance(record, Hook):
+            self._waiting = self._waits.get(record.hook, self._waiting)
+
+    def scaled_ns(self, ppm: int) -> int:
+        """When the last record is, on a CPU that needs `ppm` / 1,000,000 times as long for instructions."""
+        return self.steady_ns + self.computing_ns * ppm // UNSCALED_PPM
+
+
+def at_cpu_speed(records: list[Record], run: RunInfo) -> list[Record]:
+    """The records with their virtual times as the CPU of the run's board would have them.
+
+    A sleep stays as long as it was. The same list comes back when the board scales nothing.
+    """
+    ppm = run.board.cpu_scale_ppm.value
+    if ppm == UNSCALED_PPM:
+        return records
+    passed = CpuTime(run.watch.hooks)
+    found: list[Record] = []
+    for record in records:
+        passed.feed(record)
+        found.append(msgspec.structs.replace(record, time_ns=passed.scaled_ns(ppm)))
+    return found
