@@ -142,6 +142,8 @@ def test_a_recording_that_was_removed_is_made_again(scene: Make) -> None:
     removed = next(e for e in first.experiments if e.accepted).variant
     assert removed is not None
     here.store.remove(removed.run_id)
+    # The clock of these scenes stands still: without this, what is booted next is given the same name.
+    (here.store.runs / removed.run_id).mkdir()
     assert story(here.again()) == told
     booted = bench_of(first).booted
     twice = {" ".join(sorted(symbols)) for symbols in booted if booted.count(symbols) > 1}
