@@ -143,7 +143,7 @@ def test_a_recording_that_was_removed_is_made_again(scene: Make) -> None:
     assert removed is not None
     here.store.remove(removed.run_id)
     # The clock of these scenes stands still: without this, what is booted next is given the same name.
-    (here.store.runs / removed.run_id).mkdir()
+    (here.store.runs / removed.run_id).touch()
     assert story(here.again()) == told
     booted = bench_of(first).booted
     twice = {" ".join(sorted(symbols)) for symbols in booted if booted.count(symbols) > 1}
