@@ -15,7 +15,7 @@ import pytest
 
 from bootscope.capture import stream
 
-from .conftest import Bootscope, environment
+from .conftest import Bootscope, environment, own_mounts
 
 pytestmark = pytest.mark.boot
 
@@ -124,15 +124,6 @@ def test_interrupted_is_130_and_keeps_what_there_is(bootscope: Bootscope) -> Non
         child.communicate(timeout=60)
     assert child.returncode == 130
     assert bootscope.json("show")["ended"] == "interrupted"
-
-
-def own_mounts() -> list[str]:
-    """The command that gives a child mounts of its own."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:
-        return unshare
-    # In a chroot the root is no mount, and how mounts spread cannot be changed.
-    return [*unshare, "--propagation", "unchanged"]
 
 
 @pytest.mark.parametrize("room_kb", [900, 1500])

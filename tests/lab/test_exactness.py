@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from bootscope.paths import cache_dir, package_dir
+from bootscope.paths import cache_dir
 
-from .conftest import Bootscope
+from .conftest import Bootscope, environment, own_mounts
 
 pytestmark = pytest.mark.boot
 
@@ -110,37 +113,46 @@ def test_images_built_twice_are_the_same_and_boot_the_same(
     assert bootscope.stream(one) == again.stream(other_one)
 
 
+THERE_AND_BACK = """
+set -e
+mount --bind "$1/steps" "$2/steps"
+mount --bind "$1/trees" "$2/trees"
+"$3" -m bootscope build "$4" --json > "$1/other.json"
+for key in "$2"/trees/*; do
+    ls -t "$key" | tail -n +2 | while read -r older; do rm -r "$key/$older"; done
+done
+rm -r "$2/steps/$5" "$2/steps/$6"
+"$3" -m bootscope build stock --json > "$1/again.json"
+"""
+
+
 def test_going_on_from_the_build_tree_of_another_configuration_gives_the_same_images(
-    built: dict[str, Any], tmp_path: Path
+    built: dict[str, Any], variant: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """There and back: a variant from the tree of stock, and stock from the tree of the variant alone."""
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for name in ("sources", "ccache"):
-        (cache / name).symlink_to(cache_dir() / name)
-    kept = cache_dir() / "trees"
-    if kept.exists():
-        shutil.copytree(kept, cache / "trees", symlinks=True)
-    here = Bootscope(tmp_path / "store", cache)
-    systems = package_dir() / "systems.d"
-    shutil.copytree(systems / "stock", tmp_path / "stock")
-    text = (systems / "stock.toml").read_text()
-    # Of what not every file of the kernel depends on: the compiler would be asked for all of it, twice.
-    smaller = "SOUND = false\nHID_SUPPORT = false\n"
-    text = text.replace("[kernel.config]\n", f"[kernel.config]\n{smaller}")
-    variant = tmp_path / "variant.toml"
-    variant.write_text(f"{text}\n[uboot.config]\nBOOTDELAY = 0\nCMD_MEMTEST = true\n")
-    other = here.json("build", str(variant))
-    for key in (cache / "trees").iterdir():
-        newest = max(key.iterdir(), key=lambda tree: tree.stat().st_mtime)
-        for tree in key.iterdir():
-            if tree != newest:
-                shutil.rmtree(tree)
-    again = here.json("build", "stock")
+    """There and back: a variant from the tree of stock, and stock from the tree of the variant alone.
+
+    In copies of the cache's folders at their own paths, since trees remember where their sources are.
+    """
+    here = cache_dir()
+    subprocess.run(["cp", "-al", here / "steps", tmp_path / "steps"], check=True)
+    shutil.copytree(here / "trees", tmp_path / "trees", symlinks=True)
+    # Not what every file of the kernel depends on: the compiler would be asked for all of it, twice.
+    config = "[kernel.config]\n"
+    smaller = f"{config}SOUND = false\nHID_SUPPORT = false\n"
+    loader = 'defconfig = "Cubieboard_defconfig"\n'
+    system = variant(
+        (config, smaller), (loader, f"{loader}config = {{ BOOTDELAY = 0, CMD_MEMTEST = true }}\n")
+    )
+    kept = {name: Path(built["steps"][name]["path"]) for name in ("kernel", "uboot")}
+    arguments = [tmp_path, here, sys.executable, system, *(path.name for path in kept.values())]
+    script = [*own_mounts(), "sh", "-c", THERE_AND_BACK, "sh", *arguments]
+    done = subprocess.run(script, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    other, again = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("other", "again"))
     assert again["build_id"] == built["build_id"] != other["build_id"]
-    for name in ("kernel", "uboot"):
-        for path in Path(built["steps"][name]["path"]).iterdir():
-            if path.name != "meta.json":
-                rebuilt = Path(again["steps"][name]["path"], path.name)
-                assert rebuilt.read_bytes() == path.read_bytes(), f"{name}/{path.name} differs"
-        assert again["steps"][name]["path"] != built["steps"][name]["path"]
+    for name, path in kept.items():
+        anew = tmp_path / "steps" / path.name
+        assert not (anew / "meta.json").samefile(path / "meta.json"), f"{name} was not built anew"
+        for file in path.iterdir():
+            if file.name != "meta.json":
+                assert (anew / file.name).read_bytes() == file.read_bytes(), f"{name}/{file.name} differs"

@@ -34,5 +34,6 @@ def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope, tm
     again = bootscope.json("optimize", "stock", "--resume", "-o", out)
     assert {**again, "host_s": 0} == {**found, "host_s": 0}
     assert again["measured"] == 0
-    assert sorted(path.name for path in out.iterdir()) == ["README.md", "command-line.txt", "report.html"]
+    written = ["README.md", "command-line-words.txt", "command-line.txt", "report.html"]
+    assert sorted(path.name for path in out.iterdir()) == written
     assert len(bootscope.json("list")["runs"]) == 2
