@@ -23,6 +23,7 @@ from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
 from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
+from bootscope.readers.formats.tap import LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import Marker, said
 from bootscope.readers.source import Opened
@@ -113,13 +114,15 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
     except OSError as error:
         raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
     console = understand([raw], Answers(milestones=names), strict=False)
+    where = [boot.facts[LISTENED] for boot in console.files[0].reading.boots if LISTENED in boot.facts]
+    console = replace(console, notes=tuple(f"listened to {words}" for words in where))
     return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
 
 
 def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Understood:
     """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
     kept = pinned.kept_pins(folder)
-    notes, seen = kept.notes, None
+    notes, seen = (*console.notes, *kept.notes), None
     for values in (pin_options(pins, rate), {}) if kept.data else ():
         try:
             seen = understand([Raw(kept.name, kept.data)], Answers(values=values), strict=True)

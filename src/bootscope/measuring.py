@@ -43,8 +43,8 @@ _PROMPT_NS = 3_000_000_000
 """A boot loader that has said nothing for so long after its prompt waits for a person."""
 _SETTLE_NS = 300_000_000
 """What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
-_PATIENCE_S = 10.0
-"""For the console to be opened."""
+_PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
+"""For the console to be opened: here, and on another computer."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Order:
     """What to measure: which board, switched how, until what, how often.
 
     `where` is asked before each boot where the console is, and at which rate the line behind it runs: of a
-    board that is not always in the same place. It may raise BoardError.
+    board that is not always in the same place. It may raise BoardError. `instead` is told why a console
+    cannot be listened to, and says which other one will do, or None.
     """
 
     board: RealBoard
@@ -74,6 +75,7 @@ class Order:
     end: End
     boots: int = 10
     where: Callable[[], Console] | None = None
+    instead: Callable[[BoardError], Console | None] | None = None
 
 
 class Observer(Protocol):
@@ -203,11 +205,9 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
 def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
     """Listens to the board while it is switched off and on again."""
     console = order.where() if order.where else order.board.console
-    boot.telnet = Telnet() if speaks_telnet(console) else None
     _off(order)
-    listener = Listener(listening(console), path, boot.heard)
+    console, listener = _opened(order, console, path, boot)
     try:
-        _wait_for_console(listener)
         if boot.telnet:
             listener.note("telnet", time.monotonic_ns())
         if order.power.tells_when and console.host:
@@ -219,18 +219,42 @@ def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
         listener.close()
 
 
+def _opened(order: Order, console: Console, path: Path, boot: _Boot) -> tuple[Console, Listener]:
+    """The console, or what is listened to instead of it, once that is open."""
+    try:
+        return console, _open(console, path, boot)
+    except BoardError as error:
+        other = order.instead(error) if order.instead else None
+        if other is None:
+            raise
+        listener = _open(other, path, boot)
+        listener.note("tapped", time.monotonic_ns(), refused=error.message)
+        return other, listener
+
+
+def _open(console: Console, path: Path, boot: _Boot) -> Listener:
+    boot.telnet = Telnet() if speaks_telnet(console) else None
+    listener = Listener(listening(console), path, boot.heard, console.tap_host)
+    try:
+        _wait_for_console(listener, _PATIENCE_FAR_S if console.tap_host else _PATIENCE_S)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
 def _off(order: Order) -> None:
     order.power.off()
     if order.power.tells_when or order.board.power.by_hand:
         time.sleep(order.board.power.off_s)
 
 
-def _wait_for_console(listener: Listener) -> None:
-    until = time.monotonic() + _PATIENCE_S
+def _wait_for_console(listener: Listener, most_s: float) -> None:
+    until = time.monotonic() + most_s
     while not listener.opened:
         going = listener.work(_LOOK_S)
         if not listener.opened and (not going or time.monotonic() > until):
-            raise BoardError("the console cannot be listened to: it did not open")
+            raise listener.not_open()
 
 
 def _settle(listener: Listener, boot: _Boot) -> None:
@@ -256,16 +280,16 @@ def _watched(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
         if found:
             return found
         if not going:
-            return _source_ended(order, boot)
+            return _source_ended(order, boot, listener)
 
 
-def _source_ended(order: Order, boot: _Boot) -> tuple[str, str]:
+def _source_ended(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
     if boot.watch.waiting:
         # Nothing can follow the prompt any more.
         return "milestone", f"{order.end.words} at {seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
     if boot.watch.heard and order.end.marker is None:
         return "milestone", "the source ended"
-    return "died", f"what the console is listened to by ended before {order.end.words}"
+    return "died", f"{listener.listens} ended before {order.end.words}"
 
 
 def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:

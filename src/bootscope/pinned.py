@@ -15,7 +15,7 @@ from pathlib import Path
 from bootscope.boards.pins import POWER, Pins
 from bootscope.capture import dating, tap
 from bootscope.capture.pins import PinCapture, read_pins
-from bootscope.capture.tap import MAGIC, Tap
+from bootscope.capture.tap import MAGICS, Tap
 from bootscope.errors import UserError, printable
 from bootscope.readers.base import Boot, Log, Reading
 from bootscope.readers.fit import LATE, Map, fit
@@ -78,7 +78,7 @@ def kept_pins(folder: Path) -> Kept:
         if path.stat().st_size > MAX_BYTES:
             return Kept(about, b"", (*notes, f"{path.name} is larger than {MAX_BYTES >> 20} MB: not read"))
         data = path.read_bytes()
-        if not data.startswith(MAGIC):
+        if not data.startswith(MAGICS):
             return Kept(about, data, notes)
         heard = tap.read(data)
         return Kept(about, bytes(heard.data), notes, heard)
@@ -185,7 +185,7 @@ class _Together:
         begins_ns = self._first_ns + half_ns - self._zero_ns
         low_ns, high_ns = extent(self._seen)
         drift_ns = (high_ns - low_ns) * _CRYSTALS_PPM // 1_000_000
-        error_ns = half_ns + drift_ns + extra_ns
+        error_ns = half_ns + drift_ns + max(extra_ns, self._tap.clock_error_ns)
         return Link((_CONSOLE, 0), (_PINS, 0), HOST, Map(0, begins_ns + zero_ns), error_ns)
 
 

@@ -37,6 +37,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for real boards only."""
     group = parser.add_argument_group("real boards (docs/real-boards.md)")
     group.add_argument("--rate", type=int, metavar="BAUD", help="line rate of the console (default 115200)")
+    group.add_argument(
+        "--tap-host",
+        metavar="HOST",
+        help="the computer with the port listens, reached by ssh; auto: the one that labgrid tells",
+    )
     group.add_argument("--until-text", metavar="TEXT", help="a boot ends with the first line that holds TEXT")
     group.add_argument(
         "--until-silence", type=float, metavar="S", help="a boot ends when nothing came for S seconds"
@@ -68,7 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
-    board = _told(real_board(args.board, args.rate), args)
+    board = _told(real_board(args.board, args.rate, args.tap_host), args)
     end, store = _end(board, args), Store(store_dir())
     observer = _Quiet() if args.json else _Shows()
     if board.console.kind == FARM:
@@ -98,15 +103,16 @@ def record_board(args: argparse.Namespace) -> int:
 
 def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | None) -> Order:
     """What is to be measured; `place` is where the board stands in a farm."""
-    power, where = _power(board), None
+    power = _power(board)
     if place:
-        where = place.console
-        where()
+        place.console()
         if place.switches and isinstance(power, Already):
             power = place
     if boots is None:
         boots = 1 if isinstance(power, Already) else MOST_BOOTS
-    return Order(board, power, end, boots, where)
+    if place:
+        return Order(board, power, end, boots, place.console, place.instead)
+    return Order(board, power, end, boots)
 
 
 def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
@@ -122,6 +128,7 @@ def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
         state=args.labgrid_state or "",
         wait_s=max(0.0, args.labgrid_wait),
         port=args.labgrid_port or "",
+        tap_host=board.console.tap_host,
         rate=0 if board.console.rate == DEFAULT_RATE and args.rate is None else board.console.rate,
     )
 
