@@ -18,6 +18,7 @@ import pytest
 
 from .conftest import HELLO, Bootscope, FakeBoard
 from .farm import ANNA, USER, Farm, Qemu, Switch, labgrid, pty_resources, wait_for
+from .sshd import FarComputer
 
 TAKEN = "acquired by desk-pc/tester"
 
@@ -101,6 +102,36 @@ def test_boots_of_a_place(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> Non
     assert at["spl"] < at["bootloader"] < at["kernel-entry"] < at["init"] < at["login"]
     # Switched by a process that was ready, not by a command that has to start first.
     assert shown["milestone_errors_ns"]["login"] < 300_000_000
+
+
+def test_the_exporters_computer_listens(
+    bootscope: Bootscope, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = FarComputer(tmp_path / "far")
+    monkeypatch.setenv("BOOTSCOPE_SSH", far.command)
+    try:
+        for host, name in (("auto", "127.0.0.1"), ("lab1", "lab1")):
+            options = ["--board", lab.file(tmp_path), "-n", "2", "--tap-host", host]
+            found = bootscope.json("record", *options)
+            assert consoles(found) == [HELLO] * 2
+            assert any(f"listened to on {name}, " in note for note in bootscope.json("show")["notes"])
+            # The port itself, and not the server that gathers its bytes.
+            assert b'"source": ["serial", "/dev/pts/' in console_tap(found)
+    finally:
+        far.close()
+    # Without it the network will do, where nobody has asked for that very computer.
+    options = ["record", "--board", lab.file(tmp_path), "-n", "2", "--tap-host"]
+    _, err = bootscope(*options, "auto")
+    assert err.count("listening over the network: 127.0.0.1 cannot be reached by ssh") == 1
+    notes = bootscope.json("show")["notes"]
+    assert any("listened to over the network: 127.0.0.1 cannot be reached" in note for note in notes)
+    _, err = bootscope(*options, "lab1", status=3)
+    assert "lab1 cannot be reached by ssh" in err
+    assert lab.farm.happened("desk")[-1] == "released"
+
+
+def console_tap(found: dict[str, list[dict[str, str]]]) -> bytes:
+    return (Path(found["boots"][0]["path"]) / "console.tap").read_bytes()
 
 
 def test_a_board_in_qemu(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:
