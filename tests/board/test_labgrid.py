@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -111,12 +113,23 @@ def test_the_exporters_computer_listens(
     monkeypatch.setenv("BOOTSCOPE_SSH", far.command)
     try:
         for host, name in (("auto", "127.0.0.1"), ("lab1", "lab1")):
-            options = ["--board", lab.file(tmp_path), "-n", "2", "--tap-host", host]
-            found = bootscope.json("record", *options)
+            options = ["record", "--board", lab.file(tmp_path), "-n", "2", "--tap-host", host]
+            found = bootscope.json(*options)
             assert consoles(found) == [HELLO] * 2
             assert any(f"listened to on {name}, " in note for note in bootscope.json("show")["notes"])
             # The port itself, and not the server that gathers its bytes.
             assert b'"source": ["serial", "/dev/pts/' in console_tap(found)
+        # Two who listen to one port would each get a part of it.
+        lab.farm.client("-p", "desk", "acquire")
+        shown = lab.farm.client("-p", "desk", "show")
+        port = re.search(r"'port': ([0-9]+)", shown)
+        assert port, shown
+        with socket.create_connection(("127.0.0.1", int(port[1]))) as other:
+            other.recv(1)
+            time.sleep(0.5)
+            _, err = bootscope(*options, status=3)
+            assert "of lab1 cannot be opened: ser2net is listening to it" in err
+        lab.farm.client("-p", "desk", "release")
     finally:
         far.close()
     # Without it the network will do, where nobody has asked for that very computer.

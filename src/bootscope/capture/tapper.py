@@ -41,7 +41,9 @@ BYTES, EVENT = 1, 2
 _MOST = 65536
 _AGAIN_S = 0.05
 """How often a port that vanished is looked for."""
-_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x545D
+_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCNXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x540D, 0x545D
+_READERS = frozenset({"ser2net", "minicom", "picocom", "microcom", "screen", "tio", "cu"})
+"""Programs that read from a port whenever they have it open; not all of them lock it."""
 _LOW_LATENCY = 1 << 13
 _COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
 _F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
@@ -108,6 +110,9 @@ class Serial(Source):
 
     def _set_up(self, fd: int) -> None:
         # Two readers would each get a part of the bytes.
+        reader = _reader_of(self.path)
+        if reader:
+            raise OSError(errno.EBUSY, f"{reader} is listening to it")
         fcntl.ioctl(fd, _TIOCEXCL)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         attributes = termios.tcgetattr(fd)
@@ -153,11 +158,26 @@ class Serial(Source):
 
     def closing(self, fd: int) -> dict[str, object]:
         with contextlib.suppress(OSError):
+            # It would stay as long as anybody has the port open.
+            fcntl.ioctl(fd, _TIOCNXCL)
+        with contextlib.suppress(OSError):
             counts = bytearray(80)
             fcntl.ioctl(fd, _TIOCGICOUNT, counts)
             values = struct.unpack_from("11i", counts)
             return {"counters": {name: values[at] for at, name in enumerate(_COUNTERS)}}
         return {}
+
+
+def _reader_of(path: str) -> str:
+    """The program that listens to a port already, as far as we may see; empty for none."""
+    port = os.path.realpath(path)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name = (process / "comm").read_text().strip()
+            # Not Path.readlink: that came with Python 3.9.
+            if name in _READERS and any(os.readlink(fd) == port for fd in (process / "fd").iterdir()):  # noqa: PTH115
+                return name
+    return ""
 
 
 def _rate_of(speed: int) -> int:
