@@ -21,6 +21,7 @@ from bootscope.boards.analyser import watching
 from bootscope.boards.line_rate import proposed
 from bootscope.boards.line_watch import LineWatch
 from bootscope.boards.listener import Listener
+from bootscope.boards.live_edges import Edge, LiveEdges
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
 from bootscope.boards.power import Power, switched
 from bootscope.capture import dating, record, tap, tapper
@@ -49,13 +50,15 @@ _PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
 
 @dataclass(frozen=True)
 class End:
-    """What ends a boot well: a line, a silence, or a time since power on; in ns. `timeout_ns` is when to
-    give up. `words` say it for people."""
+    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power on; in ns.
+    `timeout_ns` is when to give up. `words` say it for people."""
 
     marker: Marker | None
     words: str
     text: str = ""
     """The text that ends it, where it was told as one."""
+    edge: Edge | None = None
+    """An edge that a logic analyser tells while it comes."""
     silence_ns: int = 0
     after_ns: int = 0
     timeout_ns: int = 120 * NS
@@ -141,6 +144,8 @@ class _Boot:
     lost_ns: int = 0
     """Since when the port is gone; 0 while it is there."""
     times_lost: int = 0
+    pins: LiveEdges | None = None
+    """Where edges are told while they come."""
 
     def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
         if kind == tapper.EVENT:
@@ -186,7 +191,7 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
     try:
         with (
             _listening(order, folder / TAP, boot) as listener,
-            watching(order.board.pins, folder, observer.says),
+            watching(order.board.pins, folder, observer.says) as boot.pins,
         ):
             ended, message = _watched(order, boot, listener)
     except BoardError as error:
@@ -287,7 +292,7 @@ def _source_ended(order: Order, boot: _Boot, listener: Listener) -> tuple[str, s
     if boot.watch.waiting:
         # Nothing can follow the prompt any more.
         return "milestone", f"{order.end.words} at {seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
-    if boot.watch.heard and order.end.marker is None:
+    if boot.watch.heard and order.end.marker is None and order.end.edge is None:
         return "milestone", "the source ended"
     return "died", f"{listener.listens} ended before {order.end.words}"
 
@@ -295,6 +300,8 @@ def _source_ended(order: Order, boot: _Boot, listener: Listener) -> tuple[str, s
 def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
     """How the boot has ended, and a message; None while it goes on."""
     watch, end = boot.watch, order.end
+    if end.edge and (found := _at_edge(end, boot)):
+        return found
     since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
     at = f"{seconds(max(0, watch.last_ns - boot.zero_ns))} s" if watch.heard else "never"
     if watch.reached or (watch.waiting and quiet > _STILL_NS):
@@ -313,6 +320,17 @@ def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
     if watch.at_prompt and quiet > _PROMPT_NS:
         return "prompt", f"the boot loader waits for a command since {at}; was a key sent to it?"
     return _given_up(order, boot, since) if since > end.timeout_ns else None
+
+
+def _at_edge(end: End, boot: _Boot) -> tuple[str, str] | None:
+    """The same where an edge is waited for, as far as that decides it."""
+    assert end.edge
+    at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
+    if at_ns is not None:
+        return "milestone", f"{end.words} at {seconds(at_ns - boot.zero_ns)} s"
+    if boot.pins is None or not boot.pins.lives():
+        return "died", f"the logic analyser ended before it told {end.words}"
+    return None
 
 
 def _given_up(order: Order, boot: _Boot, since_ns: int) -> tuple[str, str]:

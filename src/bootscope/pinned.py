@@ -137,7 +137,8 @@ class _Together:
                 self._seen, zero_ns, lines.error_ns + self._half_ns, self._heard.clock.zero, self._pins
             )
         else:
-            seen = self._seen
+            by_host = self._by_host(0, self._half_ns)
+            seen = _named_since(self._seen, by_host.map.inverse().at(0) - by_host.error_ns, self._pins)
         link_ = self._by_host(zero_ns, 0 if power_ns is not None else self._half_ns)
         if lines:
             heard = _without(heard, seen.log)
@@ -266,6 +267,12 @@ def _named_after(points: Iterable[Point], zero_ns: int, pins: Pins) -> Iterator[
             found = next((p for p in after if (p.kind, p.name) == ("pin", edge)), None)
             if found:
                 yield Point(found.at_ns, name, "milestone", found.error_ns)
+
+
+def _named_since(boot: Boot, since_ns: int, pins: Pins) -> Boot:
+    """A boot whose named edges are the first ones from `since_ns` on: others are of the boot before."""
+    before = [p for p in boot.points if p.at_ns < since_ns and p.kind != "milestone"]
+    return replace(boot, points=[*before, *_named_after(boot.points, since_ns, pins)])
 
 
 def _without(boot: Boot, better: Log) -> Boot:

@@ -13,12 +13,13 @@ import msgspec
 from bootscope.boards import farm
 from bootscope.boards.line_watch import marker_of
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard, real_board
+from bootscope.boards.pins import edge_names, tells_live
 from bootscope.boards.power import Already, ByHand, Commands, Power
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError, unknown
+from bootscope.errors import UserError, printable, unknown
 from bootscope.measuring import NS, End, Order, measure_run
 from bootscope.paths import store_dir
 from bootscope.readers.markers import MARKERS, said
@@ -30,6 +31,8 @@ FARM = "labgrid"
 MOST_BOOTS = 10
 """By default, where the board can be switched."""
 _DEFAULT_UNTIL = "login"
+_PIN = "pin:"
+"""In front of the name of an edge."""
 _TIMEOUT_S = 120.0
 
 
@@ -181,10 +184,32 @@ def _end(board: RealBoard, args: argparse.Namespace) -> End:
         return End(None, words, after_ns=after_ns, timeout_ns=after_ns + timeout_ns)
     texts = {name: milestone.console for name, milestone in board.milestones.items()}
     name = args.until or ("app-ready" if "app-ready" in texts else _DEFAULT_UNTIL)
-    marker = marker_of(name, texts)
+    named = edge_names(board.pins) if board.pins else {}
+    marker = None if name.startswith(_PIN) else marker_of(name, texts)
+    if marker is None and (name.startswith(_PIN) or name in named):
+        return _at_pin(board, name.removeprefix(_PIN), timeout_ns)
     if marker is None:
-        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS)])
+        pins = (_PIN + known for known in named)
+        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS), *pins])
     return End(marker, name, timeout_ns=timeout_ns)
+
+
+def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
+    """A boot ends at an edge. Raises UserError where that is not told while it comes."""
+    if board.pins is None:
+        raise UserError(
+            f"--until {_PIN}{printable(name)}: no pin is watched",
+            hint="[pins] in a board file; see docs/pins.md",
+        )
+    named = edge_names(board.pins)
+    if name not in named:
+        raise unknown("edge", name, list(named))
+    if not tells_live(board.pins):
+        raise UserError(
+            f"the edge '{printable(name)}' is known only after the boot: this analyser tells no edge before",
+            hint="an Arduino or a Pico does ([pins] port = ...); or end at a line, such as --until login",
+        )
+    return End(None, name, edge=named[name], timeout_ns=timeout_ns)
 
 
 class _Quiet:
