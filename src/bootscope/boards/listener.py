@@ -189,7 +189,7 @@ class Listener:
     def close(self) -> None:
         """Stops listening, and handles what was heard until then."""
         assert self._child.stdin
-        if self._clock:
+        if self._clock and self._open:
             self._ask_again(self._clock)
         with contextlib.suppress(OSError):
             self._child.stdin.close()
@@ -198,7 +198,9 @@ class Listener:
         process.end(self._child)
         self._thread.join(2)
         try:
-            self.work(0)
+            # Why it did not open was told already.
+            with contextlib.suppress(BoardError):
+                self.work(0)
         finally:
             self._file.close()
             self._said.close()

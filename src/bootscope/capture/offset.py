@@ -6,8 +6,8 @@ at `heard_ns`. Whatever the ways there and back took, the answer was given betwe
 what is to be added to the other clock lies between ``asked - there`` and ``heard - there``. That is half a
 round trip to each side of its middle, so that the shortest round trip knows best.
 
-The clocks drift apart, too. So the best of the first second and the best of the last one count, and what is
-taken is the middle of all that either allows: how far the clocks moved meanwhile is in the error.
+The clocks drift apart, too. So the best of the first few questions and the best of the last few count, and
+what is taken is the middle of all that either allows: how far the clocks moved meanwhile is in the error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NS = 1_000_000_000
+_FEW_NS = 300_000_000
+"""Questions so near each other are a few."""
 _CRYSTALS_PPM = 100
 """By how much the clocks of two computers may differ where it was not measured: 50 ppm each."""
 
@@ -54,11 +55,12 @@ def offset_of(answers: Sequence[Answer], last_there_ns: int = 0) -> Offset | Non
     if not answers:
         return None
     first_ns, last_ns = answers[0].asked_ns, answers[-1].asked_ns
-    first = min((a for a in answers if a.asked_ns <= first_ns + NS), key=lambda a: a.trip_ns)
-    last = min((a for a in answers if a.asked_ns >= last_ns - NS), key=lambda a: a.trip_ns)
+    first = min((a for a in answers if a.asked_ns <= first_ns + _FEW_NS), key=lambda a: a.trip_ns)
+    last = min((a for a in answers if a.asked_ns >= last_ns - _FEW_NS), key=lambda a: a.trip_ns)
     low_ns = min(a.asked_ns - a.there_ns for a in (first, last))
     high_ns = max(a.heard_ns - a.there_ns for a in (first, last))
-    beyond_ns = max(0, last_there_ns - last.there_ns)
+    # From the best of a few to the others, and to what came after the last.
+    beyond_ns = min(_FEW_NS, last_ns - first_ns) + max(0, last_there_ns - last.there_ns)
     return Offset(
         offset_ns=(low_ns + high_ns) // 2,
         error_ns=(high_ns - low_ns + 1) // 2 + beyond_ns * _CRYSTALS_PPM // 1_000_000,

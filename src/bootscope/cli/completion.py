@@ -21,6 +21,8 @@ _bootscope() {
         words="$(bootscope "$verb" --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)"
     elif [ "$previous" = --board ]; then
         words="$(bootscope completion --words boards 2>/dev/null)"
+    elif [ "$previous" = --tap-host ]; then
+        words="auto"
     else
         case "$verb" in
         reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;
