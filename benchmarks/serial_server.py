@@ -16,6 +16,9 @@ import sys
 import threading
 import time
 import tty
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.capture import tap, tapper
 

@@ -11,7 +11,8 @@ PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc
 	u-boot-tools device-tree-compiler fdisk dosfstools mtools e2fsprogs squashfs-tools erofs-utils f2fs-tools
 	btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop ccache
 	debian-archive-keyring ca-certificates"
-TEST_PACKAGES="chromium shellcheck git squashfs-tools ser2net sigrok-cli"
+TEST_PACKAGES="chromium shellcheck git squashfs-tools ser2net sigrok-cli
+	openssh-client openssh-server"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 3; }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,11 +19,13 @@ from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read
 from bootscope.capture.measured import END_TEXT, TAP
 from bootscope.capture.store import MeasuredRun, Store
 from bootscope.errors import UserError, printable
+from bootscope.readers import kept as kept_readings
 from bootscope.readers import registry
 from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
 from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
+from bootscope.readers.formats.tap import LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import Marker, said
 from bootscope.readers.source import Opened
@@ -31,6 +34,8 @@ from bootscope.readers.unpack import Budget
 from bootscope.timeline.trace import Trace
 
 TRACE = "trace"
+READ = "pins-read.bin"
+"""In a boot's folder: what its capture of pins was read as."""
 ALL = ""
 """The file name in answers that stands for every file."""
 
@@ -113,33 +118,55 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
     except OSError as error:
         raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
     console = understand([raw], Answers(milestones=names), strict=False)
+    where = [boot.facts[LISTENED] for boot in console.files[0].reading.boots if LISTENED in boot.facts]
+    console = replace(console, notes=tuple(f"listened to {words}" for words in where))
     return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
 
 
 def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Understood:
     """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
     kept = pinned.kept_pins(folder)
-    notes, seen = kept.notes, None
+    notes, seen = (*console.notes, *kept.notes), None
     for values in (pin_options(pins, rate), {}) if kept.data else ():
         try:
-            seen = understand([Raw(kept.name, kept.data)], Answers(values=values), strict=True)
+            seen = read_once(Raw(kept.name, kept.data), values, folder / READ)
             break
         except UserError as error:
             hint = error.hint or ""
             notes = (*notes, error.message + (f" ({hint})" if hint.startswith("there are") else ""))
     if seen is None or kept.about is None:
         return replace(console, notes=notes)
-    both = pinned.together(console.read[0], seen.read[0], pins, tap.read((folder / TAP).read_bytes()), kept)
-    files = (replace(console.files[0], reading=both.console), replace(seen.files[0], reading=both.pins))
+    watched = File(seen.name, seen.reader.name, seen.reading)
+    both = pinned.together(console.read[0], watched, pins, tap.read((folder / TAP).read_bytes()), kept)
+    files = (replace(console.files[0], reading=both.console), replace(seen, reading=both.pins))
     joined = join([File(f.name, f.reader.name, f.reading) for f in files], {}, both.links, both.reference)
     # An edge tells it better than a line of the console.
     told = {p.name for boot in both.pins.boots for p in boot.points if p.kind == "milestone"}
     texts = {name: text for name, text in console.answers.milestones.items() if name not in told}
-    asked = (question for file in seen.files for question in file.reading.questions)
-    notes = (*notes, *both.notes, *asked)
+    notes = (*notes, *both.notes, *seen.reading.questions)
     return Understood(
         files, console.left_out, joined, msgspec.structs.replace(console.answers, milestones=texts), notes
     )
+
+
+def read_once(raw: Raw, values: dict[str, str], path: Path) -> FileRead:
+    """The first file in `raw`, read with these options; what it was read as is kept at `path`.
+
+    Raises UserError when it is of no known format.
+    """
+    wanted = kept_readings.key(raw.data, values)
+    kept = kept_readings.load(path, wanted)
+    if kept:
+        with contextlib.suppress(ValueError, UserError):
+            guesses = tuple(Guess(registry.reader(name), sure) for name, sure in kept.guesses)
+            reader = registry.reader(kept.reader)
+            return FileRead(kept.name, raw.name, kept.size_bytes, reader, guesses, kept.reading)
+    found = understand([raw], Answers(values=values), strict=True).files[0]
+    guesses_kept = [(guess.reader.name, guess.sure) for guess in found.guesses]
+    kept_readings.keep(
+        path, wanted, found.name, found.reader.name, found.size_bytes, guesses_kept, found.reading
+    )
+    return found
 
 
 def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Understood:

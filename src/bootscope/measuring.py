@@ -21,6 +21,7 @@ from bootscope.boards.analyser import watching
 from bootscope.boards.line_rate import proposed
 from bootscope.boards.line_watch import LineWatch
 from bootscope.boards.listener import Listener
+from bootscope.boards.live_edges import Edge, LiveEdges
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
 from bootscope.boards.power import Power, switched
 from bootscope.capture import dating, record, tap, tapper
@@ -43,19 +44,21 @@ _PROMPT_NS = 3_000_000_000
 """A boot loader that has said nothing for so long after its prompt waits for a person."""
 _SETTLE_NS = 300_000_000
 """What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
-_PATIENCE_S = 10.0
-"""For the console to be opened."""
+_PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
+"""For the console to be opened: here, and on another computer."""
 
 
 @dataclass(frozen=True)
 class End:
-    """What ends a boot well: a line, a silence, or a time since power on; in ns. `timeout_ns` is when to
-    give up. `words` say it for people."""
+    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power on; in ns.
+    `timeout_ns` is when to give up. `words` say it for people."""
 
     marker: Marker | None
     words: str
     text: str = ""
     """The text that ends it, where it was told as one."""
+    edge: Edge | None = None
+    """An edge that a logic analyser tells while it comes."""
     silence_ns: int = 0
     after_ns: int = 0
     timeout_ns: int = 120 * NS
@@ -66,7 +69,8 @@ class Order:
     """What to measure: which board, switched how, until what, how often.
 
     `where` is asked before each boot where the console is, and at which rate the line behind it runs: of a
-    board that is not always in the same place. It may raise BoardError.
+    board that is not always in the same place. It may raise BoardError. `instead` is told why a console
+    cannot be listened to, and says which other one will do, or None.
     """
 
     board: RealBoard
@@ -74,6 +78,7 @@ class Order:
     end: End
     boots: int = 10
     where: Callable[[], Console] | None = None
+    instead: Callable[[BoardError], Console | None] | None = None
 
 
 class Observer(Protocol):
@@ -168,6 +173,8 @@ class _Boot:
     lost_ns: int = 0
     """Since when the port is gone; 0 while it is there."""
     times_lost: int = 0
+    pins: LiveEdges | None = None
+    """Where edges are told while they come."""
 
     def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
         if kind == tapper.EVENT:
@@ -213,7 +220,7 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
     try:
         with (
             _listening(order, folder / TAP, boot) as listener,
-            watching(order.board.pins, folder, observer.says),
+            watching(order.board.pins, folder, observer.says) as boot.pins,
         ):
             ended, message = _watched(order, boot, listener)
     except BoardError as error:
@@ -232,11 +239,9 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
 def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
     """Listens to the board while it is switched off and on again."""
     console = order.where() if order.where else order.board.console
-    boot.telnet = Telnet() if speaks_telnet(console) else None
     _off(order)
-    listener = Listener(listening(console), path, boot.heard)
+    console, listener = _opened(order, console, path, boot)
     try:
-        _wait_for_console(listener)
         if boot.telnet:
             listener.note("telnet", time.monotonic_ns())
         if order.power.tells_when and console.host:
@@ -248,18 +253,42 @@ def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
         listener.close()
 
 
+def _opened(order: Order, console: Console, path: Path, boot: _Boot) -> tuple[Console, Listener]:
+    """The console, or what is listened to instead of it, once that is open."""
+    try:
+        return console, _open(console, path, boot)
+    except BoardError as error:
+        other = order.instead(error) if order.instead else None
+        if other is None:
+            raise
+        listener = _open(other, path, boot)
+        listener.note("tapped", time.monotonic_ns(), refused=error.message)
+        return other, listener
+
+
+def _open(console: Console, path: Path, boot: _Boot) -> Listener:
+    boot.telnet = Telnet() if speaks_telnet(console) else None
+    listener = Listener(listening(console), path, boot.heard, console.tap_host)
+    try:
+        _wait_for_console(listener, _PATIENCE_FAR_S if console.tap_host else _PATIENCE_S)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
 def _off(order: Order) -> None:
     order.power.off()
     if order.power.tells_when or order.board.power.by_hand:
         time.sleep(order.board.power.off_s)
 
 
-def _wait_for_console(listener: Listener) -> None:
-    until = time.monotonic() + _PATIENCE_S
+def _wait_for_console(listener: Listener, most_s: float) -> None:
+    until = time.monotonic() + most_s
     while not listener.opened:
         going = listener.work(_LOOK_S)
         if not listener.opened and (not going or time.monotonic() > until):
-            raise BoardError("the console cannot be listened to: it did not open")
+            raise listener.not_open()
 
 
 def _settle(listener: Listener, boot: _Boot) -> None:
@@ -285,21 +314,23 @@ def _watched(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
         if found:
             return found
         if not going:
-            return _source_ended(order, boot)
+            return _source_ended(order, boot, listener)
 
 
-def _source_ended(order: Order, boot: _Boot) -> tuple[str, str]:
+def _source_ended(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
     if boot.watch.waiting:
         # Nothing can follow the prompt any more.
         return "milestone", f"{order.end.words} at {seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
-    if boot.watch.heard and order.end.marker is None:
+    if boot.watch.heard and order.end.marker is None and order.end.edge is None:
         return "milestone", "the source ended"
-    return "died", f"what the console is listened to by ended before {order.end.words}"
+    return "died", f"{listener.listens} ended before {order.end.words}"
 
 
 def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
     """How the boot has ended, and a message; None while it goes on."""
     watch, end = boot.watch, order.end
+    if end.edge and (found := _at_edge(end, boot)):
+        return found
     since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
     at = f"{seconds(max(0, watch.last_ns - boot.zero_ns))} s" if watch.heard else "never"
     if watch.reached or (watch.waiting and quiet > _STILL_NS):
@@ -318,6 +349,17 @@ def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
     if watch.at_prompt and quiet > _PROMPT_NS:
         return "prompt", f"the boot loader waits for a command since {at}; was a key sent to it?"
     return _given_up(order, boot, since) if since > end.timeout_ns else None
+
+
+def _at_edge(end: End, boot: _Boot) -> tuple[str, str] | None:
+    """The same where an edge is waited for, as far as that decides it."""
+    assert end.edge
+    at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
+    if at_ns is not None:
+        return "milestone", f"{end.words} at {seconds(at_ns - boot.zero_ns)} s"
+    if boot.pins is None or not boot.pins.lives():
+        return "died", f"the logic analyser ended before it told {end.words}"
+    return None
 
 
 def _given_up(order: Order, boot: _Boot, since_ns: int) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bootscope.boards.pins import POWER, Pins
 from bootscope.capture import dating, tap
 from bootscope.capture.pins import PinCapture, read_pins
-from bootscope.capture.tap import MAGIC, Tap
+from bootscope.capture.tap import MAGICS, Tap
 from bootscope.errors import UserError, printable
 from bootscope.readers.base import Boot, Log, Reading
 from bootscope.readers.fit import LATE, Map, fit
@@ -78,7 +78,7 @@ def kept_pins(folder: Path) -> Kept:
         if path.stat().st_size > MAX_BYTES:
             return Kept(about, b"", (*notes, f"{path.name} is larger than {MAX_BYTES >> 20} MB: not read"))
         data = path.read_bytes()
-        if not data.startswith(MAGIC):
+        if not data.startswith(MAGICS):
             return Kept(about, data, notes)
         heard = tap.read(data)
         return Kept(about, bytes(heard.data), notes, heard)
@@ -137,7 +137,8 @@ class _Together:
                 self._seen, zero_ns, lines.error_ns + self._half_ns, self._heard.clock.zero, self._pins
             )
         else:
-            seen = self._seen
+            by_host = self._by_host(0, self._half_ns)
+            seen = _named_since(self._seen, by_host.map.inverse().at(0) - by_host.error_ns, self._pins)
         link_ = self._by_host(zero_ns, 0 if power_ns is not None else self._half_ns)
         if lines:
             heard = _without(heard, seen.log)
@@ -185,7 +186,7 @@ class _Together:
         begins_ns = self._first_ns + half_ns - self._zero_ns
         low_ns, high_ns = extent(self._seen)
         drift_ns = (high_ns - low_ns) * _CRYSTALS_PPM // 1_000_000
-        error_ns = half_ns + drift_ns + extra_ns
+        error_ns = half_ns + drift_ns + max(extra_ns, self._tap.clock_error_ns)
         return Link((_CONSOLE, 0), (_PINS, 0), HOST, Map(0, begins_ns + zero_ns), error_ns)
 
 
@@ -266,6 +267,12 @@ def _named_after(points: Iterable[Point], zero_ns: int, pins: Pins) -> Iterator[
             found = next((p for p in after if (p.kind, p.name) == ("pin", edge)), None)
             if found:
                 yield Point(found.at_ns, name, "milestone", found.error_ns)
+
+
+def _named_since(boot: Boot, since_ns: int, pins: Pins) -> Boot:
+    """A boot whose named edges are the first ones from `since_ns` on: others are of the boot before."""
+    before = [p for p in boot.points if p.at_ns < since_ns and p.kind != "milestone"]
+    return replace(boot, points=[*before, *_named_after(boot.points, since_ns, pins)])
 
 
 def _without(boot: Boot, better: Log) -> Boot:

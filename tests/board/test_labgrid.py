@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -19,6 +21,7 @@ import pytest
 from . import desk
 from .conftest import HELLO, Bootscope, FakeBoard
 from .farm import ANNA, USER, Farm, Qemu, Switch, labgrid, pty_resources, wait_for
+from .sshd import FarComputer
 
 TAKEN = "acquired by desk-pc/tester"
 
@@ -102,6 +105,47 @@ def test_boots_of_a_place(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> Non
     assert at["spl"] < at["bootloader"] < at["kernel-entry"] < at["init"] < at["login"]
     # Switched by a process that was ready, not by a command that has to start first.
     assert shown["milestone_errors_ns"]["login"] < 300_000_000
+
+
+def test_the_exporters_computer_listens(
+    bootscope: Bootscope, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = FarComputer(tmp_path / "far")
+    monkeypatch.setenv("BOOTSCOPE_SSH", far.command)
+    try:
+        for host, name in (("auto", "127.0.0.1"), ("lab1", "lab1")):
+            options = ["record", "--board", lab.file(tmp_path), "-n", "2", "--tap-host", host]
+            found = bootscope.json(*options)
+            assert consoles(found) == [HELLO] * 2
+            assert any(f"listened to on {name}, " in note for note in bootscope.json("show")["notes"])
+            # The port itself, and not the server that gathers its bytes.
+            assert b'"source": ["serial", "/dev/pts/' in console_tap(found)
+        # Two who listen to one port would each get a part of it.
+        lab.farm.client("-p", "desk", "acquire")
+        shown = lab.farm.client("-p", "desk", "show")
+        port = re.search(r"'port': ([0-9]+)", shown)
+        assert port, shown
+        with socket.create_connection(("127.0.0.1", int(port[1]))) as other:
+            other.recv(1)
+            time.sleep(0.5)
+            _, err = bootscope(*options, status=3)
+            assert "of lab1 cannot be opened: ser2net is listening to it" in err
+        lab.farm.client("-p", "desk", "release")
+    finally:
+        far.close()
+    # Without it the network will do, where nobody has asked for that very computer.
+    options = ["record", "--board", lab.file(tmp_path), "-n", "2", "--tap-host"]
+    _, err = bootscope(*options, "auto")
+    assert err.count("listening over the network: 127.0.0.1 cannot be reached by ssh") == 1
+    notes = bootscope.json("show")["notes"]
+    assert any("listened to over the network: 127.0.0.1 cannot be reached" in note for note in notes)
+    _, err = bootscope(*options, "lab1", status=3)
+    assert "lab1 cannot be reached by ssh" in err
+    assert lab.farm.happened("desk")[-1] == "released"
+
+
+def console_tap(found: dict[str, list[dict[str, str]]]) -> bytes:
+    return (Path(found["boots"][0]["path"]) / "console.tap").read_bytes()
 
 
 def test_a_board_in_qemu(bootscope: Bootscope, lab: Lab, tmp_path: Path) -> None:

@@ -198,6 +198,12 @@ class LittleAnalyser:
             self.levels[pin] = 1
             self.tells(f"{pin} 1")
 
+    def falls(self, pin: str) -> None:
+        """A pin goes low."""
+        with self.lock:
+            self.levels[pin] = 0
+            self.tells(f"{pin} 0")
+
     def tells(self, text: str) -> None:
         """Writes a line, with the ticks of now."""
         ticks = (
@@ -237,6 +243,75 @@ def test_a_little_analyser_tells_edges_over_its_port(
     assert 9 * 20 * MS <= at["app-ready"] <= at["login"] - 150 * MS + error["login"]
     assert error["app-ready"] < 20 * MS
     assert (Path(found["boots"][0]["path"]) / "pins.tap").stat().st_size > 500
+
+
+@pytest.mark.parametrize("until", ["pin:app-ready", "app-ready"])
+def test_a_boot_ends_at_an_edge_that_is_told_while_it_comes(
+    bootscope: Bootscope, fake: Make, tmp_path: Path, until: str
+) -> None:
+    analyser = LittleAnalyser(tmp_path)
+    # High from before: that is no edge of this boot.
+    analyser.rises("D2")
+
+    def plan(board: FakeBoard) -> None:
+        board.says(LINES[0])
+        time.sleep(0.1)
+        analyser.falls("D2")
+        time.sleep(0.3)
+        board.says(LINES[2])
+        analyser.rises("D2")
+        time.sleep(2)
+        board.says(LINES[-1])
+
+    board = fake(plan)
+    pins = f'[pins]\nport = "{analyser.port}"\n[pins.edges]\nD2.high = "app-ready"\n'
+    file = board_file(board, tmp_path, pins)
+    found = bootscope.json("record", "--board", str(file), "-n", "1", "--until", until)
+    analyser.stop.set()
+    boot = found["boots"][0]
+    assert (boot["ended"], boot["message"][:13]) == ("milestone", "app-ready at ")
+    assert LINES[-1] not in (Path(boot["path"]) / "console.bin").read_bytes()
+    shown = bootscope.json("show")
+    at = shown["milestones"]
+    assert at["bootloader"] - 20 * MS < at["app-ready"] < at["bootloader"] + 50 * MS
+    assert "login" not in at
+
+
+def test_a_boot_that_waits_for_an_edge_and_its_analyser_are_told_apart(
+    bootscope: Bootscope, fake: Make, tmp_path: Path
+) -> None:
+    analyser = LittleAnalyser(tmp_path)
+    board = fake(lambda b: b.says(LINES[0]))
+    pins = f'[pins]\nport = "{analyser.port}"\n[pins.edges]\nD2.high = "app-ready"\n'
+    file = board_file(board, tmp_path, pins)
+    options = ["record", "--board", str(file), "-n", "1", "--until", "pin:app-ready", "--timeout", "3"]
+    boot = bootscope.json(*options, status=3)["boots"][0]
+    assert boot["ended"] == "timeout"
+    assert boot["message"].startswith("app-ready was not reached within")
+    analyser.stop.set()
+    analyser.port.unlink()
+    boot = bootscope.json(*options, status=3)["boots"][0]
+    assert boot["ended"] == "died"
+    assert boot["message"] == "the logic analyser ended before it told app-ready"
+
+
+@pytest.mark.parametrize(("pins", "until", "words"), [
+    ('driver = "demo"', "pin:tick", "the edge 'tick' is known only after the boot"),
+    ('driver = "demo"', "tick", "the edge 'tick' is known only after the boot"),
+    ('port = "/dev/x"', "pin:tock", "unknown edge 'tock'"),
+    ("", "pin:tick", "no pin is watched"),
+    ('port = "/dev/x"', "tock", "pin:tick"),
+])  # fmt: skip
+def test_an_edge_that_cannot_end_a_boot_is_told(
+    bootscope: Bootscope, tmp_path: Path, pins: str, until: str, words: str
+) -> None:
+    file = tmp_path / "desk.toml"
+    file.write_text(
+        '[console]\nport = "/dev/x"\n' + (f'[pins]\n{pins}\nedges.D0.high = "tick"\n' if pins else "")
+    )
+    _, err = bootscope("record", "--board", str(file), "--until", until, status=2)
+    assert words in err
+    assert "hint" in err
 
 
 def test_a_little_analyser_that_is_not_there_is_told(

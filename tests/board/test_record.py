@@ -191,6 +191,8 @@ def serve(data: bytes) -> int:
 def test_serial_servers_are_listened_to_with_and_without_telnet(bootscope: Bootscope) -> None:
     boot = only(bootscope.json("record", "--board", f"tcp:127.0.0.1:{serve(HELLO)}"))
     assert console(boot) == HELLO
+    # A server gathers bytes, and the error of every figure says so.
+    assert all(error > 10_000_000 for error in bootscope.json("show")["milestone_errors_ns"].values())
     options = b"\xff\xfb\x2c\xff\xfa\x2c\x65\x00\xff\xf0"
     sent = options + HELLO[:50] + b"\xff\xff" + options + HELLO[50:]
     for kind in ("telnet", "rfc2217"):

@@ -13,7 +13,7 @@ from bootscope.capture import dating, tap, tapper
 from bootscope.capture.telnet import Telnet
 from bootscope.errors import UserError
 from bootscope.readers.base import Options, Source
-from bootscope.readers.formats.tap import READERS
+from bootscope.readers.formats.tap import NETWORK_NS, READERS, stamp_error_ns
 
 MS, BAUD = 1_000_000, 115200
 BYTE_NS = 86_805
@@ -68,6 +68,14 @@ def test_something_else_is_refused() -> None:
     with pytest.raises(UserError, match="no console capture"):
         tap.read(b"bootscope-tap 9\n")
     assert READER.sure(Source("x", b"[    0.0] Linux")) == 0
+
+
+def test_what_a_serial_server_keeps_back_is_in_the_error() -> None:
+    """As measured with ser2net; a port that is listened to itself has no server before it."""
+    port, server = (tap.read(capture((MS, b"a"), source=source)) for source in ("serial", "tcp"))
+    assert stamp_error_ns(server) - stamp_error_ns(port) == NETWORK_NS == 10 * MS
+    found = READER.read(Source("x", capture((MS, b"a"), source="tcp")), Options())
+    assert found.boots[0].clock.resolution_ns >= NETWORK_NS
 
 
 # ---- when a byte came ----

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootscope import process
 from bootscope.boards import pins as setting
+from bootscope.boards.live_edges import LiveEdges
 from bootscope.boards.pins import Pins
 from bootscope.capture import record, tap
 from bootscope.capture.pins import PINS, PinCapture
@@ -39,6 +40,11 @@ class _Capture:
             self._child = process.spawn(
                 self.words, stdin=subprocess.PIPE, stdout=out.fileno(), stderr=log.fileno()
             )
+
+    @property
+    def live(self) -> LiveEdges:
+        """The edges that are told, while it goes on."""
+        return LiveEdges(self._path, lambda: self._child.poll() is None)
 
     def wait(self, most_s: float) -> bool:
         """Waits until something is written; False when the command ended before, or takes too long."""
@@ -106,13 +112,14 @@ class _Capture:
 
 
 @contextlib.contextmanager
-def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> Iterator[None]:
+def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> Iterator[LiveEdges | None]:
     """Watches pins, as a board file says, until the block ends; tells what goes wrong and raises nothing.
 
-    Begins the block when the analyser has written something, or is not going to.
+    Begins the block when the analyser has written something, or is not going to. Gives the edges as they
+    come, where they do.
     """
     if pins is None:
-        yield
+        yield None
         return
     capture, message = None, ""
     try:
@@ -122,7 +129,7 @@ def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> It
     except (OSError, BootscopeError) as error:
         message = f"the logic analyser cannot be started: {_why(error)}"
     try:
-        yield
+        yield capture.live if capture and pins.port else None
     finally:
         if capture:
             with contextlib.suppress(OSError):

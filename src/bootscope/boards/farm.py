@@ -23,8 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bootscope import process
-from bootscope.boards import labgrid_hand
+from bootscope.boards import labgrid_hand, tap_host
 from bootscope.boards.physical import Console
 from bootscope.errors import BoardError, BootscopeError, ToolError, UserError, printable, unknown
 from bootscope.paths import cache_dir
@@ -50,7 +52,7 @@ class Wish:
     `coordinator` is HOST:PORT, empty for what labgrid's own variable says; `env` is the user's environment
     file and `state` the state that its strategy goes to first; `wait_s` is how long to wait for a place that
     is not free; `port` names the serial port of a place that has several; `rate` is the line rate if not
-    what the farm says.
+    what the farm says; `tap_host` is the computer that is to listen, ``auto`` for the exporter's.
     """
 
     place: str
@@ -61,6 +63,7 @@ class Wish:
     wait_s: float = 0.0
     port: str = ""
     rate: int = 0
+    tap_host: str = ""
 
 
 def labgrid_python(client: str = "") -> str:
@@ -183,6 +186,9 @@ class Place:
     _patience_s: float = PATIENCE_S
     _why: BoardError | None = None
     """Why it could not be taken anew."""
+    _given_up: bool = False
+    _network: Console | None = None
+    """The console as the network has it, where another computer listens only if it can."""
     _locks: list[Any] = field(default_factory=list)
 
     @property
@@ -278,7 +284,31 @@ class Place:
         self.switches = str(found["power"])
         self.tells_when = bool(self.switches)
         rate = self.wish.rate or int(found["speed"] or 0)
-        return Console(kind=str(found["kind"]), host=str(found["host"]), port=str(found["port"]), rate=rate)
+        plain = Console(kind=str(found["kind"]), host=str(found["host"]), port=str(found["port"]), rate=rate)
+        return self._tapped(plain, str(found["exporter"]), str(found["path"]))
+
+    def _tapped(self, plain: Console, exporter: str, path: str) -> Console:
+        """The console as it is listened to on another computer, where that is wished and can be."""
+        wished, auto = self.wish.tap_host, self.wish.tap_host == tap_host.AUTO
+        if not wished or (auto and self._given_up):
+            return plain
+        there = tap_host.is_port(path)
+        if auto and not (there and tap_host.is_host(exporter)):
+            return self._over_the_network(plain, "the farm does not tell which port of which computer it is")
+        self._network = plain if auto else None
+        host = exporter if auto else wished
+        port = Console(kind="serial", port=path, rate=plain.rate) if there else plain
+        return msgspec.structs.replace(port, tap_host=host)
+
+    def instead(self, error: BoardError) -> Console | None:
+        """What else to listen to when the console cannot be listened to; None for nothing."""
+        return self._over_the_network(self._network, error.message) if self._network else None
+
+    def _over_the_network(self, plain: Console, why: str) -> Console:
+        # All boots of a run are to be listened to in the same way.
+        self._given_up, self._network = True, None
+        self.tell(f"listening over the network: {why}")
+        return plain
 
     def _again(self) -> None:
         """Takes the place anew. Raises Held when somebody else has it by now."""

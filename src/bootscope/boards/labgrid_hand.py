@@ -11,7 +11,8 @@ coordinator), lost (the place is not ours any more), labgrid (anything else that
 
     acquire   place, filters, wait_s, env, adopt: takes the place, or one that was taken by a process before
               this -> place, owner, ours (it was before)
-    console   -> kind, host, port, path, speed of its serial port; raises lost
+    console   -> kind, host, port, speed of its serial port; exporter, path: which port of which computer that
+              is, as far as the farm tells; raises lost
     deploy    state: the user's strategy goes there, and lets the console go
     on, off   -> called_ns, done_ns on the monotonic clock
     release   gives the place back
@@ -232,11 +233,15 @@ class Hand:
             raise Refused("labgrid", f"{self.place} has more than one serial port: {names}", known=names)
         port = ports[0]
         if isinstance(port, SerialPort):
-            return {"kind": "serial", "host": "", "port": port.port, "speed": port.speed, "exporter": ""}
+            here = {"kind": "serial", "host": "", "port": port.port, "speed": port.speed}
+            return {**here, "exporter": "", "path": ""}
         self.target.await_resources([port], timeout=10.0)
         host, number = proxymanager.get_host_and_port(port)
         kind = "tcp" if port.protocol == "raw" else "telnet"
-        return {"kind": kind, "host": host, "port": str(number), "speed": port.speed, "exporter": port.host}
+        # What the exporter tells beside the port of the network: the one that it opens for that.
+        path = str((getattr(port, "extra", None) or {}).get("path") or "")
+        there = {"exporter": port.host, "path": path}
+        return {"kind": kind, "host": host, "port": str(number), "speed": port.speed, **there}
 
     def deploy(self, order: dict[str, Any]) -> dict[str, object]:
         """The user's strategy goes to a state."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.boards import pins
+from bootscope.boards import pins, tap_host
 from bootscope.errors import UserError, printable
 from bootscope.settings import Setting, load
 from bootscope.system.model import Milestone
@@ -32,7 +32,8 @@ class Console(Setting, frozen=True):
     (`port`: the path of a pipe or pseudo terminal), ``command`` (`command`: its words, run without a shell),
     ``labgrid`` (`port`: the place, `host`: HOST:PORT of the coordinator; the farm says where the console is).
     `rate` is the line rate in baud, also of a line behind a network; 0 where there is none or it is not
-    known.
+    known. `tap_host` is the computer that listens, reached by ssh, if not this one: what the others name is
+    there then. ``auto`` is the one that the farm tells.
     """
 
     kind: str = "serial"
@@ -40,6 +41,7 @@ class Console(Setting, frozen=True):
     host: str = ""
     command: tuple[str, ...] = ()
     rate: int = DEFAULT_RATE
+    tap_host: str = ""
 
 
 class PowerSetting(Setting, frozen=True):
@@ -81,8 +83,9 @@ def is_real(name: str) -> bool:
     return isinstance(found, dict) and isinstance(found.get("console"), dict)
 
 
-def real_board(name: str, rate: int | None = None) -> RealBoard:
-    """The board that a short form or a file describes; `rate` says the line rate instead.
+def real_board(name: str, rate: int | None = None, host: str | None = None) -> RealBoard:
+    """The board that a short form or a file describes; `rate` says the line rate instead, and `host` which
+    computer listens.
 
     Raises UserError when it describes none.
     """
@@ -90,9 +93,14 @@ def real_board(name: str, rate: int | None = None) -> RealBoard:
     board = (
         RealBoard(name=_plain(short[2]), console=_console(short[1], short[2])) if short else _of_file(name)
     )
+    console = board.console
     if rate is not None:
-        board = msgspec.structs.replace(board, console=msgspec.structs.replace(board.console, rate=rate))
-    return board
+        console = msgspec.structs.replace(console, rate=rate)
+    if host is not None:
+        if host == tap_host.AUTO and console.kind != "labgrid":
+            raise UserError("--tap-host auto is for a labgrid farm", hint="--tap-host HOST names a computer")
+        console = msgspec.structs.replace(console, tap_host=tap_host.checked(host) if host else "")
+    return msgspec.structs.replace(board, console=console)
 
 
 def listening(console: Console) -> list[str]:
@@ -163,6 +171,10 @@ def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
             bool(c.port),
             "a place's name" if c.kind == "labgrid" else "a path, such as /dev/serial/by-id/...",
         )
+    if c.tap_host == tap_host.AUTO:
+        yield "console.tap_host", c.kind == "labgrid", "a computer's name: only a farm can tell which one"
+    elif c.tap_host:
+        yield "console.tap_host", tap_host.is_host(c.tap_host), "a computer's name, as ssh takes it"
     yield "console.rate", 0 <= c.rate <= 10_000_000, "a line rate in baud, or 0"
     yield "power", bool(p.on) == bool(p.off), "both on and off, or neither"
     yield "power", not (p.on and p.by_hand), "commands or by_hand, not both"

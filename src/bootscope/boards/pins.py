@@ -102,6 +102,17 @@ def command(pins: Pins) -> tuple[str, ...]:
     return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", FILE)
 
 
+def edge_names(pins: Pins) -> dict[str, tuple[str, int]]:
+    """Name -> channel and level, of each edge that has a name."""
+    found = ((c, level, name) for c, e in pins.edges.items() for level, name in ((1, e.high), (0, e.low)))
+    return {name: (channel, level) for channel, level, name in found if name}
+
+
+def tells_live(pins: Pins) -> bool:
+    """Whether edges are told while they come, and not only at the end of a capture."""
+    return bool(pins.port)
+
+
 def kept_as(pins: Pins) -> str:
     """The name of the file in a boot's folder."""
     return TAP if pins.port else pins.file

@@ -58,16 +58,18 @@ def lines(tap: Tap, rate: int) -> Iterator[tuple[int, bytes]]:
 def zero_of(found: Tap) -> tuple[int, int, str]:
     """Time zero of a capture: (its moment on the monotonic clock, by how much it may be off in ns, in words).
 
-    Power comes between the call that switches it on and its return, and before the first byte.
+    Power comes between the call that switches it on and its return, and before the first byte. Where another
+    computer listened, its clock beside ours is a part of the error.
     """
     calls = [e.at_ns for e in found.of("power") if e.facts.get("at") == "call"]
     returns = [e.at_ns for e in found.of("power") if e.facts.get("at") == "return"]
-    step = byte_ns(found.rate)
+    step, clock_ns = byte_ns(found.rate), found.clock_error_ns
     first = found.at_ns[0] - step if len(found.at_ns) else None
-    if not calls or not returns or (first is not None and first < calls[0]):
+    if not calls or not returns or (first is not None and first + clock_ns < calls[0]):
         zero = first if first is not None else (calls or [0])[0]
         return zero, 0, "the first byte received"
-    last = min(returns[0], first) if first is not None else returns[0]
+    last = min(returns[0], first + clock_ns) if first is not None else returns[0]
     half = max(0, last - calls[0]) // 2
-    words = f"power on, known to ±{half / NS:.6f} s"
-    return calls[0] + half, half, words
+    error = half + clock_ns
+    words = f"power on, known to ±{error / NS:.6f} s"
+    return calls[0] + half, error, words

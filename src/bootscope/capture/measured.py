@@ -6,6 +6,9 @@
     runs/RUN/boots/001/console.tap          every read with its moment (tap.py)
     runs/RUN/boots/001/console.bin, .txt    for people: the bytes, and lines with stamps
 
+    runs/RUN/boots/001/pins.*               of a logic analyser, and pins.json about it (pins.py)
+    runs/RUN/boots/001/pins-read.bin        what that was read as, to be thrown away at will (readers/kept.py)
+
 What they mean is derived again from console.tap whenever they are looked at.
 
 History of the schema:

@@ -11,26 +11,41 @@ endian, and that. Kind 1 is bytes as they came, kind 2 an event as JSON with its
   line        `rate` of the line behind the network, where others have set it
   begin       what came before is from an earlier time: a server or an adapter had kept it
   closed      listening ended; `counters` of the port where it has some
+  tapped      `host`: the computer that listened, over ssh; or `refused`: why the one asked for did not
+  clock       its clock at a question that went out at `asked_ns` and whose answer was heard at `heard_ns`,
+              both on the clock of the computer that records
   power       `what` is on, off or cycle; `at` is call or return
   error       the source could not be opened
 
 A file that was cut off in a record is whole up to there.
+
+History of the format:
+  1  2026-11  first version
+  2  2026-11  only where another computer listened: the moments of bytes, and of the events that it tells, are
+              those of its own clock; they are read as moments of the clock of the computer that records
 """
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from bootscope.capture import tapper
+from bootscope.capture.offset import Answer, Offset, offset_of
 from bootscope.capture.telnet import Telnet
 from bootscope.errors import UserError
 
 MAGIC = tapper.MAGIC
+MAGIC_FAR = b"bootscope-tap 2\n"
+"""Of a capture that another computer has made, with moments of its own clock."""
+MAGICS = (MAGIC, MAGIC_FAR)
 _RECORD = tapper.RECORD
 _LONGEST = 1 << 20
+_LATEST_NS = (1 << 62) - 1
+_OURS = frozenset({"telnet", "line", "begin", "power", "tapped"})
+"""The events of the computer that records; those of the one that listens are the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,8 @@ class Tap:
     events: list[Event] = field(default_factory=list)
     whole: bool = True
     """False when the file was cut off in a record."""
+    clock: Offset | None = None
+    """From the clock of another computer that listened to ours; all moments are ours already."""
 
     def of(self, name: str) -> list[Event]:
         """The events of a name."""
@@ -74,6 +91,16 @@ class Tap:
         rate = known[-1] if known else 0
         return rate if isinstance(rate, int) and 0 <= rate <= 100_000_000 else 0
 
+    @property
+    def clock_error_ns(self) -> int:
+        """By how much all moments of bytes may be off together, beside those of events of ours."""
+        return self.clock.error_ns if self.clock else 0
+
+    @property
+    def host(self) -> str:
+        """The other computer that listened; empty for this one."""
+        return next((str(e.facts["host"]) for e in self.of("tapped") if "host" in e.facts), "")
+
 
 class Decoder:
     """Reads records from pieces of a capture, however they are cut."""
@@ -87,10 +114,10 @@ class Decoder:
         data = self._rest + data
         at = 0
         if not self._begun:
-            if len(data) < len(MAGIC) and MAGIC.startswith(data):
+            if len(data) < len(MAGIC) and any(magic.startswith(data) for magic in MAGICS):
                 self._rest = data
                 return
-            if not data.startswith(MAGIC):
+            if not data.startswith(MAGICS):
                 raise UserError("this is no console capture of bootscope, or one of a newer version")
             self._begun, at = True, len(MAGIC)
         while len(data) - at >= _RECORD.size:
@@ -120,10 +147,13 @@ def read(data: bytes) -> Tap:
     events = {at: event_of(r[1], r[2]) for at, r in enumerate(records) if r[0] == tapper.EVENT}
     speaks_telnet = any(event.name == "telnet" for event in events.values())
     begin_ns = max((event.at_ns for event in events.values() if event.name == "begin"), default=0)
+    tap.clock = _clock(events.values(), max((r[1] for r in records if r[0] == tapper.BYTES), default=0))
     telnet = Telnet()
-    for index, (_, at_ns, payload) in enumerate(records):
+    for index, (_, there_ns, payload) in enumerate(records):
+        at_ns = _ours(there_ns, tap.clock)
         if index in events:
-            tap.events.append(events[index])
+            event = events[index]
+            tap.events.append(event if event.name in _OURS else replace(event, at_ns=at_ns))
             if events[index].name == "back":
                 telnet = Telnet()  # a new connection begins a new conversation
             continue
@@ -134,6 +164,25 @@ def read(data: bytes) -> Tap:
             tap.ends.append(len(tap.data))
     tap.whole = decoder.whole
     return tap
+
+
+def _clock(events: Iterable[Event], last_ns: int) -> Offset | None:
+    """From the clock of the computer that listened to ours; None where that is the same."""
+    found = (answer_of(event) for event in events if event.name == "clock")
+    return offset_of([answer for answer in found if answer], last_ns)
+
+
+def answer_of(event: Event) -> Answer | None:
+    """What an event `clock` tells of the other clock; None for one that tells nothing."""
+    asked_ns, heard_ns = (event.facts.get(name) for name in ("asked_ns", "heard_ns"))
+    if not isinstance(asked_ns, int) or not isinstance(heard_ns, int):
+        return None
+    good = 0 <= asked_ns <= heard_ns <= _LATEST_NS
+    return Answer(asked_ns, event.at_ns, heard_ns) if good else None
+
+
+def _ours(there_ns: int, clock: Offset | None) -> int:
+    return min(max(0, there_ns + clock.offset_ns), _LATEST_NS) if clock else there_ns
 
 
 def record(kind: int, at_ns: int, payload: bytes) -> bytes:

@@ -3,15 +3,17 @@
 """The process that listens to a console: reads bytes, stamps each read, writes both to its standard output.
 
 It does nothing else, so that nothing keeps it from reading in time; what the bytes mean is for others. It
-uses the standard library alone and is one file, so that it can also run on the computer that the board is
-connected to (`ssh HOST python3 - ... < tapper.py`). What it writes is described in tap.py.
+uses the standard library alone, of Python 3.7 or newer, and is one file, so that it can also run on the
+computer that the board is connected to (boards/tap_host.py). What it writes is described in tap.py.
 
     tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
     tapper.py tcp HOST PORT [RATE]    a port of the network; with RATE that is set by RFC 2217
     tapper.py file PATH               a pipe, a pseudo terminal, a file
     tapper.py command WORD...         what a command prints
 
-It ends when its standard input does, or its source.
+Each `?` on its standard input is answered by an event `clock`: its moment on this computer's clock. It ends
+when its standard input does, or its source; with `--silence S` in front also when nothing was asked for S
+seconds: a connection that was cut does not end the standard input.
 """
 
 from __future__ import annotations
@@ -33,12 +35,15 @@ import time
 from pathlib import Path
 
 MAGIC = b"bootscope-tap 1\n"
+QUESTION = b"?"
 RECORD = struct.Struct("<BQI")
 BYTES, EVENT = 1, 2
 _MOST = 65536
 _AGAIN_S = 0.05
 """How often a port that vanished is looked for."""
-_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x545D
+_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCNXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x540D, 0x545D
+_READERS = frozenset({"ser2net", "minicom", "picocom", "microcom", "screen", "tio", "cu"})
+"""Programs that read from a port whenever they have it open; not all of them lock it."""
 _LOW_LATENCY = 1 << 13
 _COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
 _F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
@@ -105,6 +110,9 @@ class Serial(Source):
 
     def _set_up(self, fd: int) -> None:
         # Two readers would each get a part of the bytes.
+        reader = _reader_of(self.path)
+        if reader:
+            raise OSError(errno.EBUSY, f"{reader} is listening to it")
         fcntl.ioctl(fd, _TIOCEXCL)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         attributes = termios.tcgetattr(fd)
@@ -150,10 +158,26 @@ class Serial(Source):
 
     def closing(self, fd: int) -> dict[str, object]:
         with contextlib.suppress(OSError):
+            # It would stay as long as anybody has the port open.
+            fcntl.ioctl(fd, _TIOCNXCL)
+        with contextlib.suppress(OSError):
             counts = bytearray(80)
             fcntl.ioctl(fd, _TIOCGICOUNT, counts)
-            return {"counters": dict(zip(_COUNTERS, struct.unpack_from("11i", counts), strict=True))}
+            values = struct.unpack_from("11i", counts)
+            return {"counters": {name: values[at] for at, name in enumerate(_COUNTERS)}}
         return {}
+
+
+def _reader_of(path: str) -> str:
+    """The program that listens to a port already, as far as we may see; empty for none."""
+    port = os.path.realpath(path)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name = (process / "comm").read_text().strip()
+            # Not Path.readlink: that came with Python 3.9.
+            if name in _READERS and any(os.readlink(fd) == port for fd in (process / "fd").iterdir()):  # noqa: PTH115
+                return name
+    return ""
 
 
 def _rate_of(speed: int) -> int:
@@ -232,6 +256,29 @@ def source_of(words: list[str]) -> Source:
 # ---- listening ----
 
 
+class Master:
+    """Who reads what this process writes: the other end of its standard input."""
+
+    def __init__(self, silence_s: float = 0.0) -> None:
+        self.silence_s = silence_s
+        self._asked_s = time.monotonic()
+
+    @property
+    def left_ms(self) -> int | None:
+        """For how long it may be silent; None for ever."""
+        if not self.silence_s:
+            return None
+        return max(0, int(1000 * (self._asked_s + self.silence_s - time.monotonic())))
+
+    def listen(self) -> bool:
+        """Reads what it asks, and answers; False when it is gone."""
+        data = os.read(0, _MOST)
+        self._asked_s = time.monotonic()
+        for _ in range(data.count(QUESTION)):
+            event("clock")
+        return bool(data)
+
+
 def hurry() -> dict[str, object]:
     """Comes before others on the CPU as far as that is allowed; tells how far, and how late it still is."""
     priority = "normal"
@@ -255,7 +302,7 @@ def _lateness_ns() -> int:
     return now_ns() - wanted
 
 
-def listen(source: Source, words: list[str]) -> int:
+def listen(source: Source, words: list[str], master: Master) -> int:
     """Listens until the source or the standard input ends; returns the exit status."""
     os.write(1, MAGIC)
     facts = hurry()
@@ -266,23 +313,26 @@ def listen(source: Source, words: list[str]) -> int:
         return 3
     event("open", source=words, wall_ns=time.time_ns(), **facts, **source.facts())
     while fd >= 0:
-        ended = _read(fd)
+        ended = _read(fd, master)
         told = source.closing(fd)
         os.close(fd)
         event("closed" if ended else "lost", **told)
-        fd = -1 if ended or not source.again else _again(source)
+        fd = -1 if ended or not source.again else _again(source, master)
     return 0
 
 
-def _read(fd: int) -> bool:
+def _read(fd: int, master: Master) -> bool:
     """Reads until there is nothing to read from any more (False) or nobody to read for (True)."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     poll.register(0, select.POLLIN)
     while True:
-        for which, _ in poll.poll():
+        ready = poll.poll(master.left_ms)
+        if not ready and master.left_ms == 0:
+            return True
+        for which, _ in ready:
             if which != fd:
-                if not os.read(0, _MOST):
+                if not master.listen():
                     return True
                 continue
             try:
@@ -296,11 +346,11 @@ def _read(fd: int) -> bool:
             emit(BYTES, now_ns(), data)
 
 
-def _again(source: Source) -> int:
+def _again(source: Source, master: Master) -> int:
     """Opens a source that is gone when it is there again; -1 when nobody waits for it any more."""
     while True:
         ready, _, _ = select.select([0], [], [], _AGAIN_S)
-        if ready and not os.read(0, _MOST):
+        if (ready and not master.listen()) or master.left_ms == 0:
             return -1
         with contextlib.suppress(OSError):
             fd = source.open()
@@ -308,9 +358,17 @@ def _again(source: Source) -> int:
             return fd
 
 
+def main(words: list[str]) -> int:
+    """Listens to what the words name; returns the exit status."""
+    silence_s = 0.0
+    if words[:1] == ["--silence"]:
+        silence_s, words = float(words[1]), words[2:]
+    return listen(source_of(words), words, Master(silence_s))
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        sys.exit(listen(source_of(sys.argv[1:]), sys.argv[1:]))
+        sys.exit(main(sys.argv[1:]))
     except BrokenPipeError:
         sys.exit(0)

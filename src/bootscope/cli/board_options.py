@@ -15,6 +15,7 @@ import msgspec
 from bootscope.boards import farm
 from bootscope.boards.line_watch import marker_of
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
+from bootscope.boards.pins import edge_names, tells_live
 from bootscope.boards.power import Already, ByHand, Commands, Power
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
@@ -28,6 +29,8 @@ FARM = "labgrid"
 MOST_BOOTS = 10
 """By default, where the board can be switched."""
 _DEFAULT_UNTIL = "login"
+_PIN = "pin:"
+"""In front of the name of an edge."""
 _TIMEOUT_S = 120.0
 
 
@@ -69,7 +72,8 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
 
 
 _ON_BOARDS = (
-    "board", "n", "rounds", "until", "timeout", "value", "rate", "until_text", "until_silence", "until_time",
+    "board", "n", "rounds", "until", "timeout", "value", "rate", "tap_host", "until_text", "until_silence",
+    "until_time",
     "power_on", "power_off", "by_hand", "leave", "labgrid_client", "labgrid_env", "labgrid_state",
     "labgrid_port", "labgrid_wait",
 )  # fmt: skip
@@ -90,6 +94,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for real boards only."""
     group = parser.add_argument_group("real boards (docs/real-boards.md)")
     group.add_argument("--rate", type=int, metavar="BAUD", help="line rate of the console (default 115200)")
+    group.add_argument(
+        "--tap-host",
+        metavar="HOST",
+        help="the computer with the port listens, reached by ssh; auto: the one that labgrid tells",
+    )
     group.add_argument("--until-text", metavar="TEXT", help="a boot ends with the first line that holds TEXT")
     group.add_argument(
         "--until-silence", type=float, metavar="S", help="a boot ends when nothing came for S seconds"
@@ -121,15 +130,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | None) -> Order:
     """What is to be measured; `place` is where the board stands in a farm."""
-    power, where = _power(board), None
+    power = _power(board)
     if place:
-        where = place.console
-        where()
+        place.console()
         if place.switches and isinstance(power, Already):
             power = place
     if boots is None:
         boots = 1 if isinstance(power, Already) else MOST_BOOTS
-    return Order(board, power, end, boots, where)
+    if place:
+        return Order(board, power, end, boots, place.console, place.instead)
+    return Order(board, power, end, boots)
 
 
 def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
@@ -145,6 +155,7 @@ def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
         state=args.labgrid_state or "",
         wait_s=max(0.0, args.labgrid_wait),
         port=args.labgrid_port or "",
+        tap_host=board.console.tap_host,
         rate=0 if board.console.rate == DEFAULT_RATE and args.rate is None else board.console.rate,
     )
 
@@ -197,10 +208,32 @@ def _end(board: RealBoard, args: argparse.Namespace) -> End:
         return End(None, words, after_ns=after_ns, timeout_ns=after_ns + timeout_ns)
     texts = {name: milestone.console for name, milestone in board.milestones.items()}
     name = args.until or ("app-ready" if "app-ready" in texts else _DEFAULT_UNTIL)
-    marker = marker_of(name, texts)
+    named = edge_names(board.pins) if board.pins else {}
+    marker = None if name.startswith(_PIN) else marker_of(name, texts)
+    if marker is None and (name.startswith(_PIN) or name in named):
+        return _at_pin(board, name.removeprefix(_PIN), timeout_ns)
     if marker is None:
-        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS)])
+        pins = (_PIN + known for known in named)
+        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS), *pins])
     return End(marker, name, timeout_ns=timeout_ns)
+
+
+def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
+    """A boot ends at an edge. Raises UserError where that is not told while it comes."""
+    if board.pins is None:
+        raise UserError(
+            f"--until {_PIN}{printable(name)}: no pin is watched",
+            hint="[pins] in a board file; see docs/pins.md",
+        )
+    named = edge_names(board.pins)
+    if name not in named:
+        raise unknown("edge", name, list(named))
+    if not tells_live(board.pins):
+        raise UserError(
+            f"the edge '{printable(name)}' is known only after the boot: this analyser tells no edge before",
+            hint="an Arduino or a Pico does ([pins] port = ...); or end at a line, such as --until login",
+        )
+    return End(None, name, edge=named[name], timeout_ns=timeout_ns)
 
 
 class QuietBoots:

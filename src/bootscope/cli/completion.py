@@ -23,6 +23,8 @@ _bootscope() {
         words="$(bootscope completion --words boards 2>/dev/null)"
     elif [ "$previous" = --like ]; then
         words="$(bootscope completion --words runs 2>/dev/null)"
+    elif [ "$previous" = --tap-host ]; then
+        words="auto"
     else
         case "$verb" in
         reproduce) words="$(bootscope completion --words tables 2>/dev/null)" ;;

@@ -103,7 +103,8 @@ class Record(Verb):
         parser.add_argument(
             "--until",
             metavar="MILESTONE",
-            help="where to stop (default: first-frame, or app-ready for a system without a display)",
+            help="where to stop (default: first-frame, or app-ready for a system without a display); "
+            "pin:NAME of a real board: an edge that docs/pins.md gives a name",
         )
         parser.add_argument(
             "--timeout",

@@ -17,7 +17,7 @@ FAILED = 3
 
 def record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
-    board, store = real_board(args.board, args.rate), Store(store_dir())
+    board, store = real_board(args.board, args.rate, args.tap_host), Store(store_dir())
     observer = QuietBoots() if args.json else ShownBoots()
     with ordered(board, args, observer) as (order, _):
         run_id = measure_run(store, order, observer)

@@ -107,7 +107,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
     variants = Variants(tree, store.root, values_of(args.value))
     command = getattr(args, "check", None)
     works = words_of(command) if command else words(tree, tree.trial.works) if tree.trial.works else []
-    with ordered(real_board(name, args.rate), args, observer, deploy=False) as (order, place):
+    with ordered(real_board(name, args.rate, args.tap_host), args, observer, deploy=False) as (order, place):
         brings = place.deploy if place and place.wish.state else None
         keeper = Keeper(Cache(cache_dir()), tree)
         shop = Workshop(tree, variants, keeper, observer.says, brings)

@@ -112,6 +112,10 @@ class Log:
         log.at_ns, log.level, log.kernel_ns = at_ns, level, kernel_ns
         return log
 
+    def columns(self) -> tuple[bytes | bytearray, array[int], array[int], array[int], array[int], array[int]]:
+        """What :meth:`of_columns` takes."""
+        return self._blob, self._starts, self._ends, self.at_ns, self.level, self.kernel_ns
+
     def add(self, at_ns: int, text: str, level: int = -1, kernel_ns: int = NO_STAMP) -> None:
         """Appends a line."""
         if not isinstance(self._blob, bytearray):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.capture.imported import Raw
-from bootscope.capture.tapper import MAGIC
+from bootscope.capture.tap import MAGICS
 from bootscope.errors import UserError, printable
 from bootscope.readers import sent as sent_over
 from bootscope.readers.base import Repair, Source
@@ -89,7 +89,7 @@ def opened(name: str, data: bytes, budget: Budget) -> Opened:
         repairs += box.repairs
         return Opened(Source(name, data, box.members), tuple(repairs))
     # A capture of ours is binary, and may look like text with NUL bytes.
-    text, found = (data, []) if data.startswith(MAGIC) else as_utf8(data)
+    text, found = (data, []) if data.startswith(MAGICS) else as_utf8(data)
     return Opened(Source(name, text), (*repairs, *found))
 
 
