@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what the files of the reference kernel are on this computer: tests/lab/known_kernels.json.
+
+    .venv/bin/python tools/known_kernels.py
+
+Builds the stock system first where that was not done. Tests on other computers compare theirs with it, as long
+as sources and tools are the same (which the id of the build step stands for).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KNOWN = ROOT / "tests" / "lab" / "known_kernels.json"
+MADE_BY = "python tools/known_kernels.py"
+
+
+def main() -> int:
+    command = [str(ROOT / "bin" / "bootscope"), "build", "stock", "--json"]
+    built = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    kernel = Path(built["steps"]["kernel"]["path"])
+    meta = json.loads((kernel / "meta.json").read_text())
+    known = {"made_by": MADE_BY, "kernels": {kernel.name: meta["files"]}}
+    KNOWN.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    print(f"{len(meta['files'])} files of {kernel.name[:12]} -> {KNOWN.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
