@@ -3,8 +3,8 @@
 
     .venv/bin/python tools/known_kernels.py
 
-Builds the stock system first where that was not done. Tests on other computers compare theirs with it, as long
-as sources and tools are the same (which the id of the build step stands for).
+Builds the stock system first where that was not done. Tests on other computers compare their kernel with it,
+as long as sources and tools are the same (which the id of the build step stands for).
 """
 
 from __future__ import annotations
