@@ -23,6 +23,7 @@ from bootscope import __version__
 from bootscope.cli.common import add_json
 from bootscope.cli.verb import Verb
 from bootscope.errors import BootscopeError
+from bootscope.paths import cache_dir, store_dir
 
 VERBS = {
     "record": "bootscope.cli.record:Record",
@@ -126,10 +127,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show_bug()
             return 1
         print(f"bootscope: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            print(f"  hint: {no_room()}", file=sys.stderr)
         return 3
     except Exception:
         show_bug()
         return 1
+
+
+def no_room() -> str:
+    """What may be done where a disk is full."""
+    return (
+        f"recordings are in {store_dir()}, builds in {cache_dir()}; what is there already stays. Make room "
+        "(bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
+    )
 
 
 def show_bug() -> None:
