@@ -3,7 +3,7 @@
 
 What a pseudo terminal is given goes through a thread of the kernel that has no priority over anything: on a
 computer whose cores others want as well, bytes may come late or find no room whoever listens. So the best of
-three runs counts; a listener that were too slow would fail in all.
+several runs counts; a listener that were too slow would fail in all.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def late(found: Stamps) -> float:
 
 @pytest.fixture(scope="module")
 def stamps(tmp_path_factory: pytest.TempPathFactory) -> list[Stamps]:
-    """Both listeners at once, with every core busy; up to three times."""
+    """Both listeners at once, with every core busy twice over; up to five times."""
     peer = serial_stamps.grabserial(tmp_path_factory.mktemp("grabserial"))
     found: list[Stamps] = []
     while not found or (
-        len(found) < 3 and (found[-1]["bootscope"]["median_us"] > 100 or late(found[-1]) > 0.1)
+        len(found) < 5 and (found[-1]["bootscope"]["median_us"] > 100 or late(found[-1]) > 0.1)
     ):
-        found.append(serial_stamps.measure(400, os.cpu_count() or 1, peer))
+        found.append(serial_stamps.measure(400, 2 * (os.cpu_count() or 1), peer))
     print(found)
     return found
 
