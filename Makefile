@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
-# make test    sets up, then runs every test (builds and boots real systems: about half an hour)
+# make test    sets up, then runs every test (builds and boots real systems: about an hour)
 .PHONY: agent demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
 
 VENV := .venv
