@@ -11,17 +11,16 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from bootscope import __version__
 from bootscope.boards.analyser import watching
-from bootscope.boards.line_rate import proposed
+from bootscope.boards.ending import NS, End, SoFar, source_ended, verdict
 from bootscope.boards.line_watch import LineWatch
 from bootscope.boards.listener import Listener
-from bootscope.boards.live_edges import Edge, LiveEdges
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
 from bootscope.boards.power import Power, switched
 from bootscope.capture import dating, record, tap, tapper
@@ -30,38 +29,14 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.capture.telnet import Telnet
 from bootscope.errors import BoardError
-from bootscope.readers.markers import Marker
 from bootscope.recording import host_facts
 from bootscope.report.text import seconds
 
-NS = 1_000_000_000
 _LOOK_S = 0.05
-_STILL_NS = 100_000_000
-"""A line that has not ended and nothing followed for so long is a prompt."""
-_AFTER_NS = 300_000_000
-"""Listened to after a panic, for its last lines."""
-_PROMPT_NS = 3_000_000_000
-"""A boot loader that has said nothing for so long after its prompt waits for a person."""
 _SETTLE_NS = 300_000_000
 """What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
 _PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
 """For the console to be opened: here, and on another computer."""
-
-
-@dataclass(frozen=True)
-class End:
-    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power on; in ns.
-    `timeout_ns` is when to give up. `words` say it for people."""
-
-    marker: Marker | None
-    words: str
-    text: str = ""
-    """The text that ends it, where it was told as one."""
-    edge: Edge | None = None
-    """An edge that a logic analyser tells while it comes."""
-    silence_ns: int = 0
-    after_ns: int = 0
-    timeout_ns: int = 120 * NS
 
 
 @dataclass(frozen=True)
@@ -161,26 +136,19 @@ def measuring(
 
 
 @dataclass
-class _Boot:
+class _Boot(SoFar):
     """A boot under way."""
 
-    watch: LineWatch
-    observer: Observer
-    zero_ns: int = 0
+    observer: Observer = field(kw_only=True)
     begin_ns: int = 0
     """What was heard before is no part of the boot."""
     telnet: Telnet | None = None
-    lost_ns: int = 0
-    """Since when the port is gone; 0 while it is there."""
-    times_lost: int = 0
-    pins: LiveEdges | None = None
-    """Where edges are told while they come."""
 
     def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
         if kind == tapper.EVENT:
             event = tap.event_of(at_ns, payload)
             if event.name == "lost":
-                self.lost_ns, self.times_lost = at_ns, self.times_lost + 1
+                self.lost_ns = at_ns
                 self.observer.says("the console's port is gone; waiting for it to come back")
             elif event.name == "back":
                 self.lost_ns = 0
@@ -199,7 +167,7 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
     # A boot that comes to nothing has a capture, too: one that is empty.
     (folder / TAP).write_bytes(tap.MAGIC)
     started, begun = datetime.now(UTC), time.monotonic_ns()
-    boot = _Boot(LineWatch(order.end.marker), observer)
+    boot = _Boot(LineWatch(order.end.marker), observer=observer)
     ended, message = "interrupted", "interrupted"
 
     def finish() -> BootInfo:
@@ -267,6 +235,7 @@ def _opened(order: Order, console: Console, path: Path, boot: _Boot) -> tuple[Co
 
 
 def _open(console: Console, path: Path, boot: _Boot) -> Listener:
+    boot.rate = console.rate
     boot.telnet = Telnet() if speaks_telnet(console) else None
     listener = Listener(listening(console), path, boot.heard, console.tap_host)
     try:
@@ -310,84 +279,11 @@ def _watched(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
         listener.note("power", returned, what="on", at="return")
     while True:
         going = listener.work(_LOOK_S)
-        found = _verdict(order, boot, time.monotonic_ns())
+        found = verdict(order.end, boot, time.monotonic_ns())
         if found:
             return found
         if not going:
-            return _source_ended(order, boot, listener)
-
-
-def _source_ended(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
-    if boot.watch.waiting:
-        # Nothing can follow the prompt any more.
-        return "milestone", f"{order.end.words} at {seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
-    if boot.watch.heard and order.end.marker is None and order.end.edge is None:
-        return "milestone", "the source ended"
-    return "died", f"{listener.listens} ended before {order.end.words}"
-
-
-def _verdict(order: Order, boot: _Boot, now_ns: int) -> tuple[str, str] | None:
-    """How the boot has ended, and a message; None while it goes on."""
-    watch, end = boot.watch, order.end
-    if end.edge and (found := _at_edge(end, boot)):
-        return found
-    since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
-    at = f"{seconds(max(0, watch.last_ns - boot.zero_ns))} s" if watch.heard else "never"
-    if watch.reached or (watch.waiting and quiet > _STILL_NS):
-        again = f"; the board started more than once: {_starts(watch)}" if watch.restarted else ""
-        return "milestone", f"{end.words} at {at}{again}"
-    if watch.panicked and quiet > _AFTER_NS:
-        return "panic", f"the kernel panicked at {at}"
-    if watch.loops:
-        return "loop", f"the board starts again and again: {_starts(watch)}"
-    if watch.garbled:
-        return "garbled", _garbled(order, watch)
-    if end.silence_ns and watch.heard and quiet > end.silence_ns:
-        return "milestone", f"{end.words}, from {at} on"
-    if end.after_ns and since > end.after_ns:
-        return "milestone", end.words
-    if watch.at_prompt and quiet > _PROMPT_NS:
-        return "prompt", f"the boot loader waits for a command since {at}; was a key sent to it?"
-    return _given_up(order, boot, since) if since > end.timeout_ns else None
-
-
-def _at_edge(end: End, boot: _Boot) -> tuple[str, str] | None:
-    """The same where an edge is waited for, as far as that decides it."""
-    assert end.edge
-    at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
-    if at_ns is not None:
-        return "milestone", f"{end.words} at {seconds(at_ns - boot.zero_ns)} s"
-    if boot.pins is None or not boot.pins.lives():
-        return "died", f"the logic analyser ended before it told {end.words}"
-    return None
-
-
-def _given_up(order: Order, boot: _Boot, since_ns: int) -> tuple[str, str]:
-    within = f"within {seconds(since_ns, 0)} s"
-    if boot.lost_ns:
-        return "lost", f"the console's port vanished and did not come back {within}"
-    if not boot.watch.heard:
-        return "silent", (
-            f"the board said nothing {within}: is it switched on, is its transmit line on this port, are the "
-            "grounds joined?"
-        )
-    return "timeout", f"{order.end.words} was not reached {within}; the last byte came at " + (
-        f"{seconds(max(0, boot.watch.last_ns - boot.zero_ns))} s"
-    )
-
-
-def _starts(watch: LineWatch) -> str:
-    name, count = max(watch.starts.items(), key=lambda item: item[1])
-    return f"{count} times {name}"
-
-
-def _garbled(order: Order, watch: LineWatch) -> str:
-    rate = order.board.console.rate
-    message = "what comes is no text"
-    if rate:
-        others = " or ".join(str(r) for r in proposed(watch.sample, rate))
-        message += f": {rate} baud is the wrong rate" + (f", try --rate {others}" if others else "")
-    return message
+            return source_ended(order.end, boot, listener.listens)
 
 
 def derive(folder: Path, data: bytes) -> None:
@@ -397,7 +293,7 @@ def derive(folder: Path, data: bytes) -> None:
     except Exception:  # the raw capture stays, whatever is wrong with it
         return
     (folder / record.CONSOLE).write_bytes(bytes(found.data))
-    zero_ns = dating.zero_of(found)[0]
+    zero_ns = dating.zero_of(found).at_ns
     with (folder / record.LINES).open("wb") as f:
         for at_ns, line in dating.lines(found, found.rate):
             f.write(f"[{seconds(at_ns - zero_ns, 6):>12}] ".encode() + line + b"\n")

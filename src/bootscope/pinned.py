@@ -17,7 +17,7 @@ from bootscope.capture import dating, tap
 from bootscope.capture.pins import PinCapture, read_pins
 from bootscope.capture.tap import MAGICS, Tap
 from bootscope.errors import UserError, printable
-from bootscope.readers.base import Boot, Log, Reading
+from bootscope.readers.base import Boot, Clock, Log, Reading
 from bootscope.readers.fit import LATE, Map, fit
 from bootscope.readers.formats import edges
 from bootscope.readers.formats.tap import stamp_error_ns
@@ -104,7 +104,8 @@ class _Together:
         self._files = console, watched
         self._heard, self._seen = console.reading.boots[0], watched.reading.boots[-1]
         self._pins, self._tap = pins, found
-        self._zero_ns, self._half_ns, _ = dating.zero_of(found)
+        zero = dating.zero_of(found)
+        self._zero_ns, self._half_ns = zero.at_ns, zero.error_ns
         # The earliest and the latest moment at which the first sample may have been taken.
         self._first_ns, self._last_ns = 0, 0
         if kept.about:
@@ -130,12 +131,14 @@ class _Together:
         if power_ns is not None:
             heard, zero_ns, reference = exact, power_ns, _PINS
             edge = next(f"{name} {level}" for name, level, title in _edges(self._pins) if title == POWER)
-            seen = _from(self._seen, zero_ns, 0, f"power on, the edge {printable(edge)}", self._pins)
+            words = f"power on, the edge {printable(edge)}"
+            clock = replace(self._seen.clock, zero=words, at_power=True)
+            seen = _from(self._seen, zero_ns, 0, clock, self._pins)
         elif lines:
             zero_ns, reference = lines.map.inverse().at(0), _PINS
-            seen = _from(
-                self._seen, zero_ns, lines.error_ns + self._half_ns, self._heard.clock.zero, self._pins
-            )
+            told = self._heard.clock
+            clock = replace(self._seen.clock, zero=told.zero, at_power=told.at_power)
+            seen = _from(self._seen, zero_ns, lines.error_ns + self._half_ns, clock, self._pins)
         else:
             by_host = self._by_host(0, self._half_ns)
             seen = _named_since(self._seen, by_host.map.inverse().at(0) - by_host.error_ns, self._pins)
@@ -238,15 +241,15 @@ def _edges(pins: Pins) -> Iterator[tuple[str, str, str]]:
         yield from ((channel, what, name) for what, name in (("high", edge.high), ("low", edge.low)) if name)
 
 
-def _from(boot: Boot, zero_ns: int, error_ns: int, words: str, pins: Pins) -> Boot:
-    """A boot from `zero_ns` of its recording on, all of which may be off by `error_ns` more."""
+def _from(boot: Boot, zero_ns: int, error_ns: int, clock: Clock, pins: Pins) -> Boot:
+    """A boot from `zero_ns` of its recording on, on `clock`; all of it may be off by `error_ns` more."""
     log = Log()
     for index, at_ns in enumerate(boot.log.at_ns):
         if at_ns >= zero_ns:
             log.add(at_ns, boot.log.text(index), kernel_ns=boot.log.kernel_ns[index])
     tracks = [replace(track, spans=tuple(_cut(track.spans, zero_ns))) for track in boot.tracks]
     points = list(_named_after(boot.points, zero_ns, pins))
-    rest = replace(boot, clock=replace(boot.clock, zero=words), log=log, tracks=tracks, points=points)
+    rest = replace(boot, clock=clock, log=log, tracks=tracks, points=points)
     return _moved(rest, Map(zero_ns, 0), error_ns)
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.mounts import own_mounts
+
 from .conftest import HELLO, ROOT, FakeBoard, Make
 
 SCRIPT = """
@@ -40,7 +42,7 @@ def test_the_boots_made_before_stay_and_the_board_is_left_as_asked(fake: Make, t
     command += ["-n", "5", "--leave", "off"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "BOOTSCOPE_STORE": str(store), "OUT": str(out)}
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", SCRIPT, "sh", str(store), *command],
+        [*own_mounts(), "sh", "-c", SCRIPT, "sh", str(store), *command],
         env=env, text=True, capture_output=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout, done.stderr)

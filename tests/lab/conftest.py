@@ -35,15 +35,6 @@ def environment(store: Path | None = None, cache: Path | None = None) -> dict[st
     return env
 
 
-def own_mounts() -> list[str]:
-    """The command that gives a child mounts of its own."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:
-        return unshare
-    # In a chroot the root is no mount, and how mounts spread cannot be changed.
-    return [*unshare, "--propagation", "unchanged"]
-
-
 @dataclass(frozen=True)
 class Bootscope:
     """The command, with a store of its own; shared: nothing may be added to that store."""

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture import stream
+from tests.mounts import own_mounts
 
-from .conftest import Bootscope, environment, own_mounts
+from .conftest import Bootscope, environment
 
 pytestmark = pytest.mark.boot
 

@@ -18,8 +18,9 @@ import pytest
 
 from bootscope.build.cache import Cache
 from bootscope.paths import cache_dir
+from tests.mounts import own_mounts
 
-from .conftest import Bootscope, environment, own_mounts
+from .conftest import Bootscope, environment
 
 pytestmark = pytest.mark.boot
 KNOWN = Path(__file__).with_name("known_kernels.json")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.calibration.robust import Row, fit, known
-from bootscope.calibration.solve import dot, gram, inverse, solve, student_975
+from bootscope.calibration.solve import dot, gram, inverse, solve
+from bootscope.statistics.student import student_975
 
 NUMBERS = st.floats(-100, 100)
 COLUMNS = st.floats(0, 1000)

@@ -66,6 +66,7 @@ def test_the_edge_of_the_supply_is_time_zero_and_narrows_where_the_console_lies(
     # Sampling began between 9.4 and 9.6 s; the edge 520 ms later may be at 9.92 to 10.12, so 10.00 to 10.06.
     found = put(520 * MS, capture(9 * S + 400 * MS, 9 * S + 600 * MS))
     assert found.reference == 1 and not found.notes
+    assert found.pins.boots[0].clock.at_power
     assert milestones(found) == {"power": (0, 1_000), "app-ready": (2 * S - 520 * MS, 1_000)}
     (link,) = found.links
     assert 30 * MS <= link.error_ns <= 31 * MS

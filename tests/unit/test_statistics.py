@@ -23,7 +23,8 @@ from bootscope.statistics.describe import (
 )
 from bootscope.statistics.planning import Noise, enough, stretch
 from bootscope.statistics.ranks import least_p, rank_p, rank_p_above
-from bootscope.statistics.shift import ALPHA, RANKS, STUDENT, chosen_test, shift, student_limit
+from bootscope.statistics.shift import ALPHA, RANKS, STUDENT, chosen_test, shift
+from bootscope.statistics.student import student_limit
 
 from .boot_noise import MS, Board
 

@@ -20,9 +20,9 @@ from bootscope.calibration.result import (
     POWER_ON,
     Figure,
 )
-from bootscope.calibration.solve import student_975
 from bootscope.calibration.stretches import Heard, deviation, stamped
 from bootscope.statistics.describe import median
+from bootscope.statistics.student import student_975
 
 _NS = 1_000_000_000
 _BITS = 10

@@ -14,7 +14,6 @@ from bootscope.imports import Understood, of_boot, of_run
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.formats.tap import stamp_error_ns
 
-_POWER_ON = "power on"
 _RATE_IS_SET = ("serial", "rfc2217")
 """Consoles whose line cannot be read unless the rate that is told is its own."""
 
@@ -73,14 +72,14 @@ def _measured(run: MeasuredRun) -> list[RealBoot]:
 
 
 def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int | None:
-    """How well power on is known: by an edge of the supply, or by the command that switched it."""
+    """How well power on is known: by the pins that were watched, or by the command that switched it."""
     if pins:
         for file in understood.files:
             for boot in file.reading.boots:
-                if boot.clock.zero.startswith(f"{_POWER_ON}, the edge"):
+                if boot.clock.name != "host" and boot.clock.at_power:
                     return max(1, boot.clock.resolution_ns)
-    _, error_ns, words = dating.zero_of(kept)
-    return error_ns if words.startswith(_POWER_ON) else None
+    zero = dating.zero_of(kept)
+    return zero.error_ns if zero.at_power else None
 
 
 def _imported(store: Store, run_id: str) -> list[RealBoot]:

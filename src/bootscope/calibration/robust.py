@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bootscope.calibration.solve import Vector, dot, gram, inverse, solve, student_975
+from bootscope.calibration.solve import Vector, dot, gram, inverse, solve
+from bootscope.statistics.student import student_975
 
 _HUBER, _TUKEY = 1.345, 4.685
 _HALF_NORMAL = 0.6745

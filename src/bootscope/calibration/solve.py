@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from statistics import NormalDist
 
 Vector = tuple[float, ...]
 Matrix = list[list[float]]
 
 _SINGULAR = 1e-10
-_NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
 def gram(rows: Sequence[Vector], weights: Sequence[float], count: int) -> Matrix:
@@ -91,23 +89,3 @@ def solve(rows: Sequence[Vector], wanted: Sequence[float], weights: Sequence[flo
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
     """The sum of the products."""
     return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def student_975(freedom: float) -> float:
-    """The t value that is exceeded with a probability of 2.5 % on either side.
-
-    Exact for 1 and 2 degrees of freedom and interpolated between; above that the expansion of Fisher and
-    Cornish (Abramowitz and Stegun, 26.7.5), which is off by less than 1 % from 3 on.
-    """
-    if freedom <= 1:
-        return 12.706
-    if freedom < 3:
-        low, high, at = (12.706, 4.303, 1) if freedom < 2 else (4.303, 3.182, 2)
-        return low * math.exp(math.log(high / low) * (freedom - at))
-    z, n = _NORMAL_975, freedom
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + sum(term / n ** (power + 1) for power, term in enumerate(terms))

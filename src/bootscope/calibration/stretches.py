@@ -14,15 +14,15 @@ from bootscope.calibration.observe import RealBoot
 from bootscope.calibration.rates import Parts, Rates
 from bootscope.calibration.robust import Row
 from bootscope.readers.base import END_OF_LINE, PREVIOUS_NEWLINE
+from bootscope.statistics.describe import deviation_of
 
 _LEAST_NS = 2_000_000
 _LEAST_ERRORS = 4
 """A stretch is at least so long, and so many times as long as a stamp may be off."""
 _LEAST_NOISE_NS = 1_000.0
 _UNIFORM = math.sqrt(1 / 12)
-_MAD_TO_SIGMA = 1.4826
 _MEDIAN_TO_MEAN = 1.2533
-"""A deviation from the median of deviations, and the error of a median from that of a mean."""
+"""The error of a median from that of a mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,7 @@ def _noise(lengths: Sequence[int], error_ns: int) -> float:
 
 def deviation(values: Sequence[int]) -> float:
     """How far off the middle of so many values may be, by how they differ; 0 for a single one."""
-    middle = median(values)
-    spread = _MAD_TO_SIGMA * median(abs(x - middle) for x in values)
-    return spread * _MEDIAN_TO_MEAN / math.sqrt(len(values))
+    return deviation_of(values) * _MEDIAN_TO_MEAN / math.sqrt(len(values))
 
 
 def parts_of(stretch: Stretch, lines: Sequence[HeardLine], stamp: str) -> Parts:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bootscope.capture.tap import Tap
 
@@ -55,8 +56,18 @@ def lines(tap: Tap, rate: int) -> Iterator[tuple[int, bytes]]:
         start = end + 1
 
 
-def zero_of(found: Tap) -> tuple[int, int, str]:
-    """Time zero of a capture: (its moment on the monotonic clock, by how much it may be off in ns, in words).
+class Zero(NamedTuple):
+    """Time zero of a capture: its moment on the monotonic clock and by how much that may be off, in ns; in
+    words; whether it is when power came on."""
+
+    at_ns: int
+    error_ns: int
+    words: str
+    at_power: bool
+
+
+def zero_of(found: Tap) -> Zero:
+    """Time zero of a capture.
 
     Power comes between the call that switches it on and its return, and before the first byte. Where another
     computer listened, its clock beside ours is a part of the error.
@@ -67,9 +78,9 @@ def zero_of(found: Tap) -> tuple[int, int, str]:
     first = found.at_ns[0] - step if len(found.at_ns) else None
     if not calls or not returns or (first is not None and first + clock_ns < calls[0]):
         zero = first if first is not None else (calls or [0])[0]
-        return zero, 0, "the first byte received"
+        return Zero(zero, 0, "the first byte received", at_power=False)
     last = min(returns[0], first + clock_ns) if first is not None else returns[0]
     half = max(0, last - calls[0]) // 2
     error = half + clock_ns
     words = f"power on, known to ±{error / NS:.6f} s"
-    return calls[0] + half, error, words
+    return Zero(calls[0] + half, error, words, at_power=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards import farm
+from bootscope.boards.ending import NS, End
 from bootscope.boards.line_watch import marker_of
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
 from bootscope.boards.pins import edge_names, tells_live
@@ -20,7 +21,7 @@ from bootscope.boards.power import Already, ByHand, Commands, Power
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
 from bootscope.errors import UserError, printable, unknown
-from bootscope.measuring import NS, End, Order
+from bootscope.measuring import Order
 from bootscope.readers.markers import MARKERS, said
 from bootscope.report.text import seconds, visible
 

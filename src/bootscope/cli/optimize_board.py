@@ -4,11 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
 
 from bootscope.buildtrees import place
 from bootscope.buildtrees.keep import load_tree
@@ -16,15 +11,9 @@ from bootscope.buildtrees.variants import NAME
 from bootscope.cli.try_board import board_bench
 from bootscope.cli.verb import print_json, terminal
 from bootscope.errors import UserError
-from bootscope.lab.board_search import BoardExperiment, BoardSearch
+from bootscope.lab.board_search import BoardSearch
 from bootscope.lab.optimize import Goal
-from bootscope.lab.optimize import title as short
-from bootscope.report import tried
-from bootscope.report.boots import interval, named
-from bootscope.report.terminal import make_table
-from bootscope.report.text import span
-from bootscope.statistics.shift import CONFIDENCE
-from bootscope.techniques.model import techniques
+from bootscope.report import searched
 
 
 def optimize_on_board(args: argparse.Namespace, goal: Goal) -> int:
@@ -41,76 +30,7 @@ def optimize_on_board(args: argparse.Namespace, goal: Goal) -> int:
             output = variants.of(list(search.accepted)).output
             place.place(args.o, output, NAME, force=False)
     if args.json:
-        print_json("optimize", _document(tree.name, search, goal))
+        print_json("optimize", searched.document(tree.name, search, goal))
     else:
-        _show(terminal(), search, args.o)
+        searched.show(terminal(), search, args.o)
     return 0
-
-
-def _document(system: str, search: BoardSearch, goal: Goal) -> dict[str, Any]:
-    whole = tried.document(search.whole) if search.whole else None
-    return {
-        "system": system,
-        "keep": list(goal.keep),
-        "base": search.first_run,
-        "run_id": whole["variant"] if whole else search.first_run,
-        "base_ns": whole["base_ns"] if whole else None,
-        "final_ns": whole["variant_ns"] if whole else None,
-        "ended": search.ended,
-        "accepted": list(search.accepted),
-        "loses": sorted(_loses(search)),
-        "experiments": [_experiment(e) for e in search.experiments],
-        "whole": whole,
-    }
-
-
-def _loses(search: BoardSearch) -> set[str]:
-    known = techniques()
-    return {ability for spec in search.accepted for ability in known[spec.partition("=")[0]].loses}
-
-
-def _experiment(e: BoardExperiment) -> dict[str, Any]:
-    found = e.verdict
-    shift = found.comparison.goal.shift if found and found.comparison else None
-    return {
-        "techniques": e.techniques,
-        "technique": short(e.techniques),
-        "on": e.on,
-        "replaced": e.replaced,
-        "predicted_ns": e.predicted_ns,
-        "saving_ns": found.saving_ns if found else None,
-        "low_ns": shift.low_ns if shift else None,
-        "high_ns": shift.high_ns if shift else None,
-        "accepted": e.accepted,
-        "halved": e.halved,
-        "refusal": named(e.refusal, 1000),
-        "log": e.log,
-        "base": found.pair.base_run if found else None,
-        "variant": found.pair.variant_run or None if found else None,
-    }
-
-
-def _show(out: Console, search: BoardSearch, folder: Path | None) -> None:
-    table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "=")
-    for e in search.experiments:
-        c = e.verdict.comparison if e.verdict else None
-        saving = span(e.verdict.saving_ns) if e.verdict and e.verdict.saving_ns is not None else "-"
-        # The interval is in the row already.
-        why = e.refusal.partition(": the time changes")[0] if c else e.refusal
-        said = Text("stays", "green") if e.accepted else Text(named(why, 120), "dim")
-        table.add_row(short(e.techniques), saving, interval(c.goal) if c else "-", said)
-    out.print(table)
-    out.print(Text(f"ended: {named(search.ended, 400)}", "dim"))
-    out.print()
-    if not search.accepted:
-        out.print("nothing was proven to help; more boots (-n) show smaller savings")
-        return
-    out.print(Text(f"accepted: {' '.join(search.accepted)}"))
-    if loses := _loses(search):
-        out.print(Text(f"takes away: {', '.join(sorted(loses))}", "yellow"))
-    if search.whole:
-        tried.show(out, search.whole)
-    if folder:
-        out.print(Text(f"written to {folder}"))
-    else:
-        out.print(Text("next: bootscope apply, with these, for your tree (or -o DIR)", "dim"))

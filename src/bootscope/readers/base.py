@@ -66,6 +66,7 @@ class Clock:
     stamps: durations only). `zero` says in words what happened at 0; for a kernel clock that was not
     begun anew by a tool it holds the words `the kernel's clock`. `counter_id` names the hardware
     counter where it is known, so that two files on one counter can be joined (`arm-generic`).
+    `at_power`: 0 is when power came on, to within `resolution_ns`.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Clock:
     resolution_ns: int
     stamp: str = WHEN_LOGGED
     counter_id: str = ""
+    at_power: bool = False
 
 
 NO_STAMP = -1

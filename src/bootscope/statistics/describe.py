@@ -92,6 +92,13 @@ def quantile(values: Sequence[int], part: int, whole: int) -> int:
     return sorted(values)[max(0, -(-len(values) * part // whole) - 1)]
 
 
+def deviation_of(values: Sequence[int]) -> float:
+    """The standard deviation of normal noise whose median distance from its median is that of these values:
+    outliers have no say in it. Raises ValueError without values."""
+    middle = median(values)
+    return _MAD_TO_DEVIATION * median([abs(x - middle) for x in values])
+
+
 def outliers(values: Sequence[int], step_ns: int = 0) -> tuple[int, ...]:
     """The places (from 0) of values whose modified z score is above :data:`OUTLIER_SCORE`.
 
@@ -102,7 +109,7 @@ def outliers(values: Sequence[int], step_ns: int = 0) -> tuple[int, ...]:
         return ()
     middle = median(values)
     away = [abs(x - middle) for x in values]
-    deviation = _MAD_TO_DEVIATION * median(away)
+    deviation = deviation_of(values)
     if not deviation:
         deviation = _MEAN_TO_DEVIATION * sum(away) / len(away)
     limit = OUTLIER_SCORE * max(deviation, step_ns)
@@ -116,7 +123,7 @@ def warm_up(values: Sequence[int], step_ns: int = 0) -> int:
     if len(values) < _FEWEST_FOR_WARM_UP:
         return 0
     middle = median(rest)
-    deviation = _MAD_TO_DEVIATION * median([abs(x - middle) for x in rest])
+    deviation = deviation_of(rest)
     off = values[0] - middle
     beyond = values[0] > max(rest) or values[0] < min(rest)
     return off if beyond and abs(off) > OUTLIER_SCORE * max(deviation, step_ns) else 0

@@ -15,7 +15,8 @@ from itertools import combinations
 from statistics import NormalDist
 
 from bootscope.statistics.ranks import least_p
-from bootscope.statistics.shift import ALPHA, STUDENT, chosen_test, standard_error, student_limit
+from bootscope.statistics.shift import ALPHA, STUDENT, chosen_test, standard_error
+from bootscope.statistics.student import student_limit
 
 POWER = 0.8
 """How likely a difference is to be shown that is as large as planned for."""

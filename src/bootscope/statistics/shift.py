@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bootscope.statistics.describe import median
 from bootscope.statistics.ranks import least_p, rank_p, tails
+from bootscope.statistics.student import student_limit
 
 ALPHA = 0.03
 """A difference is shown when its p value is at most this.
@@ -96,13 +97,6 @@ def standard_error(a: Sequence[int], b: Sequence[int], step_ns: int) -> float:
     """Of the difference of the means, in ns; no value is known better than its stamp's step."""
     floor = step_ns**2 / 12
     return math.sqrt(sum(max(variance(x), floor) / len(x) for x in (a, b)))
-
-
-def student_limit(alpha: float) -> float:
-    """The t value that is exceeded on both sides together with probability `alpha`, for 2 degrees of
-    freedom."""
-    c = 1 - alpha
-    return c * math.sqrt(2 / (1 - c * c))
 
 
 def _student(a: Sequence[int], b: Sequence[int], step_ns: int) -> Shift:

@@ -56,9 +56,9 @@ def _read(source: Source, options: Options) -> Reading:
         found = tap.read(source.data)
     except UserError as error:
         raise FormatError(source.name, "tap", 1, error.message) from error
-    zero_ns, zero_error_ns, words = dating.zero_of(found)
-    error_ns = max(1, stamp_error_ns(found) + zero_error_ns)
-    boot = Boot(Clock("host", words, error_ns, FIRST_BYTE))
+    zero = dating.zero_of(found)
+    zero_ns, error_ns = zero.at_ns, max(1, stamp_error_ns(found) + zero.error_ns)
+    boot = Boot(Clock("host", zero.words, error_ns, FIRST_BYTE, at_power=zero.at_power))
     empty = 0
     for at_ns, line in dating.lines(found, found.rate):
         text = line.decode("utf-8", "backslashreplace")
