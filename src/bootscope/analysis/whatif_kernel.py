@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 
 from bootscope.analysis import gaps
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks, seen
+from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Call
@@ -110,13 +111,13 @@ def _briefer(
     """
     spans = [span for name in names for span in evidence.names.spans(name)]
     phases = {p.name: p for p in evidence.timeline.phases}
-    samples = list(_stacks(evidence))
+    samples = plan.ground.stacked
     counts: dict[str, int] = {}
     for _, phase in samples:
         counts[phase] = counts.get(phase, 0) + 1
     hits = 0
     for index, phase in samples:
-        if not _may_hold(evidence.records[index], phase, spans):
+        if not _may_hold(evidence.records[index], phase, plan.ground.addresses.get(index, []), spans):
             continue
         share = share_of(_path(evidence, stacks, index, phase))
         if share is not None:
@@ -125,26 +126,14 @@ def _briefer(
     return hits
 
 
-def _may_hold(record: Record, phase: str, spans: list[tuple[int, int]]) -> bool:
-    """Whether a sample may be of code in `spans`, or of a user program; finding out costs a hundred times
-    as much."""
+def _may_hold(record: Record, phase: str, addresses: list[int], spans: list[tuple[int, int]]) -> bool:
+    """Whether a sample with these addresses may be of code in `spans`, or of a user program; finding out
+    costs a hundred times as much."""
     if not isinstance(record, StackSample):
         return True
     if phase in KERNEL_PHASES and record.pc < KERNEL_BASE:
         return True
-    seen_there = (record.pc, record.lr, *record.words.values())
-    return any(start <= address <= end for address in seen_there for start, end in spans)
-
-
-def _stacks(evidence: Evidence) -> Iterator[tuple[int, str]]:
-    """(record, phase) of the samples that have a stack; of all where none has."""
-    records = evidence.records
-    found = [
-        (index, evidence.phase_at(evidence.clock.before(index)))
-        for index in range(1, len(records))
-        if isinstance(records[index], StackSample) and isinstance(records[index - 1], Sample)
-    ]
-    yield from found or ((s.index, s.phase) for s in seen(evidence))
+    return any(bisect_left(addresses, start) < bisect_right(addresses, end) for start, end in spans)
 
 
 def _path(evidence: Evidence, stacks: Stacks, index: int, phase: str) -> frozenset[str]:
@@ -266,20 +255,12 @@ def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def larger(plan: Plan, evidence: Evidence, more: int) -> None:
     """The unpacked kernel is so many bytes larger; or smaller, when negative."""
-    image_bytes = unpacked_bytes(evidence)
+    image_bytes = plan.ground.unpacked_bytes
     if not image_bytes:
         raise UserError("this recording does not tell how large its kernel is")
     share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))
     image(plan, evidence, share, share)
     plan.assume("the kernel packs as well as before, and takes time to load and unpack for each byte")
-
-
-def unpacked_bytes(evidence: Evidence) -> int:
-    """Bytes of the kernel as it is loaded into memory, without what is only reserved; 0 when not told."""
-    text = evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
-    ends = (re.search(rf"^([0-9a-f]{{1,16}}) \w {name}$", text, re.M) for name in ("_text", "_edata"))
-    first, last = (int(match[1], 16) if match else 0 for match in ends)
-    return max(0, last - first)
 
 
 def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:

@@ -7,8 +7,10 @@ devices, and shares of what samples saw. What is taken out twice counts once.
 
 from __future__ import annotations
 
+import re
+import sys
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,12 +18,13 @@ from functools import cached_property
 from bootscope.analysis import bill
 from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks
+from bootscope.analysis.functions import Stacks, seen
 from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Task
 from bootscope.boards.profile import Board
-from bootscope.capture.stream import Sample
-from bootscope.timeline.costs import costs
+from bootscope.capture import objects
+from bootscope.capture.stream import Sample, StackSample
+from bootscope.timeline.costs import costs_ns
 from bootscope.timeline.devices import ConsoleByte, DeviceEvent
 
 KERNEL_PHASES = ("kernel", "init", "application")
@@ -60,6 +63,41 @@ class Ground:
                 if record.pc >= KERNEL_BASE:
                     found.append((index, record.pc, phase))
         return [(index, pc, phases[phase].cpu_ns // counts[phase]) for index, pc, phase in found]
+
+    @cached_property
+    def events_ns(self) -> list[int]:
+        """When each event of the devices begins, in board time."""
+        before = self.evidence.clock.before
+        return [before(event.index) for event in self.evidence.events]
+
+    @cached_property
+    def unpacked_bytes(self) -> int:
+        """Bytes of the kernel as it is loaded into memory, without what is only reserved; 0 when not told."""
+        text = self.evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
+        ends = (re.search(rf"^([0-9a-f]{{1,16}}) \w {name}$", text, re.M) for name in ("_text", "_edata"))
+        first, last = (int(match[1], 16) if match else 0 for match in ends)
+        return max(0, last - first)
+
+    @cached_property
+    def stacked(self) -> list[tuple[int, str]]:
+        """(record, phase) of the samples that have a stack; of all where none has."""
+        evidence, records = self.evidence, self.evidence.records
+        found = [
+            (index, evidence.phase_at(evidence.clock.before(index)))
+            for index in range(1, len(records))
+            if isinstance(records[index], StackSample) and isinstance(records[index - 1], Sample)
+        ]
+        return found or [(s.index, s.phase) for s in seen(evidence)]
+
+    @cached_property
+    def addresses(self) -> dict[int, list[int]]:
+        """Record of a sample's stack -> what may be addresses of code in it, in order."""
+        found: dict[int, list[int]] = {}
+        for index, _ in self.stacked:
+            record = self.evidence.records[index]
+            if isinstance(record, StackSample):
+                found[index] = sorted((record.pc, record.lr, *record.words.values()))
+        return found
 
 
 @dataclass
@@ -121,19 +159,28 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
     if same_board and not (plan.dropped or gone.stretches):
         kernel = sum(cost.ns for cost in evidence.costs if cost.index in plan.kernel_reads)
         return int(kernel * (1 - plan.kernel_share))
-    events = [e for e in evidence.events if not _left_out(e, evidence, plan, gone)]
+    events = _happening(evidence, plan, gone)
     if plan.byte_ns is not None:
-        events = [_at_rate(e, plan.byte_ns) for e in events]
+        events = (_at_rate(e, plan.byte_ns) for e in events)
     before = sum(cost.ns for cost in evidence.costs)
-    after = costs(evidence.records, events, plan.board)
-    kernel = sum(cost.ns for cost in after if cost.index in plan.kernel_reads)
-    return before - sum(cost.ns for cost in after) + int(kernel * (1 - plan.kernel_share))
+    after, kernel = 0, 0
+    for index, ns in costs_ns(evidence.records, events, plan.board):
+        after += ns
+        if index in plan.kernel_reads:
+            kernel += ns
+    return before - after + int(kernel * (1 - plan.kernel_share))
 
 
-def _left_out(event: DeviceEvent, evidence: Evidence, plan: Plan, gone: _Gone) -> bool:
-    if event.index in plan.dropped:
-        return True
-    return event.index not in plan.kept and evidence.clock.before(event.index) in gone
+def _happening(evidence: Evidence, plan: Plan, gone: _Gone) -> Iterator[DeviceEvent]:
+    """The events that are left, in their order."""
+    stretches = iter([*gone.stretches, (sys.maxsize, sys.maxsize)])
+    start, end = next(stretches)
+    for event, now in zip(evidence.events, plan.ground.events_ns, strict=True):
+        while now >= end:
+            start, end = next(stretches)
+        if event.index in plan.dropped or (now >= start and event.index not in plan.kept):
+            continue
+        yield event
 
 
 def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:

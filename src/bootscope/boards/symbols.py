@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cached_property
 
 # A line of code, without the marks that compilers and assemblers leave.
 _CODE = re.compile(r"^([0-9a-f]+) [tTwW] (?!\$|\.L|__compound_literal)(\S+)$", re.M)
@@ -39,9 +40,16 @@ class Symbols:
     def spans(self, name: str) -> list[tuple[int, int]]:
         """(first address, first behind it) of the functions of that name, or of parts that a compiler made
         of it, which have a dot behind it."""
+        return self._spans.get(name, [])
+
+    @cached_property
+    def _spans(self) -> dict[str, list[tuple[int, int]]]:
         ends = [*self._addresses[1:], self._addresses[-1] + 1] if self._addresses else []
-        found = zip(self._addresses, ends, self._names, strict=True)
-        return [(start, end) for start, end, known in found if name in (known, known.partition(".")[0])]
+        found: dict[str, list[tuple[int, int]]] = {}
+        for start, end, name in zip(self._addresses, ends, self._names, strict=True):
+            for known in {name, name.partition(".")[0]}:
+                found.setdefault(known, []).append((start, end))
+        return found
 
     def name_at(self, address: int) -> str | None:
         """The function that `address` lies in, or None before the first and far behind the last."""

@@ -8,6 +8,7 @@ bytes in the image; and the probes of devices that a way takes out of the device
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -102,6 +103,7 @@ def without_objects(
     """Takes object files out of the kernel: initcalls and probes, code seen running, and their bytes."""
     names, linked = set(lost.objects), closures.linked
 
+    @functools.cache  # few addresses are seen, and often
     def gone(address: int) -> bool:
         piece = linked.at(address)
         return piece is not None and piece.object in names

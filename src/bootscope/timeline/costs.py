@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -51,10 +51,13 @@ class LineQueue:
 
     def put(self, now_ns: int, byte_ns: int) -> int:
         """Puts a byte in at board time `now_ns`; returns the wait for a free place."""
-        full = len(self._leaves_ns) == self._depth
-        wait_ns = max(0, self._leaves_ns[0] - now_ns) if full else 0
-        starts_ns = max(now_ns + wait_ns, self._leaves_ns[-1] if self._leaves_ns else 0)
-        self._leaves_ns.append(starts_ns + byte_ns)
+        leaves = self._leaves_ns
+        full = len(leaves) == self._depth
+        wait_ns = leaves[0] - now_ns if full and leaves[0] > now_ns else 0
+        starts_ns = now_ns + wait_ns
+        if leaves and leaves[-1] > starts_ns:
+            starts_ns = leaves[-1]
+        leaves.append(starts_ns + byte_ns)
         return wait_ns
 
 
@@ -68,21 +71,27 @@ class CostModel:
 
     def cost(self, event: DeviceEvent, virtual_ns: int) -> Cost | None:
         """The cost of the next event, which happens at `virtual_ns`; None when it is free."""
-        kind: CostKind
-        if isinstance(event, StorageCommand):
-            kind, ns = "storage", storage_cost_ns(event.size_bytes, self._board.card)
-        elif isinstance(event, ConsoleByte):
-            queue = self._queues.setdefault(event.device, self._queue(event.device))
-            kind, ns = "console", queue.put(virtual_ns + self.added_ns, event.byte_ns)
-        else:
-            return None
-        self.added_ns += ns
+        ns = self.add(event, virtual_ns)
+        kind: CostKind = "console" if isinstance(event, ConsoleByte) else "storage"
         return Cost(event.index, kind, ns) if ns else None
 
-    def _queue(self, device: str) -> LineQueue:
+    def add(self, event: DeviceEvent, virtual_ns: int) -> int:
+        """What the next event costs in ns, as :meth:`cost`."""
+        if isinstance(event, ConsoleByte):
+            queue = self._queues.get(event.device) or self._new_queue(event.device)
+            ns = queue.put(virtual_ns + self.added_ns, event.byte_ns)
+        elif isinstance(event, StorageCommand):
+            ns = storage_cost_ns(event.size_bytes, self._board.card)
+        else:
+            return 0
+        self.added_ns += ns
+        return ns
+
+    def _new_queue(self, device: str) -> LineQueue:
         uart = self._board.devices[device]
         assert isinstance(uart, Uart)
-        return self._queues.get(device) or LineQueue(uart.fifo_bytes.value)
+        queue = self._queues[device] = LineQueue(uart.fifo_bytes.value)
+        return queue
 
 
 def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
@@ -90,6 +99,13 @@ def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) ->
     model = CostModel(board)
     found = (model.cost(event, records[event.index].time_ns) for event in events)
     return [cost for cost in found if cost]
+
+
+def costs_ns(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> Iterator[tuple[int, int]]:
+    """(record, ns) of each event, as :func:`costs`, also where that is 0; for those who only add up."""
+    add = CostModel(board).add
+    for event in events:
+        yield event.index, add(event, records[event.index].time_ns)
 
 
 class BoardClock:
