@@ -87,6 +87,22 @@ def test_what_saved_most_elsewhere_comes_first(scene: Make, monkeypatch: pytest.
     assert ran(made) == ["better", "good", "unknown", "broken", "useless"]
 
 
+def test_what_is_worth_much_of_the_boot_comes_before_the_rest(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Much is a fiftieth. Each of the two passes keeps the order, and measuring goes last all the same."""
+    found = (
+        made_up("small", "application"), made_up("large", "bootloader"), made_up("init", "init"),
+        made_up("quiet", "application", loses=("measuring",)), made_up("waits", "init", after=("tiny",)),
+        made_up("tiny", "init"),
+    )  # fmt: skip
+    saves = {"small": 20, "large": 1500, "init": 10, "quiet": 900, "waits": 1000, "tiny": 1}
+    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    monkeypatch.setattr(trials, "measured", lambda: table)
+    made = scene(*found).search({f"{name.upper()}=on": ms for name, ms in saves.items()})
+    assert ran(made) == ["tiny", "waits", "large", "small", "init", "quiet"]
+
+
 def test_what_should_come_after_another_does(scene: Make) -> None:
     found = (made_up("any", after=("good", "none")), made_up("good", after=("better",)), made_up("better"))
     assert ran(scene(*found).search({"ANY=on": 1, GOOD: 1, BETTER: 1})) == ["better", "good", "any"]

@@ -5,6 +5,9 @@ The order is that of the literature: application, init, file system, kernel, boo
 the parts that can be left out of a kernel (or of U-Boot, or BusyBox) come first and all together, since
 that is one build instead of one each, and every later build is quicker for it; then what is expected to
 save most. What takes the means of measuring comes at the very end, since little can be explained after it.
+
+All this happens twice: first with what is worth a good part of the boot, then with the rest. Every boot of
+the rest is a short one then, and what a limit of time leaves out is small.
 """
 
 from __future__ import annotations
@@ -78,18 +81,26 @@ def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
 
 
 def next_trial(
-    findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change]
+    findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change], large_ns: int = 0
 ) -> tuple[Finding, ...]:
     """What to try next: one finding, or several together; nothing when there are none.
 
-    `alone` are those that are not to be tried together with others.
+    `alone` are those that are not to be tried together with others. What is expected to save `large_ns` or
+    more goes first.
     """
     found = list(findings)
     if not found:
         return ()
-    first = min(stage(f.technique) for f in found)
+    large = {f.spec for f in found if _is_large(f, large_ns)}
+    first = min(stage(f.technique) for f in found if f.spec in large or not large)
     here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
-    return _together(here, alone, accepted) or (_unblocked(here),)
+    wanted = [f for f in here if f.spec in large] or here
+    group = _together(here, alone, accepted)
+    return group if {f.spec for f in group} & {f.spec for f in wanted} else (_unblocked(wanted, here),)
+
+
+def _is_large(f: Finding, large_ns: int) -> bool:
+    return bool(large_ns) and LAST not in f.technique.loses and expected_ns(f) >= large_ns
 
 
 def expected_ns(finding: Finding) -> int:
@@ -107,11 +118,18 @@ def _by_expectation(finding: Finding) -> int:
     return -expected_ns(finding)
 
 
-def _unblocked(here: Sequence[Finding]) -> Finding:
-    """The first that need not come after another one."""
+def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:
+    """The first that is wanted and need not come after another one that is here, else what they wait for."""
     names = {f.technique.id for f in here}
-    free = (f for f in here if not names & (set(f.technique.after) - {f.technique.id}))
-    return next(free, here[0])
+
+    def waits_for(f: Finding) -> set[str]:
+        return names & set(f.technique.after) - {f.technique.id}
+
+    waited = {name for f in wanted for name in waits_for(f)}
+    for f in (*wanted, *(f for f in here if f.technique.id in waited)):
+        if not waits_for(f):
+            return f
+    return wanted[0]
 
 
 def _together(
