@@ -81,10 +81,6 @@ _PATIENCE = 2
 """How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
 
 
-_LARGE = 50
-"""What saves this part of a boot, one fiftieth, is tried before all the rest."""
-
-
 class Over(Exception):
     """The search has come to its end; the message says why."""
 
@@ -142,12 +138,11 @@ class Search:
         return self.current
 
     def _try_all(self) -> None:
-        while trial := next_trial(self.open(), self._alone, self.accepted, self._large_ns()):
+        while trial := next_trial(self.open(), self._alone, self.accepted, self._phases()):
             self._try(trial)
 
-    def _large_ns(self) -> int:
-        assert self.current
-        return self.current.total_ns // _LARGE
+    def _phases(self) -> Mapping[str, int]:
+        return self.current.phases if self.current else {}
 
     def check(self) -> None:
         """Raises Over when the goal is reached or the time is over."""
@@ -281,7 +276,7 @@ class Search:
         accepted = self._with(trial) if _likely(trial) else dict(self.accepted)
         found = []
         for _ in range(self.crew.boots + 1):
-            after = next_trial(left, self._alone, accepted, self._large_ns())
+            after = next_trial(left, self._alone, accepted, self._phases())
             if not after:
                 break
             out = {name for f in after for name in rivals(f, accepted)}

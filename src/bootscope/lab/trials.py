@@ -28,6 +28,21 @@ ORDER = (
 )
 """Phases of techniques in the order in which they are worked on."""
 
+WORKS_ON = {
+    "application": ("init", "application"),
+    "toolchain": ("init", "application"),
+    "init": ("init", "application"),
+    "filesystem": ("kernel", "init", "application"),
+    "decompress": ("load", "decompress"),
+    "load": ("load", "decompress"),
+    "spl": ("spl", "bootloader"),
+    "bootloader": ("spl", "bootloader", "load"),
+}
+"""Phase of a technique -> the phases of a boot of which it saves; without one listed, any."""
+
+LARGE = 50
+"""What saves this part of a boot, one fiftieth, is tried before all the rest."""
+
 LAST = "measuring"
 """The ability that is given up last."""
 
@@ -81,17 +96,20 @@ def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
 
 
 def next_trial(
-    findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change], large_ns: int = 0
+    findings: Iterable[Finding],
+    alone: Collection[str],
+    accepted: Mapping[str, Change],
+    phases: Mapping[str, int] | None = None,
 ) -> tuple[Finding, ...]:
     """What to try next: one finding, or several together; nothing when there are none.
 
-    `alone` are those that are not to be tried together with others. What is expected to save `large_ns` or
-    more goes first.
+    `alone` are those that are not to be tried together with others. What is expected to save much of the boot
+    goes first, where `phases` tell what that takes now, in ns.
     """
     found = list(findings)
     if not found:
         return ()
-    large = {f.spec for f in found if _is_large(f, large_ns)}
+    large = {f.spec for f in found if _is_large(f, phases or {})}
     first = min(stage(f.technique) for f in found if f.spec in large or not large)
     here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
     wanted = [f for f in here if f.spec in large] or here
@@ -99,8 +117,11 @@ def next_trial(
     return group if {f.spec for f in group} & {f.spec for f in wanted} else (_unblocked(wanted, here),)
 
 
-def _is_large(f: Finding, large_ns: int) -> bool:
-    return bool(large_ns) and LAST not in f.technique.loses and expected_ns(f) >= large_ns
+def _is_large(f: Finding, phases: Mapping[str, int]) -> bool:
+    # What was saved elsewhere cannot be saved where that phase is over in no time.
+    here = WORKS_ON.get(f.technique.phase, phases)
+    most_ns = min(expected_ns(f), sum(phases.get(name, 0) for name in here))
+    return LAST not in f.technique.loses and 0 < most_ns >= sum(phases.values()) // LARGE
 
 
 def expected_ns(finding: Finding) -> int:
