@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def measuring(
     are in what boots."""
     board, now = order.board, datetime.now().astimezone()
     run_id = store.new_run_id(name or board.name, now)
-    with store.recording(run_id) as path:
+    with _without_trace(store, run_id), store.recording(run_id) as path:
         info = MeasuredInfo(
             run_id=run_id,
             created=now.isoformat(timespec="seconds"),
@@ -133,6 +134,18 @@ def measuring(
                 with contextlib.suppress(BoardError):
                     order.power.off()
     store.index(run_id)
+
+
+@contextlib.contextmanager
+def _without_trace(store: Store, run_id: str) -> Iterator[None]:
+    """Removes a run that came to no boot at all: it would be the last one, and have nothing to show."""
+    try:
+        yield
+    except BaseException:
+        boots = store.runs / run_id / "boots"
+        if boots.exists() and not any(boots.iterdir()):
+            store.remove(run_id)
+        raise
 
 
 @dataclass
@@ -195,12 +208,19 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
         ended, message = "died", error.message
         if number == 1:
             # Nothing was measured yet, so that nothing is lost by telling at once.
-            finish()
+            if boot.zero_ns or _captured(folder):
+                finish()
+            else:
+                shutil.rmtree(folder)
             raise
     except BaseException:
         finish()
         raise
     return finish()
+
+
+def _captured(folder: Path) -> bool:
+    return bool(tap.read((folder / TAP).read_bytes()).data)
 
 
 @contextlib.contextmanager

@@ -158,6 +158,8 @@ def test_what_cannot_be_is_told(
     _, err = bootscope("record", *arguments, status=status)
     assert words in err
     assert "Traceback" not in err
+    # Nothing was measured, so that there is nothing that `show` could take for the last run.
+    assert bootscope.json("list")["runs"] == []
 
 
 def test_a_port_that_is_in_use_is_told(bootscope: Bootscope, fake: Make) -> None:
