@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What techniques write in the place of a system's start script, run by a real shell."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bootscope.techniques.model import techniques
+
+RCS = "/etc/init.d/rcS"
+NAMES = (
+    "S00application",
+    "S01mounts",
+    "S02mode",
+    "S05devices",
+    "S08hostname",
+    "S10syslog",
+    "S40net",
+    "S99late",
+)
+LOOPS = {
+    technique.id: text
+    for technique in techniques().values()
+    for way in technique.ways.values()
+    if "for script in" in (text := way.change.write.get(RCS, ""))
+}
+
+
+def started(folder: Path, rcs: str) -> list[str]:
+    """The scripts that a start script starts, in the order in which they come to their end."""
+    log = folder / "started"
+    for name in NAMES:
+        script = folder / name
+        script.write_text(f'#!/bin/sh\n[ "$1" = start ] && echo {name} >>{log}\n')
+        script.chmod(0o755)
+    (folder / "S50off").write_text(f"#!/bin/sh\necho S50off >>{log}\n")
+    (folder / "rcS").write_text(rcs.lstrip().replace("/etc/init.d", str(folder)))
+    subprocess.run(["sh", folder / "rcS"], check=False, timeout=30)
+    return log.read_text().split()
+
+
+def test_there_are_such_techniques() -> None:
+    assert {"parallel-init", "postpone-rc-scripts", "init-source-scripts"} <= LOOPS.keys()
+
+
+@pytest.mark.parametrize("technique", LOOPS)
+def test_every_script_is_started_once(technique: str, tmp_path: Path) -> None:
+    found = started(tmp_path, LOOPS[technique])
+    assert sorted(found) == sorted(NAMES)
+    # What `init-app-first` puts before all others stays there.
+    assert found[:2] == ["S00application", "S01mounts"]
