@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bootscope.capture.store import StoredRun
-from bootscope.errors import SpaceError, ToolError, UserError
+from bootscope.errors import SpaceError, SymbolError, ToolError, UserError
 from bootscope.lab import trials
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
@@ -206,6 +206,29 @@ def test_symbols_that_do_not_land_name_the_guilty_one(scene: Make) -> None:
     assert sorted(ran(made)) == [n for n in names if n != "part3"]
     assert [len(e.techniques) for e in made.experiments] == [8, 7, 1]
     assert refusals(made)["part3"] == "did not land: PART3=n"
+
+
+class Clash(FakeBench):
+    """A bench on which BETTER cannot be asked for beside GOOD, which Kconfig alone knows."""
+
+    def order(self, loaded: LoadedSystem) -> object:
+        if {GOOD, BETTER} <= self.symbols(loaded):
+            raise SymbolError("did not land: GOOD", ("GOOD",))
+        return super().order(loaded)
+
+
+@pytest.mark.parametrize("better", [20, 5])
+def test_what_takes_the_symbols_of_another_is_tried_in_its_place(scene: Make, better: int) -> None:
+    here = scene(made_up("good", "init"), made_up("better"))
+    here.bench = Clash(here.store, {GOOD: 10, BETTER: better})
+    made = here.again()
+    assert ran(made) == ["better" if better > 10 else "good"]
+    assert [(e.techniques, e.replaced) for e in made.experiments] == [
+        (("good",), ()),
+        (("better",), ()),
+        (("better",), ("good",)),
+    ]
+    assert made.experiments[1].refusal == "did not land: GOOD"
 
 
 def test_what_excludes_another_of_a_group_waits_for_its_turn(scene: Make) -> None:

@@ -208,6 +208,8 @@ class Search:
         """
         self.check()
         made = self._experiment(trial)
+        if in_the_way := self._in_the_way(made):
+            made = self._experiment(trial, without=in_the_way)
         self._again -= set(made.techniques)
         if not made.halved:
             self.tried |= set(made.techniques)
@@ -224,6 +226,13 @@ class Search:
         half = (len(trial) + 1) // 2
         return self._try(trial[:half]) or self._try(trial[half:])
 
+    def _in_the_way(self, made: Experiment) -> tuple[str, ...]:
+        """Accepted techniques that ask for symbols which Kconfig does not have with what was tried: such as a
+        driver as a module, where a configuration from nothing is without its whole class."""
+        symbols = made.variant.symbols if made.variant else ()
+        kept = ((name, change) for name, change in self.accepted.items() if name not in made.replaced)
+        return tuple(name for name, change in kept if _sets(change, symbols))
+
     def _followers(self, trial: Sequence[Finding], made: Experiment) -> list[Finding]:
         """What a refused change of the layout would make possible to leave out: a root file system in memory
         pays when the drivers of the card go. What the boot showed with the change tells."""
@@ -235,14 +244,18 @@ class Search:
         found = [f for f in self.open(variant) if leaves_out(f.change) and f.spec not in before]
         return [f for f in found if not rivals(f, given)]
 
-    def _experiment(self, trial: Sequence[Finding], last: bool = False) -> Experiment:
+    def _experiment(
+        self, trial: Sequence[Finding], last: bool = False, without: Iterable[str] = ()
+    ) -> Experiment:
         """Boots the system with the findings, and keeps them when they are worth it.
 
-        With `last` they are not to be tried in smaller groups.
+        With `last` they are not to be tried in smaller groups; `without` are accepted ones that they come in
+        the place of, beside those that they exclude.
         """
         assert self.current
         names = tuple(f.spec for f in trial)
-        out = tuple(dict.fromkeys(name for f in trial for name in rivals(f, self.accepted)))
+        excluded = (name for f in trial for name in rivals(f, self.accepted))
+        out = tuple(dict.fromkeys((*excluded, *without)))
         with_it = self._with(trial, out)
         try:
             candidate = self.candidate(with_it, title(names))
