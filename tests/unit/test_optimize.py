@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from bootscope.capture.store import StoredRun
@@ -103,6 +105,22 @@ def test_what_is_worth_much_of_the_boot_comes_before_the_rest(
     monkeypatch.setattr(trials, "measured", lambda: table)
     made = scene(*found).search({f"{name.upper()}=on": ms for name, ms in saves.items()})
     assert ran(made) == ["tiny", "waits", "large", "small", "init", "loader", "quiet"]
+
+
+def test_when_little_time_is_left_what_is_worth_much_waits_no_longer(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = (made_up("small", "application"), made_up("other"), made_up("quiet", loses=("measuring",)))
+    saves = {"small": 2, "other": 1, "quiet": 900}
+    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    monkeypatch.setattr(trials, "measured", lambda: table)
+    made = scene(*found).search({f"{n.upper()}=on": ms for n, ms in saves.items()}, Goal(budget_s=1000))
+
+    def tell(_: str) -> None:
+        made.deadline = time.monotonic() + 200
+
+    made.tell = tell
+    assert ran(made) == ["small", "quiet", "other"]
 
 
 def test_what_should_come_after_another_does(scene: Make) -> None:

@@ -81,6 +81,10 @@ _PATIENCE = 2
 """How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
 
 
+_HURRY = 0.3
+"""When so much of the time is left, what is worth much does not wait for its turn any more."""
+
+
 class Over(Exception):
     """The search has come to its end; the message says why."""
 
@@ -138,11 +142,13 @@ class Search:
         return self.current
 
     def _try_all(self) -> None:
-        while trial := next_trial(self.open(), self._alone, self.accepted, self._phases()):
+        while trial := self._next(self.open(), self.accepted):
             self._try(trial)
 
-    def _phases(self) -> Mapping[str, int]:
-        return self.current.phases if self.current else {}
+    def _next(self, found: Iterable[Finding], accepted: Mapping[str, Change]) -> tuple[Finding, ...]:
+        phases = self.current.phases if self.current else {}
+        hurry = self.deadline - time.monotonic() < _HURRY * self.goal.budget_s
+        return next_trial(found, self._alone, accepted, phases, hurry)
 
     def check(self) -> None:
         """Raises Over when the goal is reached or the time is over."""
@@ -289,7 +295,7 @@ class Search:
         accepted = self._with(trial) if _likely(trial) else dict(self.accepted)
         found = []
         for _ in range(self.crew.boots + 1):
-            after = next_trial(left, self._alone, accepted, self._phases())
+            after = self._next(left, accepted)
             if not after:
                 break
             out = {name for f in after for name in rivals(f, accepted)}

@@ -100,16 +100,18 @@ def next_trial(
     alone: Collection[str],
     accepted: Mapping[str, Change],
     phases: Mapping[str, int] | None = None,
+    hurry: bool = False,
 ) -> tuple[Finding, ...]:
     """What to try next: one finding, or several together; nothing when there are none.
 
     `alone` are those that are not to be tried together with others. What is expected to save much of the boot
-    goes first, where `phases` tell what that takes now, in ns.
+    goes first, where `phases` tell what that takes now, in ns; in a `hurry` also what takes the means of
+    measuring.
     """
     found = list(findings)
     if not found:
         return ()
-    large = {f.spec for f in found if _is_large(f, phases or {})}
+    large = {f.spec for f in found if _is_large(f, phases or {}, hurry)}
     first = min(stage(f.technique) for f in found if f.spec in large or not large)
     here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
     wanted = [f for f in here if f.spec in large] or here
@@ -117,11 +119,12 @@ def next_trial(
     return group if {f.spec for f in group} & {f.spec for f in wanted} else (_unblocked(wanted, here),)
 
 
-def _is_large(f: Finding, phases: Mapping[str, int]) -> bool:
+def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
     # What was saved elsewhere cannot be saved where that phase is over in no time.
     here = WORKS_ON.get(f.technique.phase, phases)
     most_ns = min(expected_ns(f), sum(phases.get(name, 0) for name in here))
-    return LAST not in f.technique.loses and 0 < most_ns >= sum(phases.values()) // LARGE
+    waits = LAST in f.technique.loses and not hurry
+    return not waits and 0 < most_ns >= sum(phases.values()) // LARGE
 
 
 def expected_ns(finding: Finding) -> int:
