@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.build.ids import id_of
@@ -52,8 +52,12 @@ class Variants:
         self.tree, self._store = tree, store
         self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
         told = tree.trial
-        self._target: Target = target_for(NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series)
         self._kind = FILES if tree.made_by == BARE else tree.made_by
+        # Variants are written from how the tree is, so that nothing of an earlier one is to be taken back.
+        whole = target_for(
+            NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series, self._kind, Path(tree.folder)
+        )
+        self._target: Target = replace(whole, before="")
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
 
     def of(self, specs: Sequence[str]) -> Variant:
