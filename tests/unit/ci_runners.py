@@ -22,8 +22,14 @@ _STUB = """#!/bin/sh
 case "$*" in
 "-m venv "*)
 	mkdir -p "$3/bin"
-	printf '#!/bin/sh\\nif [ "$1 $2" = "-m pip" ]; then echo "$@" >> "{told}"; exit {pip}; fi\\n' > "$3/bin/python"
-	printf 'exec "{python}" "$@"\\n' >> "$3/bin/python"
+	cat > "$3/bin/python" <<-'end'
+	#!/bin/sh
+	if [ "$1 $2" = "-m pip" ]; then
+		echo "$@" >> "{told}"
+		exit {pip}
+	fi
+	exec "{python}" "$@"
+	end
 	chmod +x "$3/bin/python" ;;
 "-c import sys; sys.exit("*) exit {version} ;;
 *) exec "{python}" "$@" ;;
