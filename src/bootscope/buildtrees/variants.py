@@ -38,6 +38,11 @@ class Variant:
         return " + ".join(self.specs) if self.specs else "no changes"
 
     @property
+    def written(self) -> dict[str, str]:
+        """The files that it puts into the tree, but for the page about them."""
+        return _files(self.output)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is in the changes and not in what was built."""
         lost = [f"not expressed: {line}" for line in self.output.lost]
@@ -70,7 +75,7 @@ class Variants:
             return self.base
         changes = change_set(specs, self._values, self._store)
         output = self._written(changes)
-        if _files(output) == _files(self.base.output) and output.links == self.base.output.links:
+        if _files(output) == self.base.written and output.links == self.base.output.links:
             left = [*output.by_hand, *output.lost]
             raise UserError(
                 f"nothing of {' + '.join(specs)} can be written for {MAKERS[self.tree.made_by]}",
