@@ -17,15 +17,42 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 newline='
 '
 
+failed() {
+	echo "ci/check.sh: $1" >&2
+	exit 3
+}
+
 if [ ! -x "$root/.venv/bin/python" ]; then
-	python3 -m venv "$root/.venv"
-	"$root/.venv/bin/python" -m pip install --quiet --require-hashes -r "$root/requirements.lock"
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+		failed "python3 must be Python 3.11 or newer: choose another image, or set one up in a step before this"
+	# What is half made would be taken for whole the next time.
+	trap 'rm -rf "$root/.venv"' EXIT
+	trap 'exit 130' INT HUP TERM
+	python3 -m venv "$root/.venv" || failed "python3 cannot make a virtual environment (python3-venv?)"
+	"$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r "$root/requirements.lock" || failed "pip cannot install what requirements.lock names"
+	trap - EXIT INT HUP TERM
 fi
 PATH="$root/bin:$PATH"
 export PATH
 
+# Lines of a log or a console could look like commands to GitHub: it reads none until the word comes again.
+quietly() {
+	if [ "${GITHUB_ACTIONS:-}" != true ]; then
+		"$@"
+		return
+	fi
+	word=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+	status=0
+	echo "::stop-commands::$word"
+	"$@" || status=$?
+	# Whatever came before may lack the end of its line.
+	printf '\n::%s::\n' "$word"
+	return $status
+}
+
 if [ -n "${BOOTSCOPE_COMMAND:-}" ]; then
-	sh -euc "$BOOTSCOPE_COMMAND"
+	quietly sh -euc "$BOOTSCOPE_COMMAND"
 fi
 
 if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
@@ -40,11 +67,7 @@ if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
 	done
 	set +f
 	unset IFS
-	# Lines of a log could look like commands to GitHub: it reads none until this word comes again.
-	word=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-	[ "${GITHUB_ACTIONS:-}" != true ] || echo "::stop-commands::$word"
-	bootscope import "$@"
-	[ "${GITHUB_ACTIONS:-}" != true ] || echo "::$word::"
+	quietly bootscope import "$@"
 fi
 
 set -- "${BOOTSCOPE_RUN:-last}" --file "${BOOTSCOPE_CHECK:-bootscope-check.toml}"

@@ -93,7 +93,7 @@ class Measuring:
     run_id: str
     path: Path
     boots: int = 0
-    """Those that were made."""
+    """Those that were made, also before it was gone on with."""
 
     def boot(self, observer: Observer) -> BootInfo:
         """Makes the next boot. Raises BoardError as :func:`measure_run` does."""
@@ -130,9 +130,7 @@ def measuring(
         try:
             yield Measuring(order, run_id, path)
         finally:
-            if board.left == "off":
-                with contextlib.suppress(BoardError):
-                    order.power.off()
+            _leave(order)
     store.index(run_id)
 
 
@@ -172,6 +170,25 @@ class _Boot(SoFar):
             return
         for line in self.watch.feed(at_ns, data):
             self.observer.heard(max(0, at_ns - self.zero_ns), line)
+
+
+@contextlib.contextmanager
+def again(store: Store, order: Order, run_id: str) -> Iterator[Measuring]:
+    """A run that was measured before, with boots added to it inside the block; the order is as it was."""
+    with store.recording(run_id) as path:
+        made = [int(folder.name) for folder in (path / "boots").glob("[0-9]*")]
+        try:
+            yield Measuring(order, run_id, path, max(made, default=0))
+        finally:
+            _leave(order)
+    store.index(run_id)
+
+
+def _leave(order: Order) -> None:
+    """Leaves the board as it is to be left."""
+    if order.board.left == "off":
+        with contextlib.suppress(BoardError):
+            order.power.off()
 
 
 def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:

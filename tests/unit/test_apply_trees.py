@@ -179,7 +179,7 @@ def test_files_for_openwrt() -> None:
     assert out.links == {}
     assert any(line.startswith("/var/log: OpenWrt makes") for line in out.lost)
     assert any("takes nothing out" in line and "/etc/init.d/S*" in line for line in out.by_hand)
-    assert any("CONFIG_BOOTDELAY=0" in line for line in out.by_hand)
+    assert any("--set-val BOOTDELAY 0" in line for line in out.by_hand)
 
 
 @pytest.mark.parametrize("kind", ["buildroot", "files"])

@@ -129,6 +129,13 @@ def test_the_top_folder_of_openwrt(tmp_path: Path) -> None:
     assert tree.versions["openwrt"] == "24.10.0 r1-abc"
 
 
+def test_the_top_folder_of_openwrt_before_anything_is_built(tmp_path: Path) -> None:
+    config = '# OpenWrt Configuration\nCONFIG_TARGET_BOARD="sunxi"\nCONFIG_TARGET_SUBTARGET="cortexa8"\n'
+    tree = found(trees.put(tmp_path, {".config": config}))
+    assert (tree.made_by, tree.machine) == ("openwrt", "sunxi/cortexa8")
+    assert tree.first("build-config")
+
+
 def test_a_name_in_profiles_json_leads_nowhere_else(tmp_path: Path) -> None:
     tree = found(trees.openwrt(tmp_path))
     assert not any("secret" in a.path for a in tree.artefacts)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from bootscope.buildtrees import to_buildroot, to_files, to_openwrt, to_yocto
+from bootscope.buildtrees import openwrt_sources, to_buildroot, to_files, to_openwrt, to_yocto
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree
+from bootscope.buildtrees.openwrt_sources import Sources
 from bootscope.buildtrees.output import Output, Target, Writer
 from bootscope.errors import UserError
 
@@ -21,6 +22,8 @@ WRITERS: dict[str, Writer] = {
     OPENWRT: to_openwrt.write,
     FILES: to_files.write,
 }
+_LINES = {BUILDROOT: to_buildroot.fragment_of, OPENWRT: to_openwrt.lines_of}
+"""Where the lines lie that a person puts into .config: what an earlier run set stays there."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
@@ -30,18 +33,22 @@ def target_for(
     kernel_recipe: str,
     uboot_recipe: str,
     series: str,
+    kind: str = "",
     folder: Path | None = None,
 ) -> Target:
-    """Where changes are written for, and into which folder. Raises UserError for a name that is none."""
+    """What changes are written for: `kind` of build system, and the `folder` that they go to, where that is
+    known. Raises UserError for a name that is none."""
     if not _NAME.fullmatch(name) or name.endswith("-"):
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
+    config = _file(tree, "build-config")
     return Target(
         name=name,
         tree=tree,
-        config=_file(tree, "build-config"),
+        config=config,
         menu=_menu(tree),
-        before=text(folder / to_buildroot.fragment_of(name)) if folder else "",
+        before=text(folder / _LINES[kind](name)) if folder and kind in _LINES else "",
+        sources=openwrt_sources.read(folder, config) if kind == OPENWRT else Sources(),
         kernel_recipe=kernel_recipe or told or "linux-yocto",
         uboot_recipe=uboot_recipe or "u-boot",
         series=series,

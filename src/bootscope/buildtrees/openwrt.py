@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bootscope.buildtrees import parts as common
-from bootscope.buildtrees.look import Look, head
+from bootscope.buildtrees.look import Look, head, text
 from bootscope.buildtrees.parts import Parts
 from bootscope.errors import UserError, printable
 
@@ -45,12 +45,13 @@ def collect(parts: Parts, machine: str, image: str) -> None:
     at, target = ("", "") if here else _target(look, machine)
     told = _profiles(parts, look.first([f"{at}profiles.json"])) if here or at else {}
     target = str(told.get("target", "")) or target
+    config = look.first([".config", f"{at}config.buildinfo"])
+    target = target or _configured(text(config) if config else "")
     parts.machine = printable(target)
     if told.get("version_number"):
         parts.versions["openwrt"] = printable(
             f"{told['version_number']} {told.get('version_code', '')}".strip()
         )[:80]
-    config = look.first([".config", f"{at}config.buildinfo"])
     if config:
         parts.put("build-config", config)
     else:
@@ -58,6 +59,12 @@ def collect(parts: Parts, machine: str, image: str) -> None:
     _images(parts, at, told, image)
     parts.want("packages", [f"{at}*.manifest"])
     _built(parts, target)
+
+
+def _configured(config: str) -> str:
+    """TARGET/SUBTARGET by the configuration, where nothing is built yet; empty where it does not say."""
+    board, subtarget = (common.symbol(config, f"CONFIG_TARGET_{name}") for name in ("BOARD", "SUBTARGET"))
+    return f"{board}/{subtarget}" if board and subtarget else ""
 
 
 def _target(look: Look, wanted: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import Protocol
 from bootscope.build.kconfig import fragment
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.openwrt_sources import Sources
 from bootscope.errors import printable
 from bootscope.system.changes import Change
 from bootscope.system.model import Symbols
@@ -38,14 +39,15 @@ class Output:
 @dataclass(frozen=True)
 class Target:
     """Where changes are written for: `name` of what is made (letters, digits, '-'), the imported `tree` they
-    are for, if any, with its `config` and boot `menu`; what an earlier run set (`before`, lines); and what
-    the user says of Yocto: recipes and series."""
+    are for, if any, with its `config` and boot `menu`; what an earlier run set (`before`, lines); what the
+    `sources` of OpenWrt say; and what the user says of Yocto: recipes and series."""
 
     name: str
     tree: Tree | None = None
     config: str = ""
     menu: str = ""
     before: str = ""
+    sources: Sources = field(default_factory=Sources)
     kernel_recipe: str = "linux-yocto"
     uboot_recipe: str = "u-boot"
     series: str = ""

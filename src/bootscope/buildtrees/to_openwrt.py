@@ -3,79 +3,169 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from dataclasses import replace
+
+import msgspec
+
 from bootscope.build.kconfig import fragment
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
-from bootscope.errors import UserError
+from bootscope.buildtrees.parts import symbol
+from bootscope.errors import UserError, printable
+from bootscope.system.changes import with_words
 
 _IN_MEMORY = ("/tmp/", "/var/")
+_TAKEN_OUT = ("/boot/",)
+_BOOT_WORDS = "CONFIG_GRUB_BOOTOPTS"
+_ROOTS = {"squashfs": "TARGET_ROOTFS_SQUASHFS", "ext4": "TARGET_ROOTFS_EXT4FS"}
+
+
+def lines_of(name: str) -> str:
+    """Where the lines for .config lie."""
+    return f"{name}.config"
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
     """What goes into the top folder of OpenWrt's sources. Raises UserError where nothing would."""
     out, change = Output(), changes.change
-    symbols = {**change.kernel_wishes, **change.kernel}
-    if symbols:
-        out.files["env/kernel-config"] = common.symbols_text(symbols)
-        out.by_hand.append(
-            "what .config itself says of the kernel (CONFIG_KERNEL_...) and what kmod packages ask for wins "
-            "over env/kernel-config"
-        )
     lines: list[str] = []
+    _kernel(out, changes, target, lines)
     if change.busybox:
-        lines += ["CONFIG_BUSYBOX_CUSTOM=y", *_busybox(changes)]
-    _root_filesystem(out, changes, lines)
-    if lines:
-        out.files[f"{target.name}.config"] = "\n".join(lines) + "\n"
-        out.use += [
-            "In the top folder of OpenWrt, which these files are in now:",
-            f"    cat {target.name}.config >> .config",
-            "    make defconfig",
-        ]
-    write = {path: text for path, text in change.write.items() if not path.startswith(_IN_MEMORY)}
-    link = {path: to for path, to in change.link.items() if not path.startswith(_IN_MEMORY)}
-    common.overlay(out, write, "files")
-    out.links |= {f"files{path}": to for path, to in link.items()}
-    lost = sorted({*change.write, *change.link} - write.keys() - link.keys())
-    out.lost += [f"{path}: OpenWrt makes /tmp and /var anew in memory at each boot" for path in lost]
-    common.look_at_files(out, changes)
-    if change.remove:
-        out.by_hand.append(
-            "OpenWrt takes nothing out of the root file system by pattern: deselect the packages that bring "
-            + ", ".join(change.remove)
-        )
-    if change.uboot:
-        text = ", ".join(fragment(change.uboot))
-        out.by_hand.append(
-            f"U-Boot's configuration is in a patch or UBOOT_CUSTOMIZE_CONFIG of package/boot: {text}"
-        )
-    out.by_hand += common.words_by_hand(changes, target)
-    if changes.changes_words:
-        out.by_hand.append(
-            "OpenWrt has the command line in the device tree (bootargs), CONFIG_CMDLINE or grub"
-        )
+        named = {f"BUSYBOX_CONFIG_{name}": value for name, value in change.busybox.items()}
+        lines += ["CONFIG_BUSYBOX_CUSTOM=y", *fragment(named)]
+    settings: dict[str, object] = dict(change.settings)
+    kind = settings.get("rootfs.filesystem")
+    if isinstance(kind, str) and kind in _ROOTS:
+        settings.pop("rootfs.filesystem")
+        lines.append(f"CONFIG_{_ROOTS[kind]}=y")
+    _command_line(out, changes, target, lines)
+    _files(out, changes, target)
+    _uboot(out, changes, target)
+    common.settings_by_hand(out, settings)
     common.options_by_hand(out, changes)
+    if lines:
+        out.files[lines_of(target.name)] = "\n".join(lines) + "\n"
     if not out.files and not out.by_hand and not out.lost:
         raise UserError("there is nothing in these changes that OpenWrt could take")
-    out.use.append("    make")
+    _use(out, target, lines)
     out.files[f"{target.name}.md"] = common.readme(
         out, changes, target, "Changes for OpenWrt, written by `bootscope apply`."
     )
     return out
 
 
-def _busybox(changes: ChangeSet) -> list[str]:
-    """BusyBox's symbols as OpenWrt's .config has them."""
-    named = {f"BUSYBOX_CONFIG_{name}": value for name, value in changes.change.busybox.items()}
-    return fragment(named)
+def _kernel(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
+    """OpenWrt puts what its own menu says of the kernel behind all files, so that both must say it."""
+    symbols = {**changes.change.kernel_wishes, **changes.change.kernel}
+    if not symbols:
+        return
+    out.files["env/kernel-config"] = common.symbols_text(symbols)
+    asked = target.sources.asked
+    # What OpenWrt has no question for is dropped by `make defconfig`.
+    lines += fragment({f"KERNEL_{n}": v for n, v in symbols.items() if asked is None or n in asked})
+    out.by_hand.append("what packages of kernel modules (kmod-...) ask for wins over env/kernel-config")
 
 
-def _root_filesystem(out: Output, changes: ChangeSet, lines: list[str]) -> None:
-    settings: dict[str, object] = dict(changes.change.settings)
-    kind = settings.get("rootfs.filesystem")
-    known = {"squashfs": "TARGET_ROOTFS_SQUASHFS", "ext4": "TARGET_ROOTFS_EXT4FS"}
-    if isinstance(kind, str) and kind in known:
-        settings.pop("rootfs.filesystem")
-        lines.append(f"CONFIG_{known[kind]}=y")
-    common.settings_by_hand(out, settings)
+def _command_line(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
+    change, sources = changes.change, target.sources
+    boot_words = re.search(rf'^{_BOOT_WORDS}="(.*)"$', sources.config, re.MULTILINE)
+    if boot_words and change.command_line and not set("".join(change.command_line)) & set('"\\'):
+        new = with_words(boot_words[1].split(), change.command_line, change.command_line_drop)
+        lines.append(f'{_BOOT_WORDS}="{new}"')
+        changes = replace(changes, change=msgspec.structs.replace(change, command_line=()))
+        if _BOOT_WORDS in target.before:
+            out.by_hand.append(f"{_BOOT_WORDS} keeps the words of an earlier run: take out what is too much")
+    out.by_hand += common.words_by_hand(changes, target)
+    if changes.changes_words:
+        names = ", ".join(sources.command_line)
+        where = f"; here {printable(names)} speak of it" if names else ""
+        out.by_hand.append(
+            "OpenWrt has the command line in what U-Boot is given (uEnv, boot script), the device tree "
+            f"(bootargs), CONFIG_CMDLINE or {_BOOT_WORDS}{where}"
+        )
+
+
+def _files(out: Output, changes: ChangeSet, target: Target) -> None:
+    change = changes.change
+    persists = symbol(target.sources.config, "CONFIG_TARGET_ROOTFS_PERSIST_VAR") == "y"
+    in_memory = _IN_MEMORY[:1] if persists else _IN_MEMORY
+    common.overlay(out, {p: text for p, text in change.write.items() if not _is_lost(p, in_memory)}, "files")
+    out.links |= {f"files{p}": to for p, to in change.link.items() if not _is_lost(p, in_memory)}
+    for path in sorted({*change.write, *change.link}):
+        if path.startswith(_TAKEN_OUT):
+            out.lost.append(f"{path}: OpenWrt takes /boot out of the root file system")
+        elif _is_lost(path, in_memory):
+            out.lost.append(f"{path}: OpenWrt makes /tmp and /var anew in memory at each boot")
+    common.look_at_files(out, changes)
+    if any(path.startswith(("/etc/init.d/", "/etc/inittab", "/etc/fstab")) for path in change.write):
+        out.by_hand.append(
+            "OpenWrt starts what /etc/rc.d links to, made from scripts in /etc/init.d that begin with "
+            "`#!/bin/sh /etc/rc.common` and have START=; it runs no /etc/init.d/rcS, and mounts by "
+            "/etc/config/fstab"
+        )
+    if change.remove:
+        out.by_hand.append(
+            "OpenWrt takes nothing out of the root file system by pattern: deselect the packages that bring "
+            + ", ".join(change.remove)
+        )
+
+
+def _is_lost(path: str, in_memory: tuple[str, ...]) -> bool:
+    return path.startswith((*in_memory, *_TAKEN_OUT))
+
+
+def _uboot(out: Output, changes: ChangeSet, target: Target) -> None:
+    if not changes.change.uboot:
+        return
+    options = " ".join(_option(name, value) for name, value in changes.change.uboot.items())
+    package = target.sources.uboot or "package/boot/uboot-..."
+    out.by_hand.append(
+        f"U-Boot's configuration is in its package; before the last line of {package}/Makefile: "
+        f"UBOOT_CUSTOMIZE_CONFIG += {options}"
+    )
+
+
+def _option(name: str, value: str | int | bool) -> str:
+    """A symbol as OpenWrt's makefiles of U-Boot want it: words for its program scripts/config."""
+    if isinstance(value, bool):
+        return f"--{'enable' if value else 'disable'} {name}"
+    if isinstance(value, int):
+        return f"--set-val {name} {value}"
+    in_make = shlex.quote(value).replace("$", "$$").replace("#", r"\#")
+    return f"--set-str {name} {in_make}"
+
+
+def _use(out: Output, target: Target, lines: list[str]) -> None:
+    own = lines_of(target.name)
+    taken_back = _taken_back(target.before, lines)
+    if taken_back:
+        # What is set and what is not have the name followed by one of these.
+        forget = f"/^(# )?CONFIG_({'|'.join(taken_back)})[= ]/d"
+        out.use += [
+            "An earlier run put lines into .config that are not wanted any more; they become what OpenWrt "
+            "has by itself (what you had set there yourself before, set again):",
+            f"    sed -i -E '{forget}' .config",
+        ]
+    if lines or taken_back:
+        out.use.append("In the top folder of OpenWrt, which these files are in now:")
+        out.use += [f"    cat {own} >> .config"] if lines else []
+        out.use.append("    make defconfig")
+    if lines:
+        out.use += [
+            "What OpenWrt did not take is printed by this, nothing where it took all:",
+            f"    grep -vxFf .config {own}",
+        ]
+    out.use += ["Then build:", "    make"]
+
+
+def _taken_back(before: str, lines: list[str]) -> list[str]:
+    """Symbols that an earlier run's lines set, and these do not."""
+    pattern = re.compile(r"(?:# )?CONFIG_(\w+)(?:=.*| is not set)")
+    earlier, now = (
+        [match[1] for line in text if (match := pattern.fullmatch(line))]
+        for text in (before.splitlines(), lines)
+    )
+    return [name for name in dict.fromkeys(earlier) if name not in now]

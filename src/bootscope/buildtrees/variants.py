@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.build.ids import id_of
@@ -38,6 +38,11 @@ class Variant:
         return " + ".join(self.specs) if self.specs else "no changes"
 
     @property
+    def written(self) -> dict[str, str]:
+        """The files that it puts into the tree, but for the page about them."""
+        return _files(self.output)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is in the changes and not in what was built."""
         lost = [f"not expressed: {line}" for line in self.output.lost]
@@ -52,8 +57,12 @@ class Variants:
         self.tree, self._store = tree, store
         self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
         told = tree.trial
-        self._target: Target = target_for(NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series)
         self._kind = FILES if tree.made_by == BARE else tree.made_by
+        # Variants are written from how the tree is, so that nothing of an earlier one is to be taken back.
+        whole = target_for(
+            NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series, self._kind, Path(tree.folder)
+        )
+        self._target: Target = replace(whole, before="")
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
 
     def of(self, specs: Sequence[str]) -> Variant:
@@ -66,7 +75,7 @@ class Variants:
             return self.base
         changes = change_set(specs, self._values, self._store)
         output = self._written(changes)
-        if _files(output) == _files(self.base.output) and output.links == self.base.output.links:
+        if _files(output) == self.base.written and output.links == self.base.output.links:
             left = [*output.by_hand, *output.lost]
             raise UserError(
                 f"nothing of {' + '.join(specs)} can be written for {MAKERS[self.tree.made_by]}",

@@ -70,7 +70,7 @@ class Apply(Verb):
             raise unknown("kind of tree", kind, list(WRITERS))
         changes = change_set(args.what, values_of(args.value, tree), store_dir())
         name = args.name or name_of(args.what)
-        target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, folder)
+        target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, kind, folder)
         out = written(kind, changes, target)
         if args.dry_run:
             found = place.differences(folder, out, name)

@@ -72,17 +72,18 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-_ON_BOARDS = (
+BOARD_OPTIONS = (
     "board", "n", "rounds", "until", "timeout", "value", "rate", "tap_host", "until_text", "until_silence",
     "until_time",
     "power_on", "power_off", "by_hand", "leave", "labgrid_client", "labgrid_env", "labgrid_state",
     "labgrid_port", "labgrid_wait",
 )  # fmt: skip
+"""Options that are for imported systems alone, by their names in the result of the parser."""
 
 
 def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
     """Raises UserError where options of a real board were given for a system of the emulated one."""
-    given = [name for name in _ON_BOARDS if getattr(args, name)]
+    given = [name for name in BOARD_OPTIONS if getattr(args, name)]
     if given:
         option = "-n" if given[0] == "n" else f"--{given[0].replace('_', '-')}"
         raise UserError(

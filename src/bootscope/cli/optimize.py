@@ -15,7 +15,7 @@ from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, runner
-from bootscope.cli.optimize_board import optimize_on_board
+from bootscope.cli.optimize_board import asked_of_board, optimize_on_board
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -58,7 +58,7 @@ class Optimize(Verb):
         parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
         parser.add_argument(
             "--ablate", action="store_true", help="at the end, take each away again, also where that "
-            "needs another kernel"
+            "needs another kernel, and on a real board"
         )  # fmt: skip
         parser.add_argument(
             "--pareto", action="store_true", help="boot also what the list of times against abilities "
@@ -81,8 +81,8 @@ class Optimize(Verb):
         if is_tree(args.system):
             if args.o:
                 check_new(args.o)
-            asked = {name: getattr(args, name) or usual for name, usual in _DEFAULTS.items()}
-            return optimize_on_board(args, _options(args, asked).goal)
+            asked = asked_of_board(args, _DEFAULTS)
+            return optimize_on_board(args, asked, _options(args, asked))
         refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         if args.o:

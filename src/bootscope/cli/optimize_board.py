@@ -4,33 +4,68 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from bootscope.buildtrees import place
 from bootscope.buildtrees.keep import load_tree
 from bootscope.buildtrees.variants import NAME
+from bootscope.cli.board_options import BOARD_OPTIONS
 from bootscope.cli.try_board import board_bench
 from bootscope.cli.verb import print_json, terminal
 from bootscope.errors import UserError
+from bootscope.lab.board_journal import BoardJournal
+from bootscope.lab.board_memory import Memory
 from bootscope.lab.board_search import BoardSearch
-from bootscope.lab.optimize import Goal
+from bootscope.lab.conduct import Options
+from bootscope.paths import store_dir
 from bootscope.report import searched
 
 
-def optimize_on_board(args: argparse.Namespace, goal: Goal) -> int:
-    """Searches on an imported system; returns the exit code."""
-    for option in ("resume", "ablate", "pareto", "beside"):
-        if getattr(args, option):
-            raise UserError(f"--{option} is for systems of the emulated board")
+def optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], options: Options) -> int:
+    """Searches on an imported system; returns the exit code. `asked` are its options, to be kept."""
     tree = load_tree(args.system)[0]
     with board_bench(args, tree) as bench:
-        search = BoardSearch(bench, goal, bench.observer.says)
+        journal = BoardJournal(bench.store.root, tree.name)
+        how = (bench.rounds, bench.works, bench.check, bench.shop.brings is not None)
+        bench.memory = Memory(journal, bench.store, tree, how, args.resume)
+        journal.begin(dict(asked))
+        search = BoardSearch(bench, options.goal, bench.observer.says, ablates=options.ablate)
         search.run()
+        journal.end(search.ended)
         variants = bench.shop.variants
         if args.o:
             output = variants.of(list(search.accepted)).output
             place.place(args.o, output, NAME, force=False)
     if args.json:
-        print_json("optimize", searched.document(tree.name, search, goal))
+        print_json("optimize", searched.document(tree.name, search, options.goal))
     else:
         searched.show(terminal(), search, args.o)
     return 0
+
+
+def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a search on an imported system: as given, else (to resume) those of the last one, else
+    the `usual` ones. Those of the board are put into `args`.
+
+    Raises UserError where there is nothing to go on with, or it could not be found again.
+    """
+    for option in ("pareto", "beside"):
+        if getattr(args, option):
+            raise UserError(f"--{option} is for systems of the emulated board")
+    before: Mapping[str, Any] = {}
+    if args.resume:
+        tree = load_tree(args.system)[0]
+        before = BoardJournal(store_dir(), tree.name).options or {}
+        again = f"bootscope optimize {tree.name}"
+        if not before:
+            raise UserError(f"there is no search of {tree.name} to go on with", hint=again)
+        if not tree.trial.products:
+            raise UserError(
+                "--resume must know the images that the boots were made of, and nobody has named them",
+                hint=f"--product at the import (docs/real-boards.md); or measure anew: {again}",
+            )
+    for name in BOARD_OPTIONS:
+        setattr(args, name, getattr(args, name) or before.get(name, getattr(args, name)))
+    asked = {name: getattr(args, name) or before.get(name, value) for name, value in usual.items()}
+    return {**asked, **{name: getattr(args, name) for name in BOARD_OPTIONS}}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bootscope.artefacts.gather import together
@@ -21,6 +21,7 @@ from bootscope.buildtrees.variants import Variant
 from bootscope.buildtrees.workshop import BuildFailedError
 from bootscope.errors import BoardError, UserError, printable
 from bootscope.lab.audit import Finding, audit
+from bootscope.lab.board_ablation import BoardWorth, board_ablate
 from bootscope.lab.board_bench import BaseFailedError, BoardBench, SameImagesError
 from bootscope.lab.board_verdict import BoardVerdict, board_verdict
 from bootscope.lab.experiment import title
@@ -57,7 +58,8 @@ class BoardExperiment:
 
 @dataclass
 class BoardSearch:
-    """A search under way. `whole` is what everything accepted is worth together, measured at the end."""
+    """A search under way. `whole` is what everything accepted is worth together, measured at the end.
+    With `ablates` each of it is taken away before that, and `worths` say what it was worth."""
 
     bench: BoardBench
     goal: Goal
@@ -67,7 +69,9 @@ class BoardSearch:
     ended: str = ""
     first_run: str = ""
     whole: BoardVerdict | None = None
-    _deadline: float = 0.0
+    ablates: bool = False
+    worths: list[BoardWorth] = field(default_factory=list)
+    deadline: float = 0.0
     _now_ns: int | None = None
 
     def run(self) -> None:
@@ -75,7 +79,9 @@ class BoardSearch:
 
         Raises UserError when the system itself does not boot, and as the bench does.
         """
-        self._deadline = time.monotonic() + self.goal.budget_s
+        self.deadline = time.monotonic() + self.goal.budget_s
+        if self.bench.forgot:
+            self.tell("the images without changes are others than the last time: nothing of that counts")
         self.first_run = self.bench.once(self.bench.shop.variants.base)
         left = self._findings()
         self.tell(f"{len(left)} to be tried")
@@ -87,7 +93,12 @@ class BoardSearch:
             # What was proven until then is worth having.
             self.ended = f"it could not go on: {error.message}"
             return
-        self.whole = self._whole()
+        try:
+            if self.ablates:
+                self.worths = board_ablate(self)
+            self.whole = self._whole()
+        except (BoardError, BaseFailedError) as error:
+            self.ended += f", but what was accepted could not be measured to the end: {error.message}"
 
     def _try_all(self, left: list[Finding]) -> None:
         halves: list[Sequence[Finding]] = []
@@ -105,15 +116,15 @@ class BoardSearch:
         if not self.accepted:
             return None
         last = [e for e in self.experiments if e.accepted][-1]
-        if not last.on:
+        if not last.on and last.techniques == tuple(self.accepted):
             return last.verdict
         self.tell("all that was accepted, beside the system as it was")
-        return self._measured(self.bench.shop.variants.base, self._variant(self.accepted))
+        return self.measured(self.bench.shop.variants.base, self.variant(self.accepted))
 
     def _check(self) -> None:
         if self._now_ns is not None and self._now_ns <= self.goal.total_ns:
             raise Over("the goal is reached")
-        if time.monotonic() > self._deadline:
+        if time.monotonic() > self.deadline:
             raise Over("the time allowed is over")
 
     def _findings(self) -> list[Finding]:
@@ -156,9 +167,9 @@ class BoardSearch:
 
     def _judged(self, with_it: dict[str, Change], out: Sequence[str]) -> tuple[BoardVerdict | None, str, str]:
         """The verdict on a set of techniques; why it is refused, if it is; the log of a build that failed."""
-        base = self._variant(self.accepted)
+        base = self.variant(self.accepted)
         try:
-            variant = self._variant(with_it)
+            variant = self.variant(with_it)
         except UserError as error:
             return None, error.message, ""
         lost = [line for line in variant.output.lost if line not in base.output.lost]
@@ -166,7 +177,7 @@ class BoardSearch:
             # Half a technique may well be a board that does not boot; who names it knows.
             return None, f"a part of it cannot be written for this tree: {'; '.join(lost)}", ""
         try:
-            found = self._measured(base, variant)
+            found = self.measured(base, variant)
         except SameImagesError as error:
             return None, error.message, ""
         except BuildFailedError as error:
@@ -177,13 +188,15 @@ class BoardSearch:
             self._now_ns = found.comparison.goal.b.median_ns
         return found, _why_not(found, out), ""
 
-    def _variant(self, accepted: dict[str, Change]) -> Variant:
+    def variant(self, accepted: Mapping[str, Change]) -> Variant:
+        """The tree with what was accepted. Raises UserError when that cannot be put together or written."""
         # In one order whatever the way there, so that the same techniques are the same variant.
         order = {name: number for number, name in enumerate(techniques())}
         names = sorted(accepted, key=lambda s: (order.get(s.partition("=")[0], len(order)), s))
         return self.bench.shop.variants.of(names)
 
-    def _measured(self, base: Variant, variant: Variant) -> BoardVerdict:
+    def measured(self, base: Variant, variant: Variant) -> BoardVerdict:
+        """A variant measured beside another one. Raises as the bench does."""
         pair = self.bench.pair(base, variant)
         return board_verdict(self.bench.store, pair, self.bench.shop.deploys)
 

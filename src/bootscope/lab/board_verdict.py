@@ -4,12 +4,12 @@ work?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.versus import FASTER, BootComparison, against
 from bootscope.capture.store import Store
-from bootscope.lab.board_bench import Pair
+from bootscope.lab.board_bench import Pair, whole
 from bootscope.sampling import sample_set
 
 
@@ -48,11 +48,18 @@ def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:
 
     Raises UserError when a recording is damaged.
     """
-    a = sample_set(store, pair.base_run)
-    b = sample_set(store, pair.variant_run) if pair.variant_run else None
+    a = _sample(store, pair.base_run)
+    b = _sample(store, pair.variant_run) if pair.variant_run else None
     comparison = against(a, b) if b and b.complete else None
     lost = _lost(a, b) if b and not pair.faults else ()
     return BoardVerdict(pair, comparison, (*pair.faults, *lost), _notes(pair, comparison, deploys))
+
+
+def _sample(store: Store, run_id: str) -> SampleSet:
+    """The boots of a recording, but for those that were cut off by an interruption, and gone on after."""
+    found = sample_set(store, run_id)
+    ids = {boot.info.boot_id for boot in whole(store.load_measured(run_id).boots)}
+    return replace(found, boots=tuple(boot for boot in found.boots if boot.boot_id in ids))
 
 
 def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:

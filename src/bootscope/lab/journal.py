@@ -5,14 +5,11 @@
 
 One line each: a search that began, with its options; a system that was built and booted, also one that
 could not be built or that hung; the audit of a recording. A search that is asked again finds all of it
-here, so that nothing is built or booted twice. A line that was cut off by a power cut or a kill counts for
-nothing.
+here, so that nothing is built or booted twice.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +19,7 @@ from typing import Any
 import msgspec
 
 from bootscope.build.ids import tree_id
-from bootscope.errors import ToolError
+from bootscope.jsonlines import JsonLines
 from bootscope.lab.audit import Finding
 from bootscope.lab.outcome import Outcome
 from bootscope.paths import package_dir
@@ -63,14 +60,16 @@ class Journal:
 
     def __init__(self, root: Path, system: str) -> None:
         self.path = root / "searches" / f"{system}.jsonl"
+        self._file = JsonLines(self.path, Line)
         self._lock = threading.Lock()
         self._code = tree_id(package_dir())
         self._outcomes: dict[str, tuple[Outcome, bool]] = {}
         self._audits: dict[str, tuple[SavedFinding, ...]] = {}
         self.options: dict[str, Any] | None = None
         """Of the last search that began."""
-        for line in self._read():
-            self._keep(line)
+        for line in self._file.read():
+            if line.schema == SCHEMA:
+                self._keep(line)
 
     def outcome(self, key: str) -> tuple[Outcome, bool] | None:
         """What came of the system with that key, and whether this very program reckoned its figures."""
@@ -119,44 +118,10 @@ class Journal:
         elif line.kind == "begun":
             self.options = line.options
 
-    def _read(self) -> list[Line]:
-        try:
-            lines = self.path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise ToolError(f"cannot read {self.path}: {error.strerror}") from error
-        found = []
-        for line in lines:
-            try:
-                decoded = msgspec.json.decode(line, type=Line)
-            except msgspec.DecodeError:
-                continue
-            if decoded.schema == SCHEMA:
-                found.append(decoded)
-        return found
-
     def _write(self, line: Line) -> None:
-        data = msgspec.json.encode(line) + b"\n"
         with self._lock:
-            try:
-                self.path.parent.mkdir(exist_ok=True)
-                with self.path.open("a+b") as f:
-                    fcntl.flock(f, fcntl.LOCK_EX)
-                    # What a killed writer left must not swallow this line.
-                    if f.seek(0, os.SEEK_END) and not self._ends_whole(f.tell()):
-                        data = b"\n" + data
-                    f.write(data)
-                    f.flush()
-                    os.fsync(f.fileno())
-            except OSError as error:
-                raise ToolError(f"cannot write {self.path}: {error.strerror}") from error
+            self._file.add(line)
             self._keep(line)
-
-    def _ends_whole(self, size: int) -> bool:
-        with self.path.open("rb") as f:
-            f.seek(size - 1)
-            return f.read(1) == b"\n"
 
 
 def _now() -> str:

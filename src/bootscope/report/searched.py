@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.lab.board_ablation import BoardWorth, told
 from bootscope.lab.board_search import BoardExperiment, BoardSearch
 from bootscope.lab.optimize import Goal
 from bootscope.lab.optimize import title as short
@@ -34,6 +35,8 @@ def document(system: str, search: BoardSearch, goal: Goal) -> dict[str, Any]:
         "accepted": list(search.accepted),
         "loses": sorted(_loses(search)),
         "experiments": [_experiment(e) for e in search.experiments],
+        "ablation": [_worth(w) for w in search.worths],
+        "measured": search.bench.measured,
         "whole": whole,
     }
 
@@ -64,6 +67,20 @@ def _experiment(e: BoardExperiment) -> dict[str, Any]:
     }
 
 
+def _worth(w: BoardWorth) -> dict[str, Any]:
+    found = w.verdict
+    shift = found.comparison.goal.shift if found and found.comparison else None
+    return {
+        "technique": w.technique,
+        "worth_ns": w.ns,
+        "low_ns": shift.low_ns if shift else None,
+        "high_ns": shift.high_ns if shift else None,
+        "dropped": w.dropped,
+        "why": named(w.why, 1000),
+        "run_id": found.pair.variant_run or None if found else None,
+    }
+
+
 def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
     """The same for people; `folder` is where what was accepted was written."""
     table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "=")
@@ -77,6 +94,8 @@ def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
     out.print(table)
     out.print(Text(f"ended: {named(search.ended, 400)}", "dim"))
     out.print()
+    for worth in search.worths:
+        out.print(Text(named(told(worth), 400), "dim"))
     if not search.accepted:
         out.print("nothing was proven to help; more boots (-n) show smaller savings")
         return

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons on a real board that are gone on with: cut off at every boot, and nothing measured twice."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from bootscope import measuring
+from bootscope.boards.ending import End
+from bootscope.boards.physical import Console, PowerSetting, RealBoard
+from bootscope.boards.pins import Pins
+from bootscope.boards.power import Commands
+from bootscope.buildtrees.importing import Wish, import_tree
+from bootscope.buildtrees.model import Trial
+from bootscope.buildtrees.products import Products
+from bootscope.buildtrees.variants import Variant, Variants
+from bootscope.buildtrees.workshop import BuildFailedError, Workshop
+from bootscope.capture import record, tap
+from bootscope.capture.measured import TAP
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import Store
+from bootscope.cli.board_options import QuietBoots
+from bootscope.lab import board_bench
+from bootscope.lab.board_bench import BaseFailedError, BoardBench, Pair, SameImagesError, whole
+from bootscope.lab.board_journal import BoardJournal
+from bootscope.lab.board_memory import Memory
+from bootscope.measuring import Order
+
+from . import tree_builders as trees
+
+SPEC = "uboot-bootdelay"
+BOARD = RealBoard(name="desk", console=Console(port="/dev/x"), power=PowerSetting(on=("on",), off=("off",)))
+PINS = Pins(port="/dev/pico")
+ORDER = Order(BOARD, Commands(("on",), ("off",)), End(None, "login"), boots=4)
+
+
+class Shop:
+    """A workshop without work: what was built, in order, and what lies on the board."""
+
+    keeps = deploys = True
+    brings = None
+
+    def __init__(self, variants: Variants, image: str = "plain") -> None:
+        self.variants, self.tree, self.image = variants, variants.tree, image
+        self.built: list[str] = []
+        self.breaks = self.alike = False
+
+    def make(self, variant: Variant) -> Products:
+        """The images of a variant."""
+        self.built.append(variant.key)
+        if self.breaks and variant.specs:
+            raise BuildFailedError("it does not build", "/log", variant.key)
+        return Products({"card": 1}, {"card": f"{self.image} {variant.words}"})
+
+    def same(self, one: Variant, other: Variant) -> bool:
+        """Whether they are the same."""
+        return self.alike
+
+    def deploy(self, variant: Variant) -> float:
+        """Puts it onto the board."""
+        return 0.0
+
+
+class Board:
+    """Boots without a board: `plan` says for the n-th one, over all, how it ends."""
+
+    def __init__(self) -> None:
+        self.boots: list[str] = []
+        self.plan: Callable[[int, str], str] = lambda number, run: "milestone"
+
+    def boot(self, order: Order, run_id: str, run: Path, number: int, observer: object) -> BootInfo:
+        """A boot, as it is stored; one that is cut off takes what measures with it."""
+        folder = run / "boots" / f"{number:03}"
+        folder.mkdir()
+        (folder / TAP).write_bytes(tap.MAGIC)
+        self.boots.append(run_id)
+        ended = self.plan(len(self.boots), run_id)
+        if ended == "killed":
+            raise SystemExit
+        info = BootInfo(
+            boot_id=f"{run_id}/{number:03}",
+            number=number,
+            started="2026-11-22T10:00:00+00:00",
+            ended=ended,
+            message="",
+            host_ms=1,
+            stream_sha256="",
+        )
+        record.write_json(folder / record.BOOT, info)
+        if ended == "interrupted":
+            raise KeyboardInterrupt
+        return info
+
+
+@pytest.fixture
+def board(monkeypatch: pytest.MonkeyPatch) -> Board:
+    """The board that all boots are made on."""
+    made = Board()
+    monkeypatch.setattr(measuring, "_one_boot", made.boot)
+    return made
+
+
+@pytest.fixture
+def bench(tmp_path: Path, board: Board) -> Callable[..., BoardBench]:
+    """Makes benches that share store and tree, as searches do that come one after the other."""
+    tree = import_tree("mine", trees.bare(tmp_path / "tree"), Wish(trial=Trial(products=("card",))))
+
+    def make(
+        resumed: bool = True, order: Order = ORDER, image: str = "plain", rounds: int | None = None
+    ) -> BoardBench:
+        store = Store(tmp_path / "store")
+        memory = Memory(BoardJournal(store.root, "mine"), store, tree, (rounds,), resumed)
+        shop = cast(Workshop, Shop(Variants(tree, store.root, {}), image))
+        return BoardBench(store, shop, order, QuietBoots(), rounds, memory=memory)
+
+    return make
+
+
+def compared(bench: BoardBench) -> Pair:
+    """The comparison that all of it is about."""
+    variants = bench.shop.variants
+    return bench.pair(variants.base, variants.of([SPEC]))
+
+
+def good(bench: BoardBench, run_id: str) -> int:
+    """How many boots of a recording count."""
+    return len(whole(bench.store.load_measured(run_id).boots))
+
+
+@pytest.mark.parametrize(("how", "rounds"), [*itertools.product(("interrupted", "killed"), (None, 1, 3))])
+def test_a_comparison_that_is_cut_off_anywhere_is_gone_on_with(
+    bench: Callable[..., BoardBench], board: Board, how: str, rounds: int | None
+) -> None:
+    for at in range(1, 9):
+        board.boots.clear()
+        board.plan = lambda number, run, at=at: how if number == at else "milestone"  # type: ignore[misc]
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            compared(bench(resumed=at > 1, rounds=rounds, image=f"image {at}"))
+        pair = compared(bench(rounds=rounds, image=f"image {at}"))
+        assert len(board.boots) == 4 + 4 + 1, at
+        ends = bench()
+        assert (good(ends, pair.base_run), good(ends, pair.variant_run)) == (4, 4)
+        assert set(board.boots) == {pair.base_run, pair.variant_run}
+        assert pair.rounds == (rounds or 4)
+        # Nothing is left to be measured.
+        again = bench(rounds=rounds, image=f"image {at}")
+        assert replace(compared(again), base=pair.base, variant=pair.variant) == pair
+        assert (len(board.boots), again.measured) == (9, 0)
+
+
+def test_turns_go_on_where_they_stopped(bench: Callable[..., BoardBench], board: Board) -> None:
+    uncut = compared(bench(resumed=False))
+    order = ["base" if run == uncut.base_run else "variant" for run in board.boots]
+    board.boots.clear()
+    board.plan = lambda number, run: "interrupted" if number == 4 else "milestone"
+    with pytest.raises(KeyboardInterrupt):
+        compared(bench(resumed=False))
+    pair = compared(bench())
+    boots = ["base" if run == pair.base_run else "variant" for run in board.boots]
+    assert boots[:3] + boots[4:] == order
+    assert boots[3] == order[3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"order": replace(ORDER, boots=5)},
+        {"order": replace(ORDER, end=End(None, "first-frame"))},
+        {"order": replace(ORDER, end=replace(ORDER.end, timeout_ns=1))},
+        {"order": replace(ORDER, board=RealBoard(name="desk", console=Console(port="/dev/y")))},
+        {"order": replace(ORDER, board=RealBoard(name="desk", console=BOARD.console, pins=PINS))},
+        {"image": "another"},
+        {"rounds": 2},
+    ],
+)
+def test_what_was_measured_otherwise_does_not_count(
+    bench: Callable[..., BoardBench], board: Board, change: dict[str, Any]
+) -> None:
+    compared(bench())
+    made = len(board.boots)
+    other = bench(**change)
+    assert other.forgot == ("image" in change)
+    assert compared(other).base_run not in board.boots[:made]
+    assert len(board.boots) > made
+    assert compared(bench()).base_run == board.boots[0]
+
+
+def test_a_recording_that_is_gone_does_not_count(bench: Callable[..., BoardBench], board: Board) -> None:
+    first = compared(bench())
+    bench().store.remove(first.variant_run)
+    again = compared(bench())
+    assert len(board.boots) == 16
+    assert again.base_run != first.base_run
+
+
+def test_without_resuming_everything_is_measured(bench: Callable[..., BoardBench], board: Board) -> None:
+    compared(bench(resumed=False))
+    compared(bench(resumed=False))
+    assert len(board.boots) == 16
+
+
+def test_a_first_boot_is_found_again(bench: Callable[..., BoardBench], board: Board) -> None:
+    ids = [made.once(made.shop.variants.base) for made in (bench() for _ in range(2))]
+    assert ids[0] == ids[1]
+    assert len(board.boots) == 1
+
+
+def test_what_does_not_boot_is_remembered(bench: Callable[..., BoardBench], board: Board) -> None:
+    board.plan = lambda number, run: "panic" if run.partition(".try")[1] else "milestone"
+    first = compared(bench())
+    assert "did not boot, twice" in first.faults[0]
+    made = len(board.boots)
+    assert compared(bench()).faults == first.faults
+    assert len(board.boots) == made
+
+
+def test_a_system_that_did_not_boot_itself_is_begun_anew(
+    bench: Callable[..., BoardBench], board: Board
+) -> None:
+    board.plan = lambda number, run: "panic"
+    with pytest.raises(BaseFailedError):
+        compared(bench())
+    failed = set(board.boots)
+    board.plan = lambda number, run: "milestone"
+    pair = compared(bench())
+    assert not failed & {pair.base_run, pair.variant_run}
+
+
+def test_what_was_not_built_is_not_built_again(bench: Callable[..., BoardBench], board: Board) -> None:
+    for breaks in (True, False):
+        made = bench()
+        cast(Any, made.shop).breaks = breaks
+        with pytest.raises(BuildFailedError) as failed:
+            compared(made)
+        assert (failed.value.message, failed.value.log) == ("it does not build", "/log")
+        assert failed.value.key == made.shop.variants.of([SPEC]).key
+    assert set(cast(Any, made.shop).built) == {"base"}
+
+
+def test_images_that_are_the_same_are_remembered(bench: Callable[..., BoardBench], board: Board) -> None:
+    for alike in (True, False):
+        made = bench()
+        cast(Any, made.shop).alike = alike
+        with pytest.raises(SameImagesError, match="the same, byte by byte"):
+            compared(made)
+    assert not board.boots
+
+
+def test_the_owners_check_is_asked_once_of_each(
+    bench: Callable[..., BoardBench], board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def refused(check: str, words: object, path: Path, names: dict[str, str]) -> tuple[str, ...]:
+        asked.append(names["BOOTSCOPE_VARIANT"])
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return ()
+
+    monkeypatch.setattr(board_bench, "refused", refused)
+    with pytest.raises(KeyboardInterrupt):
+        compared(replace(bench(), works=("true",)))
+    pair = compared(replace(bench(), works=("true",)))
+    key = bench().shop.variants.of([SPEC]).key
+    assert asked == ["base", key, key]
+    # To be asked again, the variant is booted; that boot counts as one of those that were to come.
+    assert (good(bench(), pair.base_run), good(bench(), pair.variant_run)) == (4, 4)
+
+
+def test_lines_of_a_damaged_journal_count_for_nothing(
+    bench: Callable[..., BoardBench], board: Board, tmp_path: Path
+) -> None:
+    compared(bench())
+    path = tmp_path / "store/searches/mine.board.jsonl"
+    path.write_bytes(b'{"kind":"compared","at"\n\xff\n{"schema":9,"kind":"begun","at":"","options":{}}\n')
+    assert BoardJournal(tmp_path / "store", "mine").options is None
+    compared(bench())
+    assert len(board.boots) == 16
