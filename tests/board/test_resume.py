@@ -97,7 +97,7 @@ def test_boots_of_a_comparison_that_was_cut_off_are_kept(mine: Desk, how: signal
         assert search.poll() is None
         time.sleep(0.01)
     search.send_signal(how)
-    search.wait(30)
+    search.communicate(timeout=30)
     before = runs(mine)
     whole = {run["run_id"]: run["complete"] for run in mine.bootscope.json("list")["runs"]}
     switched = mine.board.switched_on
