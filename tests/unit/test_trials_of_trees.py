@@ -120,6 +120,16 @@ def test_a_variant_is_written_and_taken_back(
     assert tree_id(folder) == before
 
 
+def test_a_tree_that_was_left_with_changes_is_no_base(tmp_path: Path) -> None:
+    tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
+    menu = tmp_path / "tree/target/boot/extlinux/extlinux.conf"
+    Variants(tree, tmp_path / "store", {})
+    menu.write_text(menu.read_text().replace("rootwait", "rootwait quiet"))
+    with pytest.raises(UserError, match="has another command line now") as caught:
+        Variants(tree, tmp_path / "store", {})
+    assert "bootscope build mine" in str(caught.value.hint)
+
+
 def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:
     tree = import_tree("mine", trees.bare(tmp_path / "tree"), Wish())
     variants = Variants(tree, tmp_path / "store", {})

@@ -36,11 +36,15 @@ def target_for(
     if not _NAME.fullmatch(name) or name.endswith("-"):
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
+    menu, words = _menu(tree), tree.command_line if tree else ""
+    if tree and folder:
+        menu, words = to_buildroot.as_it_was(tree, menu, (folder / to_buildroot.fragment_of(name)).parent)
     return Target(
         name=name,
         tree=tree,
         config=_file(tree, "build-config"),
-        menu=_menu(tree),
+        menu=menu,
+        command_line=words,
         before=text(folder / to_buildroot.fragment_of(name)) if folder else "",
         kernel_recipe=kernel_recipe or told or "linux-yocto",
         uboot_recipe=uboot_recipe or "u-boot",

@@ -10,11 +10,12 @@ from pathlib import Path
 from bootscope.build.ids import id_of
 from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import FILES, target_for, written
+from bootscope.buildtrees.boot_words import in_menu
 from bootscope.buildtrees.changeset import ChangeSet, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.owner import BASE, changes_folder
-from bootscope.errors import UserError
+from bootscope.errors import UserError, printable
 from bootscope.system.changes import Change
 
 NAME = "trial"
@@ -53,6 +54,7 @@ class Variants:
         self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
         told = tree.trial
         self._target: Target = target_for(NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series)
+        _check_menu(tree, self._target.menu)
         self._kind = FILES if tree.made_by == BARE else tree.made_by
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
 
@@ -87,6 +89,18 @@ class Variants:
         folder = changes_folder(self.tree)
         place.place(folder, variant.output, NAME, force=False)
         return folder
+
+
+def _check_menu(tree: Tree, menu: str) -> None:
+    """Raises UserError when the boot menu is not as it was imported: a variant made from one that has changes
+    already would have them too."""
+    path = tree.command_line_from
+    if menu and in_menu(Path(path).name, menu) != tree.command_line:
+        raise UserError(
+            f"{printable(path)} has another command line now than when {tree.name} was imported",
+            hint="was it built with changes the last time, or changed by hand? "
+            f"bootscope build {tree.name} builds it without changes, and reads it again",
+        )
 
 
 def _files(output: Output) -> dict[str, str]:
