@@ -134,9 +134,7 @@ def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:
             f"not yours; compare it with yours: {printable(changes.command_line)}"
         )
     if target.command_line and changes.changes_words:
-        lines.append(
-            f"the whole of it is then: {printable(changes.new_command_line(target.command_line))}"
-        )
+        lines.append(f"the whole of it is then: {printable(changes.new_command_line(target.command_line))}")
     return lines
 
 

@@ -19,6 +19,7 @@ from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.parts import symbol
 from bootscope.system.changes import Change
+from bootscope.system.model import Symbols
 
 _KERNEL_FRAGMENT, _OVERLAY = "linux.fragment", "rootfs-overlay"
 _WAS = "command-line.before"
@@ -176,7 +177,7 @@ def _command_line(out: Output, changes: ChangeSet, target: Target, board: str, l
     tree = target.tree
     inside = _inside_target(tree) if tree else ""
     if changes.changes_words and tree and _compiled_in(tree):
-        words = {"CMDLINE": changes.new_command_line(target.command_line)}
+        words: Symbols = {"CMDLINE": changes.new_command_line(target.command_line)}
         out.files[f"{board}/{_KERNEL_FRAGMENT}"] = common.symbols_text(words)
         out.files[f"{board}/{_WAS}"] = target.command_line + "\n"
     elif changes.changes_words and target.menu and inside:

@@ -54,18 +54,18 @@ class Variants:
         self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
         told = tree.trial
         self._target: Target = target_for(NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series)
-        _check_menu(tree, self._target.menu)
         self._kind = FILES if tree.made_by == BARE else tree.made_by
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
 
     def of(self, specs: Sequence[str]) -> Variant:
         """The tree with techniques (ID or ID=WAY).
 
-        Raises UserError for what is none, for those that exclude each other, and where nothing of them can be
-        written for this build system.
+        Raises UserError for what is none, for those that exclude each other, where nothing of them can be
+        written for this build system, and when the tree was left with changes in it.
         """
         if not specs:
             return self.base
+        _check_menu(self.tree, self._target.menu)
         changes = change_set(specs, self._values, self._store)
         output = self._written(changes)
         if _files(output) == _files(self.base.output) and output.links == self.base.output.links:

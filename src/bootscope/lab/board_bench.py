@@ -38,7 +38,7 @@ class BaseFailedError(UserError):
 class Pair:
     """Two variants that were measured beside each other: their runs (empty for one that was not booted), in
     how many rounds, and how long it took to put one onto the board. `faults`: what the second one does not
-    do."""
+    do; `missed`: which of its changes its build did not take."""
 
     base: Variant
     variant: Variant
@@ -48,6 +48,7 @@ class Pair:
     deploy_s: float
     faults: tuple[str, ...]
     sizes: dict[str, tuple[int, int]]
+    missed: tuple[str, ...] = ()
 
 
 def rounds_for(deploy_s: float, boots: int) -> int:
@@ -128,7 +129,9 @@ class _Turns:
             if faults:
                 break
         ids = [self.runs[key].run_id if key in self.runs else "" for key in variants]
-        return Pair(self.base, self.variant, ids[0], ids[1], rounds, took_s, faults, sizes)
+        there = bench.shop.make(self.base).missed
+        missed = tuple(line for line in bench.shop.make(self.variant).missed if line not in there)
+        return Pair(self.base, self.variant, ids[0], ids[1], rounds, took_s, faults, sizes, missed)
 
     def once(self) -> str:
         """A first boot of the base, and the owner's check."""
