@@ -122,6 +122,34 @@ def test_what_an_earlier_run_set_is_taken_back(main_here: Command, tmp_path: Pat
     assert fragment.read_text() == again
 
 
+@pytest.mark.parametrize("built_in", [False, True])
+def test_words_of_an_earlier_run_go_when_they_are_not_wanted_any_more(
+    main_here: Command, tmp_path: Path, built_in: bool
+) -> None:
+    folder = trees.buildroot(tmp_path / "out")
+    menu, kernel = folder / "target/boot/extlinux/extlinux.conf", folder / "build/linux-6.12.1/.config"
+    if built_in:
+        menu.unlink()
+        (folder / "build/uboot-2025.01/u-boot").unlink()
+        kernel.write_text(kernel.read_text() + 'CONFIG_CMDLINE="root=/dev/mmcblk0p1 a=\\"b\\""\n')
+    main_here("system", "import", folder, "--as", "mine")
+    words = ("--to", "buildroot", "ext", "--name", "fast", "--system", "mine")
+    main_here("apply", "kernel-quiet", *words)
+    board = tmp_path / "ext/board/fast"
+    # Built with it, and read again.
+    if built_in:
+        assert " quiet" in (board / "linux.fragment").read_text()
+        kernel.write_text(kernel.read_text() + (board / "linux.fragment").read_text())
+    else:
+        menu.write_text((board / "rootfs-overlay/boot/extlinux/extlinux.conf").read_text())
+        assert " quiet" in menu.read_text()
+    main_here("system", "import", folder, "--as", "mine")
+    main_here("apply", "kernel-printk-diet", *words)
+    made = board / ("linux.fragment" if built_in else "rootfs-overlay/boot/extlinux/extlinux.conf")
+    assert "loglevel=" in made.read_text()
+    assert "quiet" not in made.read_text()
+
+
 def test_paths_follow_a_root_with_all_below_usr(tmp_path: Path) -> None:
     folder = trees.buildroot(tmp_path)
     (folder / ".config").write_text(trees.BR2_CONFIG + "BR2_ROOTFS_MERGED_USR=y\n")

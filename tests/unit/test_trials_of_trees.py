@@ -13,12 +13,14 @@ from bootscope.build.ids import tree_id
 from bootscope.buildtrees import products
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.keep import load_tree
+from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.owner import changes_folder, told, words
 from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
 from bootscope.errors import ToolError, UserError
 from bootscope.lab.board_bench import rounds_for
+from bootscope.system.changes import Change
 
 from . import tree_builders as trees
 from .conftest import Command
@@ -118,6 +120,34 @@ def test_a_variant_is_written_and_taken_back(
     variants.put(variants.base)
     assert not (folder / file).exists()
     assert tree_id(folder) == before
+
+
+def test_a_tree_that_was_left_with_changes_is_no_base(tmp_path: Path) -> None:
+    tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
+    menu = tmp_path / "tree/target/boot/extlinux/extlinux.conf"
+    Variants(tree, tmp_path / "store", {}).of(["kernel-quiet"])
+    menu.write_text(menu.read_text().replace("rootwait", "rootwait quiet"))
+    variants = Variants(tree, tmp_path / "store", {})
+    with pytest.raises(UserError, match="has another command line now") as caught:
+        variants.of(["uboot-bootdelay"])
+    assert "bootscope build mine" in str(caught.value.hint)
+
+
+def test_changes_that_a_build_did_not_take_are_named(tmp_path: Path) -> None:
+    tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
+    change = Change(uboot={"BOOTDELAY": 0, "NOT_THERE": False}, kernel={"NO_SUCH": True})
+    of_kernel, of_uboot = missed(tree, change)
+    assert of_kernel == (
+        "built with the changes, build/linux-6.12.1/.config has CONFIG_NO_SUCH=n instead of y: "
+        "does the build use them?"
+    )
+    assert "build/uboot-2025.01/.config has CONFIG_BOOTDELAY=2 instead of 0:" in of_uboot
+    config = tmp_path / "tree/build/uboot-2025.01/.config"
+    config.write_text(config.read_text().replace("BOOTDELAY=2", "BOOTDELAY=0"))
+    assert missed(tree, change) == (of_kernel,)
+    config.unlink()
+    assert missed(tree, Change(uboot={"BOOTDELAY": 7})) == ()
+    assert missed(tree, Change(busybox={f"S{n}": True for n in range(9)}))[0].count("instead of") == 4
 
 
 def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:

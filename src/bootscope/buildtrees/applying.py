@@ -42,11 +42,15 @@ def target_for(
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
     config = _file(tree, "build-config")
+    menu, words = _menu(tree), tree.command_line if tree else ""
+    if tree and folder and kind == BUILDROOT:
+        menu, words = to_buildroot.as_it_was(tree, menu, (folder / to_buildroot.fragment_of(name)).parent)
     return Target(
         name=name,
         tree=tree,
         config=config,
-        menu=_menu(tree),
+        menu=menu,
+        command_line=words,
         before=text(folder / _LINES[kind](name)) if folder and kind in _LINES else "",
         sources=openwrt_sources.read(folder, config) if kind == OPENWRT else Sources(),
         kernel_recipe=kernel_recipe or told or "linux-yocto",

@@ -18,6 +18,7 @@ from bootscope.lab.known import Known
 
 _APPEND = re.compile(r"^\s*append\s+(.+)$", re.MULTILINE | re.IGNORECASE)
 _GRUB = re.compile(r"^\s*linux(?:16|efi)?\s+\S+\s+(.+)$", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(.)")
 _MOST = 8192
 _PLACES = (
     "start-qemu.sh, qemuboot.conf, extlinux.conf, grub.cfg, cmdline.txt, U-Boot's script and environment, "
@@ -28,7 +29,7 @@ _PLACES = (
 def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
     """The command line and where it is from; the empty text, and where it was looked for."""
     known = _known(parts, pieces)
-    built_in = known.text("kernel", "CMDLINE").replace('\\"', '"')
+    built_in = _ESCAPE.sub(r"\1", known.text("kernel", "CMDLINE"))
     if built_in and known.on("kernel", "CMDLINE_FORCE"):
         return _cut(
             built_in
@@ -76,11 +77,15 @@ def _of_emulator(script: str) -> str:
 
 
 def _of_menu(path: Path) -> str:
-    told = text(path)
-    if path.name == "cmdline.txt":
-        return " ".join(told.split())
-    found = (_GRUB if path.name == "grub.cfg" else _APPEND).search(told)
-    return found[1].strip() if found else ""
+    return in_menu(path.name, text(path))
+
+
+def in_menu(name: str, menu: str) -> str:
+    """The first command line of a boot menu, by the name of its file; empty where there is none."""
+    if name == "cmdline.txt":
+        return _cut(menu)
+    found = (_GRUB if name == "grub.cfg" else _APPEND).search(menu)
+    return _cut(found[1]) if found else ""
 
 
 def with_menu(menu: str, new: Callable[[str], str]) -> str:

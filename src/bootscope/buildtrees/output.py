@@ -39,13 +39,15 @@ class Output:
 @dataclass(frozen=True)
 class Target:
     """Where changes are written for: `name` of what is made (letters, digits, '-'), the imported `tree` they
-    are for, if any, with its `config` and boot `menu`; what an earlier run set (`before`, lines); what the
-    `sources` of OpenWrt say; and what the user says of Yocto: recipes and series."""
+    are for, if any, with its `config`, boot `menu` and `command_line`, the latter two without what an earlier
+    run made of them; what an earlier run set (`before`, lines); what the `sources` of OpenWrt say; and what
+    the user says of Yocto: recipes and series."""
 
     name: str
     tree: Tree | None = None
     config: str = ""
     menu: str = ""
+    command_line: str = ""
     before: str = ""
     sources: Sources = field(default_factory=Sources)
     kernel_recipe: str = "linux-yocto"
@@ -133,10 +135,8 @@ def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:
             "the changes come with the whole command line of the system that they were tried on, which is "
             f"not yours; compare it with yours: {printable(changes.command_line)}"
         )
-    if target.tree and target.tree.command_line and changes.changes_words:
-        lines.append(
-            f"the whole of it is then: {printable(changes.new_command_line(target.tree.command_line))}"
-        )
+    if target.command_line and changes.changes_words:
+        lines.append(f"the whole of it is then: {printable(changes.new_command_line(target.command_line))}")
     return lines
 
 

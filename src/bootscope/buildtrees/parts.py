@@ -172,7 +172,7 @@ def boot_files(parts: Parts, folder: str, menus: Iterable[str] = MENUS) -> None:
 def symbol(config_text: str, name: str) -> str:
     """The value of a symbol of any Kconfig (its whole name), without quotes; empty where it is not set."""
     found = re.search(rf"^{re.escape(name)}=(.*)$", config_text, re.MULTILINE)
-    return found[1].strip().strip('"') if found else ""
+    return found[1].strip().removeprefix('"').removesuffix('"') if found else ""
 
 
 def is_kernel_image(path: Path) -> bool:

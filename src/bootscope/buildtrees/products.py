@@ -20,10 +20,12 @@ _MOST = 200
 
 @dataclass(frozen=True)
 class Products:
-    """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256."""
+    """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256. `missed`: which of
+    the changes the build did not take, in words."""
 
     sizes: dict[str, int]
     hashes: dict[str, str]
+    missed: tuple[str, ...] = ()
 
 
 def found(tree: Tree) -> Products:

@@ -5,18 +5,27 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import msgspec
 
+from bootscope.build.kconfig import parse
+from bootscope.build.kconfig import written as quoted
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.boot_words import with_menu
 from bootscope.buildtrees.changeset import ChangeSet
+from bootscope.buildtrees.look import text
+from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.parts import symbol
 from bootscope.system.changes import Change
+from bootscope.system.model import Symbols
 
+_KERNEL_FRAGMENT, _OVERLAY = "linux.fragment", "rootfs-overlay"
+_WAS = "command-line.before"
+"""The boot menu or command line that the changes were made from."""
 _TREES = {
-    "kernel": ("linux.fragment", "BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES"),
+    "kernel": (_KERNEL_FRAGMENT, "BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES"),
     "uboot": ("uboot.fragment", "BR2_TARGET_UBOOT_CONFIG_FRAGMENT_FILES"),
     "busybox": ("busybox.fragment", "BR2_PACKAGE_BUSYBOX_CONFIG_FRAGMENT_FILES"),
 }
@@ -62,6 +71,17 @@ def fragment_of(name: str) -> str:
     return f"board/{name}/buildroot.fragment"
 
 
+def as_it_was(tree: Tree, menu: str, board: Path) -> tuple[str, str]:
+    """The boot menu and the command line of a tree, without what an earlier run, which wrote into the folder
+    `board`, made of them: the tree may have been built with that since."""
+    was = text(board / _WAS)
+    inside = _inside_target(tree)
+    if was and menu and inside and menu == text(board / _OVERLAY / inside):
+        return was, tree.command_line
+    ours = parse(text(board / _KERNEL_FRAGMENT)).get("CMDLINE", "") if was and _compiled_in(tree) else ""
+    return menu, was.rstrip("\n") if ours and ours == quoted(tree.command_line) else tree.command_line
+
+
 def write(changes: ChangeSet, target: Target) -> Output:
     """The tree."""
     out, name = Output(), target.name
@@ -83,9 +103,9 @@ def write(changes: ChangeSet, target: Target) -> Output:
             out.files[f"{board}/{file}"] = (common.symbols_text(symbols) if symbols else "") + own
             lines.append(_added(target, key, f"{at}/{file}"))
     change = _merged_usr(changes.change, target)
-    common.overlay(out, change.write, f"{board}/rootfs-overlay")
-    if any(path.startswith(f"{board}/rootfs-overlay/") for path in out.files):
-        lines.append(_added(target, "BR2_ROOTFS_OVERLAY", f"{at}/rootfs-overlay"))
+    common.overlay(out, change.write, f"{board}/{_OVERLAY}")
+    if any(path.startswith(f"{board}/{_OVERLAY}/") for path in out.files):
+        lines.append(_added(target, "BR2_ROOTFS_OVERLAY", f"{at}/{_OVERLAY}"))
     if change.remove or change.link:
         script = "#!/bin/sh\n# Runs when all files are in place, before the images are made.\nset -e\n"
         script += common.root_changes(change, '"$TARGET_DIR"')
@@ -155,16 +175,26 @@ def _added(target: Target, key: str, value: str) -> str:
 
 def _command_line(out: Output, changes: ChangeSet, target: Target, board: str, lines: list[str]) -> None:
     tree = target.tree
-    source = tree.command_line_from if tree else ""
-    if changes.changes_words and tree and source.startswith("CONFIG_CMDLINE"):
-        text = common.symbols_text({"CMDLINE": changes.new_command_line(tree.command_line)})
-        out.files[f"{board}/linux.fragment"] = text
-        return
-    inside = source.partition("target/")[2]
-    if changes.changes_words and target.menu and inside and source.split("target/")[0] in ("", "output/"):
-        out.files[f"{board}/rootfs-overlay/{inside}"] = with_menu(target.menu, changes.new_command_line)
-        return
-    out.by_hand += common.words_by_hand(changes, target)
+    inside = _inside_target(tree) if tree else ""
+    if changes.changes_words and tree and _compiled_in(tree):
+        words: Symbols = {"CMDLINE": changes.new_command_line(target.command_line)}
+        out.files[f"{board}/{_KERNEL_FRAGMENT}"] = common.symbols_text(words)
+        out.files[f"{board}/{_WAS}"] = target.command_line + "\n"
+    elif changes.changes_words and target.menu and inside:
+        out.files[f"{board}/{_OVERLAY}/{inside}"] = with_menu(target.menu, changes.new_command_line)
+        out.files[f"{board}/{_WAS}"] = target.menu
+    else:
+        out.by_hand += common.words_by_hand(changes, target)
+
+
+def _compiled_in(tree: Tree) -> bool:
+    return tree.command_line_from.startswith("CONFIG_CMDLINE")
+
+
+def _inside_target(tree: Tree) -> str:
+    """The path in the root file system of the file that the tree's command line is in; empty if in none."""
+    before, _, inside = tree.command_line_from.partition("target/")
+    return inside if before in ("", "output/") else ""
 
 
 def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> None:

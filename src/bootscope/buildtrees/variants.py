@@ -10,11 +10,12 @@ from pathlib import Path
 from bootscope.build.ids import id_of
 from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import FILES, target_for, written
+from bootscope.buildtrees.boot_words import in_menu
 from bootscope.buildtrees.changeset import ChangeSet, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.owner import BASE, changes_folder
-from bootscope.errors import UserError
+from bootscope.errors import UserError, printable
 from bootscope.system.changes import Change
 
 NAME = "trial"
@@ -68,11 +69,12 @@ class Variants:
     def of(self, specs: Sequence[str]) -> Variant:
         """The tree with techniques (ID or ID=WAY).
 
-        Raises UserError for what is none, for those that exclude each other, and where nothing of them can be
-        written for this build system.
+        Raises UserError for what is none, for those that exclude each other, where nothing of them can be
+        written for this build system, and when the tree was left with changes in it.
         """
         if not specs:
             return self.base
+        _check_menu(self.tree, self._target.menu)
         changes = change_set(specs, self._values, self._store)
         output = self._written(changes)
         if _files(output) == self.base.written and output.links == self.base.output.links:
@@ -96,6 +98,18 @@ class Variants:
         folder = changes_folder(self.tree)
         place.place(folder, variant.output, NAME, force=False)
         return folder
+
+
+def _check_menu(tree: Tree, menu: str) -> None:
+    """Raises UserError when the boot menu is not as it was imported: a variant made from one that has changes
+    already would have them too."""
+    path = tree.command_line_from
+    if menu and in_menu(Path(path).name, menu) != tree.command_line:
+        raise UserError(
+            f"{printable(path)} has another command line now than when {tree.name} was imported",
+            hint="was it built with changes the last time, or changed by hand? "
+            f"bootscope build {tree.name} builds it without changes, and reads it again",
+        )
 
 
 def _files(output: Output) -> dict[str, str]:

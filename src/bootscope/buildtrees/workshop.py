@@ -12,12 +12,13 @@ import contextlib
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bootscope import process
 from bootscope.buildtrees import products as found_products
 from bootscope.buildtrees.building import LONGEST_S
+from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_words, own_folder, told, words
 from bootscope.buildtrees.products import Keeper, Products
@@ -128,9 +129,11 @@ class Workshop:
             itself = f"{self.tree.name} itself does not build"
             what = f"{self.tree.name} does not build with {variant.words}" if variant.specs else itself
             raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log), variant.key) from error
-        made = found_products.found(self.tree)
+        made = replace(found_products.found(self.tree), missed=missed(self.tree, variant.changes.change))
         self._built = self._lies_there = variant.key
         if variant.key not in self._made:
+            for line in made.missed:
+                self.tell(f"beware: {line}")
             self._made[variant.key] = made
             self.keeper.keep(self._key(variant), made)
 

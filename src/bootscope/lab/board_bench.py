@@ -48,7 +48,7 @@ class BaseFailedError(UserError):
 class Pair:
     """Two variants that were measured beside each other: their runs (empty for one that was not booted), in
     how many rounds, and how long it took to put one onto the board. `faults`: what the second one does not
-    do."""
+    do; `missed`: which of its changes its build did not take."""
 
     base: Variant
     variant: Variant
@@ -58,6 +58,7 @@ class Pair:
     deploy_s: float
     faults: tuple[str, ...]
     sizes: dict[str, tuple[int, int]]
+    missed: tuple[str, ...] = ()
 
 
 def rounds_for(deploy_s: float, boots: int) -> int:
@@ -163,8 +164,14 @@ class _Turns:
             if faults:
                 self._keep(faults=faults)
                 break
-        self._keep(over=True, deploy_s=bench.took_s)
+        self._keep(over=True, deploy_s=bench.took_s, missed=self._missed())
         return self._pair()
+
+    def _missed(self) -> tuple[str, ...]:
+        """The changes that the variant's build did not take, and the base's did or had not to."""
+        shop = self.bench.shop
+        there = shop.make(self.base).missed
+        return tuple(line for line in shop.make(self.variant).missed if line not in there)
 
     def once(self) -> str:
         """A first boot of the base, and the owner's check."""
@@ -179,7 +186,8 @@ class _Turns:
     def _pair(self) -> Pair:
         k = self.kept
         ids = [k.runs.get(variant.key, "") for variant in (self.base, self.variant)]
-        return Pair(self.base, self.variant, ids[0], ids[1], k.rounds, k.deploy_s, k.faults, dict(k.sizes))
+        sizes = dict(k.sizes)
+        return Pair(self.base, self.variant, ids[0], ids[1], k.rounds, k.deploy_s, k.faults, sizes, k.missed)
 
     def _remember(self) -> None:
         """Looks how the comparison stands. Raises what it came to, where nothing was booted."""

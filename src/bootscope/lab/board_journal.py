@@ -37,6 +37,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     deploy_s: float = 0.0
     faults: tuple[str, ...] = ()
     sizes: dict[str, tuple[int, int]] = {}
+    missed: tuple[str, ...] = ()
     refused: str = ""
     same: bool = False
     log: str = ""

@@ -89,4 +89,4 @@ def _notes(pair: Pair, comparison: BootComparison | None, deploys: bool) -> tupl
         )
     if not deploys:
         found.append("nothing puts images onto the board but the build itself (--deploy)")
-    return (*found, *(note for note in pair.variant.notes if note not in pair.base.notes))
+    return (*found, *pair.missed, *(note for note in pair.variant.notes if note not in pair.base.notes))

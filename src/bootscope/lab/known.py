@@ -107,7 +107,7 @@ class Known:
     def text(self, tree: str, name: str) -> str:
         """A text symbol without its quotes; empty where it is not set or not known."""
         found = self.symbol(tree, name) or "n"
-        return "" if found == "n" else found.strip('"')
+        return "" if found == "n" else found.removeprefix('"').removesuffix('"')
 
     def number(self, tree: str, name: str) -> int | None:
         """A number symbol; None where it is not set, not known or no number."""
