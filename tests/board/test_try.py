@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import HELLO, Bootscope, Make
-from .desk import FAST, Desk, desk
+from .desk import BUILD, FAST, Desk, desk
 
 PRODUCT = ("--product", "images/card.img")
 
@@ -156,6 +156,32 @@ def test_a_build_that_cannot_go_back_is_told(mine: Desk) -> None:
     # The next base has the change already, which is found before anything is booted.
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=2)
     assert "the images are the same, byte by byte" in err
+
+
+def test_images_that_are_never_the_same_are_told(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    (mine.tree / "build.sh").write_text(f"{BUILD}date +%s%N >> images/card.img\n")
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
+    assert "built twice without changes, the images are not the same, byte by byte" in err
+    _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
+    assert "built before" not in err
+
+
+def test_a_build_without_the_changes_is_told(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    # Its configuration is not the one that the build makes.
+    told = "built with the changes, u-boot/.config has CONFIG_BOOTDELAY=2 instead of 0"
+    assert any(told in note for note in mine.tried("uboot-bootdelay", "-n", "3")["notes"])
+    # Also of what was built before.
+    assert any(told in note for note in mine.tried("uboot-bootdelay", "-n", "3")["notes"])
+
+
+def test_a_build_with_the_changes_is_not(mine: Desk) -> None:
+    mine.imported(*PRODUCT)
+    in_place = "sed -i s/BOOTDELAY=2/BOOTDELAY=0/ u-boot/.config"
+    with_it = f"if [ -s $BOOTSCOPE_CHANGES/uboot.config ]; then {in_place}; fi\n"
+    (mine.tree / "build.sh").write_text(BUILD + with_it)
+    assert not any("instead of" in note for note in mine.tried("uboot-bootdelay", "-n", "3")["notes"])
 
 
 def test_only_one_at_a_time(mine: Desk) -> None:

@@ -18,12 +18,14 @@ from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.owner import changes_folder, told, words
 from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
+from bootscope.capture.store import Store
 from bootscope.errors import ToolError, UserError
 from bootscope.lab.board_bench import rounds_for
 from bootscope.system.changes import Change
 
 from . import tree_builders as trees
 from .conftest import Command
+from .real_boards import keep_measured
 from .test_cli_verbs import json_of
 from .test_lab_cli import refused
 
@@ -232,6 +234,16 @@ def test_a_boots_log_beside_an_imported_system(main_here: Command, tmp_path: Pat
     assert "no boot tells anything of time" not in found["notes"]
     assert {f["kind"] for f in found["files"]} == {f["kind"] for f in alone["files"]} | {"log"}
     assert len(found["unknown"]) < len(alone["unknown"])
+
+    # A boot that was recorded says the same as its console in a file.
+    console = "\r\n".join(["U-Boot 2025.01 (Nov 22 2026)", *lines, "mine login: "]).encode()
+    run = keep_measured(Store(tmp_path / "store"), [[(n * 86_806, b) for n, b in enumerate(console, 1)]])
+    for name in (run, "last", f"{run}/1"):
+        of_run = json_of(main_here("audit", "mine", name, "--json"), "audit")
+        assert "no boot tells anything of time" not in of_run["notes"]
+        assert {f["technique"] for f in of_run["findings"]} >= {f["technique"] for f in found["findings"]}
+    done = main_here("audit", "mine", "no-such-run")
+    assert (done.returncode, "no-such-run" in done.stderr) == (2, True)
 
 
 def test_the_record_of_a_tree_keeps_what_was_said(main_here: Command, tmp_path: Path) -> None:

@@ -188,6 +188,12 @@ class Workshop:
                 "put into the tree stays there; the build must begin from your own configuration "
                 "(docs/real-boards.md)"
             )
+        elif now != before.hashes:
+            self.tell(
+                "built twice without changes, the images are not the same, byte by byte (dates, random "
+                "numbers): they cannot show whether changes went in or out, and what was kept of a variant "
+                "is of no use the next time (docs/real-boards.md)"
+            )
 
     def leave(self) -> None:
         """Takes back what takes no time, and tells what is left to do."""

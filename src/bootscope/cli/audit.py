@@ -35,7 +35,7 @@ class AuditVerb(Verb):
             nargs="*",
             metavar="WHAT",
             help="a run, a system by name or .toml, files that belong together, or an imported system and "
-            "files (default: the last run)",
+            "recorded boots or files beside it (default: the last run)",
         )
         parser.add_argument("--all", action="store_true", help="also those that do not apply, and why")
         parser.add_argument(

@@ -53,7 +53,7 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     did not reach its milestone.
     """
     if names and is_tree(names[0]):
-        return _tree(load_tree(names[0])[0], names[1:])
+        return _tree(store, load_tree(names[0])[0], names[1:])
     if len(names) == 1 and names[0].endswith(".toml"):
         return _system(store, cache, load_system(names[0]))
     if len(names) <= 1 and not (names and _is_path(store, names[0])):
@@ -61,14 +61,49 @@ def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     return _files(names)
 
 
-def _tree(tree: Tree, files: Sequence[str]) -> Subject:
-    """An imported tree, with files that tell more of it: a boot's log."""
+def _tree(store: Store, tree: Tree, names: Sequence[str]) -> Subject:
+    """An imported tree, with what tells more of it: a recorded boot, or files such as a boot's log."""
     pieces, notes = trees.pieces(tree)
-    pieces += read_pieces(files)
+    for name in names:
+        pieces += read_pieces([name]) if _is_path(store, name) else _heard_of(store, name)
     told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
     known = together(pieces)
     told += [] if known.knows(Part.LOG) else [_NO_BOOT]
     return Subject(trees.title(tree), known, tuple(pieces), (*notes, *told))
+
+
+def _heard_of(store: Store, name: str) -> tuple[Piece, ...]:
+    """What a recorded boot of a real board, or an import, tells."""
+    run_id, number = _run_and_boot(store, name)
+    heard = _heard(store, run_id, number)
+    if not heard:
+        raise UserError(
+            f"{run_id} is of the emulated board: it is looked at alone",
+            hint="beside an imported system stand boots of its own board, or files",
+        )
+    return heard[1]
+
+
+def _heard(store: Store, run_id: str, number: int | None) -> tuple[str, tuple[Piece, ...]] | None:
+    """What a run tells of which only logs are there, with its title; None for one of the emulator."""
+    if store.kind(run_id) == IMPORTED:
+        info, understood = of_run(store, run_id)
+        return f"{run_id}: {printable(info.name)}, imported", tuple(of_understood(understood))
+    if store.kind(run_id) == BOARD:
+        boot = seen_boot(store, run_id, number)
+        return f"{boot.boot_id}: a real board's console", tuple(of_understood(boot.understood))
+    return None
+
+
+def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
+    """The run that a name means, and the boot of it where it says one. Raises UserError when it means none."""
+    bare, _, number = name.partition("/")
+    try:
+        return store.find_id(bare), int(number) if number else None
+    except UserError as error:
+        if bare != "last" and not error.message.startswith("no boot"):
+            raise UserError(error.message, hint=f"{error.hint}; or the path of a file: {KINDS}") from error
+        raise
 
 
 def _is_path(store: Store, name: str) -> bool:
@@ -96,24 +131,14 @@ def _files(names: Sequence[str]) -> Subject:
 
 
 def _named(store: Store, cache: Cache, name: str) -> Subject:
-    bare, _, number = name.partition("/")
     if name in system_names():
         return _system(store, cache, load_system(name))
-    try:
-        run_id = store.find_id(bare)
-    except UserError as error:
-        if bare != "last" and not error.message.startswith("no boot"):
-            raise UserError(error.message, hint=f"{error.hint}; or the path of a file: {KINDS}") from error
-        raise
-    if store.kind(run_id) == IMPORTED:
-        info, understood = of_run(store, run_id)
-        pieces = tuple(of_understood(understood))
-        return Subject(f"{run_id}: {printable(info.name)}, imported", together(pieces), pieces)
-    if store.kind(run_id) == BOARD:
-        boot = seen_boot(store, run_id, int(number) if number else None)
-        pieces = tuple(of_understood(boot.understood))
-        return Subject(f"{boot.boot_id}: a real board's console", together(pieces), pieces)
-    return _recording(store, cache, store.load(run_id), int(number) if number else None)
+    run_id, number = _run_and_boot(store, name)
+    heard = _heard(store, run_id, number)
+    if heard:
+        title, pieces = heard
+        return Subject(title, together(pieces), pieces)
+    return _recording(store, cache, store.load(run_id), number)
 
 
 def _recording(
