@@ -96,7 +96,7 @@ def _heard(store: Store, run_id: str, number: int | None) -> tuple[str, tuple[Pi
 
 
 def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
-    """The run that a name means, and the boot of it where it says one. Raises UserError when it means none."""
+    """The run that a name means, and the boot where it says one. Raises UserError when it means none."""
     bare, _, number = name.partition("/")
     try:
         return store.find_id(bare), int(number) if number else None
