@@ -248,7 +248,7 @@ _NAMES = st.sampled_from(["A", "B", "C"])
 _SYMBOLS = st.dictionaries(_NAMES, st.sampled_from([True, False, 1, 0, "m"]), max_size=2)
 _WORDS = st.lists(st.sampled_from(["a", "b=1", "b=2", "c=x", "root=y"]), max_size=2).map(tuple)
 _PATHS = ["/a", "/a/b", "/a/c", "/d"]
-_CHANGES = st.builds(
+_ANY = st.builds(
     Change,
     kernel=_SYMBOLS,
     uboot=_SYMBOLS,
@@ -263,6 +263,9 @@ _CHANGES = st.builds(
         st.sampled_from(["rootfs.filesystem", "title", "card.disk_id"]), st.just(None), max_size=2
     ).map(lambda keys: {key: 7 if key == "card.disk_id" else "ext2" for key in keys}),
 )
+# No file is a link as well.
+_CHANGES = _ANY.filter(lambda change: not change.write.keys() & change.link.keys())
+
 _BASES = st.lists(_CHANGES, max_size=2)
 
 
