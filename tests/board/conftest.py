@@ -59,10 +59,15 @@ class FakeBoard:
         os.close(self.master)
 
     def says(self, text: bytes, pause_s: float = 0.0) -> None:
-        """Sends text, in pieces with pauses between them where it is to last."""
-        for line in text.splitlines(keepends=True) if pause_s else [text]:
+        """Sends text, in pieces with pauses between them where it is to last.
+
+        A line's time is counted from the first one, so that a busy computer delays a line but not
+        those after it: a board does not wait for the computer it is measured with.
+        """
+        start_s = time.monotonic()
+        for number, line in enumerate(text.splitlines(keepends=True) if pause_s else [text], 1):
             os.write(self.master, line)
-            time.sleep(pause_s)
+            time.sleep(max(start_s + number * pause_s - time.monotonic(), 0))
 
     def live(self) -> None:
         """Waits to be switched on, again and again."""

@@ -26,7 +26,7 @@ def mine(bootscope: Bootscope, fake: Make, tmp_path: Path, monkeypatch: pytest.M
     def plan(board: FakeBoard) -> None:
         image = found.card.read_text()
         thumb, fast = THUMB in image, FAST in image
-        board.says(HELLO, (0.02 if thumb else 0.005) if fast else 0.035 if thumb else 0.05)
+        board.says(HELLO, (0.05 if thumb else 0.005) if fast else 0.09 if thumb else 0.13)
 
     found.board.plan = plan
     return found
@@ -62,7 +62,7 @@ def test_what_the_others_need_stays(mine: Desk) -> None:
         if fast and not thumb:
             board.says(b"U-Boot SPL 2025.01\r\nKernel panic - not syncing: no\r\n")
         else:
-            board.says(HELLO, 0.005 if fast else 0.02 if thumb else 0.035)
+            board.says(HELLO, 0.005 if fast else 0.05 if thumb else 0.09)
 
     mine.board.plan = plan
     out, err = mine.bootscope(*SEARCH)
