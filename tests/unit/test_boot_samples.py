@@ -242,3 +242,42 @@ def test_names_from_a_log_do_nothing_on_a_terminal(main_here: Command, tmp_path:
     done = main_here("compare", "last", "last")
     assert "\x1b" not in done.stdout
     assert "\\x1b[31m[red]evil" in done.stdout
+
+
+# ---- phases that only one run has ----
+
+
+def in_phases(run: str, **each: list[int]) -> SampleSet:
+    """Boots with phases that took so many ms each."""
+    boots = []
+    for number, took in enumerate(zip(*each.values(), strict=True)):
+        times = {Quantity(PHASE, name): ms * MS for name, ms in zip(each, took, strict=True)}
+        total = sum(times.values())
+        boots.append(BootTimes(f"{run}/{number}", {READY: total, **times, WHOLE: total}))
+    return SampleSet(run, tuple(boots), until="app-ready")
+
+
+def test_phases_that_only_one_run_has_are_put_together_with_the_one_before() -> None:
+    full = {
+        "spl": [5] * 6,
+        "decompress": [600, 610, 620, 605, 615, 611],
+        "kernel": [1000 + n for n in range(6)],
+    }
+    loud = in_phases("a", **full, init=[1500 + 3 * n for n in range(6)])
+    quiet = in_phases("b", spl=[5] * 6, decompress=[2200 + 7 * n for n in range(6)])
+    found = against(loud, quiet)
+    rows = {v.quantity.name: v for v in found.details}
+    assert list(rows) == ["spl", "decompress+kernel+init", "total"]
+    # On its own the phase before would be slower by 1.6 s.
+    assert rows["decompress+kernel+init"].word == FASTER == found.goal.word
+    turned = {v.quantity.name: v for v in against(quiet, loud).details}
+    assert turned["decompress+kernel+init"].word == SLOWER
+    assert [v.quantity.name for v in against(loud, loud).details] == [*full, "init", "total"]
+
+
+def test_each_run_may_lack_a_phase_of_the_other() -> None:
+    some = [5, 6, 7, 8]
+    one = in_phases("a", rom=some, spl=some, load=some, init=some)
+    other = in_phases("b", spl=some, kernel=some, init=some)
+    rows = [v.quantity.name for v in against(one, other).details]
+    assert rows == ["rom", "spl+load+kernel", "init", "total"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bootscope.analysis.joined import joined
 from bootscope.analysis.samples import MILESTONE, PHASE, TOTAL, Quantity, SampleSet, goal
 from bootscope.statistics.describe import Description, describe
 from bootscope.statistics.planning import Noise
@@ -80,7 +81,8 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
     """
     wanted = goal((a, b), milestone)
     first = _versus(a, b, wanted)
-    others = [q for q in dict.fromkeys((*a.quantities(), *b.quantities())) if q != wanted]
+    like_a, like_b = joined(a, b)
+    others = [q for q in dict.fromkeys((*like_a.quantities(), *like_b.quantities())) if q != wanted]
     # Where there are phases the other milestones are only sums of them, and each one more asks for more
     # boots.
     kind = MILESTONE if all(q.kind != PHASE for q in others) else PHASE
@@ -88,7 +90,7 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
         a,
         b,
         _planned(a, b, first),
-        holm([_versus(a, b, q) for q in others if q.kind in (kind, TOTAL)]),
+        holm([_versus(like_a, like_b, q) for q in others if q.kind in (kind, TOTAL)]),
         _refusal(a, b, wanted),
         (*notes("A", a, first.a, wanted), *notes("B", b, first.b, wanted)),
     )

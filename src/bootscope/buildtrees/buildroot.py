@@ -35,7 +35,8 @@ def collect(parts: Parts) -> None:
     told = text(config) if config else ""
     version = _HEAD.search(told[:4096])
     if version:
-        parts.versions["buildroot"] = version[1]
+        # In a copy of its repository without tags, this is a dash and a commit.
+        parts.versions["buildroot"] = version[1].removeprefix("-")
     # Built in its own tree, Buildroot keeps .config beside the folder of everything else.
     at = "output/" if (look.root / "output").is_dir() and not (look.root / "images").is_dir() else ""
     images = f"{at}images/"

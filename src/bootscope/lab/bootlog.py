@@ -67,16 +67,22 @@ class BootLog:
         return self.clock not in ("none", "kernel")
 
     def gap_ns(self, index: int) -> int | None:
-        """From a line to the next, by the log's clock or else by the kernel's; None where neither tells."""
+        """From a line to the next, by the kernel's clock or else by the log's; None where neither tells.
+
+        The kernel's own stamps come first: what it says before its console is there comes over the line
+        later, all at once, so that the log's clock knows nothing of when it was.
+        """
         if not 0 <= index < len(self.lines) - 1:
             return None
         a, b = self.lines[index], self.lines[index + 1]
+        stamped = min(a.kernel_ns, b.kernel_ns) >= 0
+        # It stands still until the kernel has found it.
+        if stamped and b.kernel_ns > a.kernel_ns:
+            return b.kernel_ns - a.kernel_ns
         # A step shorter than those of the clock is none that it could tell.
         if self.timed and b.at_ns - a.at_ns >= self.resolution_ns:
             return b.at_ns - a.at_ns
-        if a.kernel_ns < 0 or b.kernel_ns < 0:
-            return None
-        return max(0, b.kernel_ns - a.kernel_ns)
+        return 0 if stamped else None
 
     @cached_property
     def kernel_lines(self) -> tuple[LogLine, ...]:
