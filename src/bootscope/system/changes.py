@@ -50,6 +50,11 @@ class Change(Setting, frozen=True):
     compiler_options_drop: tuple[str, ...] = ()
     settings: dict[str, str | int | bool | tuple[str, ...] | dict[str, str]] = {}
 
+    def __post_init__(self) -> None:
+        """Raises ValueError where a path is to be a file and a link."""
+        if both := sorted(self.write.keys() & self.link.keys()):
+            raise ValueError(f"{printable(both[0])} is in write and in link; a path is one of them")
+
     def claims(self) -> dict[str, Value]:
         """What the change wants of which setting: name -> value, None for "not there"."""
         found: dict[str, Value] = {}
