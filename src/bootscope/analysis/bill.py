@@ -125,10 +125,14 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
         if stamp:
             line.kernel = True
             printed.append((line, line.text[stamp.end() :]))
+    if messages and not printed:
+        # A kernel without CONFIG_PRINTK_TIME: only the messages tell which lines are its own.
+        printed = [(line, line.text) for line in found if line.first >= messages[0].index]
     pairs = align([body for _, body in printed], [m.format for m in messages])
     for number, index in pairs.items():
         line, message = printed[number][0], messages[index]
         if message.index <= line.first:
+            line.kernel = True
             line.level, line.who = message.level, _writer(message, evidence)
 
 

@@ -18,6 +18,8 @@ _PREFIX_BYTES = 15
 """What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
 _STARTING = re.compile(r"^Starting kernel \.\.\.")
 _LOADER = re.compile(r"^(?:U-Boot (?:[STV]PL )?\d|barebox \d|AT91Bootstrap )")
+_KERNEL_START = r"Linux version \d|Booting Linux on"
+_FIRST_PROGRAM = r"^Run /\S+ as init process"
 _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
 
 
@@ -86,8 +88,13 @@ class BootLog:
 
     @cached_property
     def kernel_lines(self) -> tuple[LogLine, ...]:
-        """The kernel's lines, as far as its stamps tell them from others'."""
-        return tuple(line for line in self.lines if line.kernel_ns >= 0)
+        """The kernel's lines, as far as its stamps tell them from others'; without stamps, those from its
+        first line to where it starts the first program."""
+        stamped = tuple(line for line in self.lines if line.kernel_ns >= 0)
+        if stamped or not self.has_kernel_start:
+            return stamped
+        start, end = self.index(_KERNEL_START), self.index(_FIRST_PROGRAM)
+        return tuple(self.lines[start : end + 1 if end >= start else len(self.lines)])
 
     @cached_property
     def loader_lines(self) -> tuple[LogLine, ...]:
@@ -107,7 +114,7 @@ class BootLog:
     @property
     def has_kernel_start(self) -> bool:
         """Whether the kernel's first line is in the log."""
-        return self.index(r"Linux version \d|Booting Linux on") >= 0
+        return self.index(_KERNEL_START) >= 0
 
     @property
     def command_line(self) -> str | None:

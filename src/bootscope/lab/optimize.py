@@ -81,7 +81,7 @@ _PATIENCE = 2
 """How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
 
 
-_HURRY = 0.3
+_HURRY = 0.5
 """When so much of the time is left, what is worth much does not wait for its turn any more."""
 
 

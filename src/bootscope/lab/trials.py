@@ -112,7 +112,10 @@ def next_trial(
     if not found:
         return ()
     large = {f.spec for f in found if _is_large(f, phases or {}, hurry)}
-    first = min(stage(f.technique) for f in found if f.spec in large or not large)
+    turns = [f for f in found if f.spec in large or not large]
+    # Where time is short, the order of the stages counts less than what is to be had.
+    ahead = [max(turns, key=expected_ns)] if hurry and large else turns
+    first = min(stage(f.technique) for f in ahead)
     here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
     wanted = [f for f in here if f.spec in large] or here
     group = _together(here, alone, accepted)
