@@ -29,3 +29,14 @@ def test_before_the_kernel_has_a_clock_the_hosts_is_taken() -> None:
 def test_without_any_clock_nothing_is_told() -> None:
     assert log_of(["[    0.000000] one", "[    0.000000] two", "three"]).gap_ns(0) == 0
     assert log_of(["one", "two"], clock="none").gap_ns(0) is None
+
+
+def test_a_kernel_without_stamps_speaks_from_its_first_line_to_the_first_program() -> None:
+    said = ["Linux version 6.12.1", "usb: new", "Run /sbin/init as init process"]
+    log = log_of(["U-Boot 2025.01", "Starting kernel ...", "", *said, "Welcome", "login: "], clock="none")
+    assert [line.text for line in log.kernel_lines] == said
+    assert [line.text for line in log_of([*said[:2], "hangs"], clock="none").kernel_lines] == [
+        *said[:2],
+        "hangs",
+    ]
+    assert log_of(["Welcome", "login: "], clock="none").kernel_lines == ()

@@ -9,6 +9,7 @@ import pytest
 
 from bootscope.capture.store import StoredRun
 from bootscope.errors import SpaceError, SymbolError, ToolError, UserError
+from bootscope.lab import optimize as optimize_module
 from bootscope.lab import trials
 from bootscope.lab.optimize import Goal, Search
 from bootscope.system.changes import Change
@@ -121,6 +122,19 @@ def test_when_little_time_is_left_what_is_worth_much_waits_no_longer(
 
     made.tell = tell
     assert ran(made) == ["small", "quiet", "other"]
+
+
+def test_when_little_time_is_left_the_stages_do_not_count(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = (made_up("small", "application"), made_up("fair", "init"), made_up("most", loses=("measuring",)))
+    saves = {"small": 2, "fair": 200, "most": 900}
+    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    monkeypatch.setattr(trials, "measured", lambda: table)
+    worth = {f"{n.upper()}=on": ms for n, ms in saves.items()}
+    assert ran(scene(*found).search(worth)) == ["fair", "small", "most"]
+    monkeypatch.setattr(optimize_module, "_HURRY", 1.0)
+    assert ran(scene(*found).search(worth)) == ["most", "fair", "small"]
 
 
 def test_what_should_come_after_another_does(scene: Make) -> None:

@@ -31,6 +31,7 @@ TABLES = {
 COUNTDOWN, CARD_IDLE, BOOTZ = 0x4A001010, 0x4A002010, 0x4A003010
 SLOW, QUICK = 0xC0100000, 0xC0200000
 INFO = b"[    0.000000] usb: a long story that nobody reads\r\n"
+WELCOME = b"Welcome to the machine\r\n"
 ERROR = b"[    0.100000] mmc0: something went wrong\r\n"
 
 
@@ -61,8 +62,10 @@ def boot(
     slow: bool = True,
     reads: bool = True,
     helper: bool = True,
+    stamps: bool = True,
 ) -> Story:
     """A boot in small; each part can be left out, which is what a prediction is compared with."""
+    stamp_bytes = 0 if stamps else len("[    0.000000] ")
     story = Story().hook("uboot.start").work(5 * MS)
     story.enter("uboot.delay", 1000, CARD_IDLE).work(1 * MS).leave("uboot.delay").work(2 * MS)
     if countdown:
@@ -78,9 +81,11 @@ def boot(
     story.enter("initcall", QUICK).work(1 * MS).leave("initcall").work(1 * MS)
     if info:
         story.hook("printk", (1 << 32) - 1, 0, text=b"\x016usb: a long story that nobody reads\n").typed(
-            INFO, 2_000
+            INFO[stamp_bytes:], 2_000
         )
-    story.work(40 * MS).hook("printk", 3, 0, text=b"%s: something went wrong\n").typed(ERROR, 2_000)
+    story.work(40 * MS).hook("printk", 3, 0, text=b"%s: something went wrong\n").typed(
+        ERROR[stamp_bytes:], 2_000
+    )
     story.work(40 * MS).hook("kernel.init", text=b"/init").work(2 * MS)
     if helper:
         story.fork(2).work(1_000).sleep(2).exec(b"/sbin/helper", b"-x").work(25 * MS).wake(1).switch(1, 0x80)
@@ -95,6 +100,13 @@ def test_quiet_leaves_out_what_is_not_urgent() -> None:
     assert found.predicted_ns == total_ns(boot(info=False))
     assert found.assumptions[0] == "1 kernel lines of level 4 and above are not printed"
     assert not any("not known" in said for said in found.assumptions)
+
+
+def test_lines_without_the_kernels_stamps_are_known_by_its_messages() -> None:
+    found = predicted(boot(stamps=False).typed(WELCOME, 2_000), "quiet")
+    assert found.predicted_ns == total_ns(boot(stamps=False, info=False).typed(WELCOME, 2_000))
+    assert found.saving_ns > 0
+    assert found.assumptions[0] == "1 kernel lines of level 4 and above are not printed"
 
 
 def test_without_hooks_on_messages_quiet_says_what_it_takes_for_granted() -> None:
