@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from bootscope.boards import emulated
 from bootscope.boards.profile import Board, load_board
 from bootscope.boards.watch import Limits, check_store_path, default_until
+from bootscope.build.cache import Cache
 from bootscope.build.ids import id_of
 from bootscope.build.plan import UNKNOWN, build, plan
 from bootscope.build.progress import Progress
@@ -35,6 +36,11 @@ class Bench:
     observer: Observer
     timeout_s: float = PATIENCE_S
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def cache(self) -> Cache:
+        """Where the sources lie."""
+        return self.runner.cache
 
     def with_limits(self, limits: Limits) -> Bench:
         """The same bench, where boots end in other ways."""

@@ -164,10 +164,11 @@ class Search:
         """What applies to the system as it stands, or to another one, and has not been tried."""
         outcome = outcome or self.current
         assert outcome
-        store, run_id = self.crew.bench.store, outcome.run_id
+        bench, run_id = self.crew.bench, outcome.run_id
 
         def look() -> tuple[Finding, ...]:
-            return audit(facts(store, view(store, store.load(run_id)))).findings
+            seen = view(bench.store, bench.store.load(run_id))
+            return audit(facts(bench.store, seen, bench.cache)).findings
 
         found = self.crew.journal.findings(run_id, look)
         return [f for f in found if self._untried(f) and self._allowed(f)]
