@@ -82,6 +82,22 @@ def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
     assert bench.booted == [frozenset({"T1=on"})]
 
 
+def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> None:
+    crew = scene(*FOUND).search(WORTH, build_s=2).crew
+    foreseen, wanted = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
+    bench = crew.bench
+    assert isinstance(bench, FakeBench)
+    crew.hint([foreseen])
+    time.sleep(0.1)
+    bench.build_s = 0
+    begun = time.monotonic()
+    assert crew.measured(wanted).reached
+    assert time.monotonic() - begun < 1
+    assert crew.measured(foreseen).reached
+    assert bench.built == [frozenset({"T0=on"}), frozenset({"T1=on"}), frozenset({"T0=on"})]
+    assert bench.booted == [frozenset({"T1=on"}), frozenset({"T0=on"})]
+
+
 def changed(symbol: str) -> object:
     search = Search(None, stock(), None, print)  # type: ignore[arg-type]
     return search.system({symbol.lower(): Change(kernel={symbol: "on"})})

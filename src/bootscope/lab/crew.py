@@ -53,6 +53,8 @@ class _Job:
     state: int = WAITING
     host_s: float = 0.0
     stop: bool = False
+    yields: bool = False
+    """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
     order: Order | None = None
     outcome: Outcome | None = None
     error: BaseException | None = None
@@ -66,7 +68,7 @@ class _Watcher:
     tell: Callable[[str], None]
 
     def _look(self) -> None:
-        if self.job.stop:
+        if self.job.stop or self.job.yields:
             raise _Stopped
 
     def begin(self, step: str, what: str) -> None:
@@ -229,12 +231,15 @@ class Crew:
         return job
 
     def _make_way(self) -> None:
-        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more."""
+        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more, and
+        a build that is only likely to be asked for."""
         state = self._jobs[self._wanted or ""].state
         busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
         for key, job in self._jobs.items():
             if job.state == busy and key not in self._hints:
                 job.stop = True
+            elif job.state == busy == BUILDING:
+                job.yields = True
 
     def _take(self, state: int, next_state: int) -> _Job | None:
         """Waits for a job in that state: what is wanted first. None when there is no more work."""
@@ -276,7 +281,8 @@ class Crew:
             else:
                 state = BUILT
         except _Stopped:
-            pass
+            if job.yields and not job.stop:
+                state = WAITING
         except (UserError, StepError) as error:
             outcome = self._failed(job, error, True)
         except SpaceError as error:
@@ -293,7 +299,7 @@ class Crew:
             except BootscopeError as error:
                 job.error = error
         with self._changed:
-            job.state, job.outcome = state, outcome
+            job.state, job.outcome, job.yields = state, outcome, False
             self.measured_now += state == DONE
             if job.stop and self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
