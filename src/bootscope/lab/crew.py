@@ -231,8 +231,8 @@ class Crew:
         return job
 
     def _make_way(self) -> None:
-        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more, and
-        a build that is only likely to be asked for."""
+        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more,
+        and a build that is only likely to be asked for."""
         state = self._jobs[self._wanted or ""].state
         busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
         for key, job in self._jobs.items():
@@ -281,8 +281,7 @@ class Crew:
             else:
                 state = BUILT
         except _Stopped:
-            if job.yields and not job.stop:
-                state = WAITING
+            state = DONE if job.stop else WAITING
         except (UserError, StepError) as error:
             outcome = self._failed(job, error, True)
         except SpaceError as error:
