@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 
 from bootscope.capture.store import StoredRun
@@ -135,6 +136,22 @@ def test_when_little_time_is_left_the_stages_do_not_count(
     assert ran(scene(*found).search(worth)) == ["fair", "small", "most"]
     monkeypatch.setattr(optimize_module, "_HURRY", 1.0)
     assert ran(scene(*found).search(worth)) == ["most", "fair", "small"]
+
+
+def test_a_kernel_from_nothing_comes_before_what_leaves_out_its_parts(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(name: str) -> Technique:
+        change = Change(kernel={name.upper(): "on"}, settings={"kernel.defconfig": "allnoconfig"})
+        return msgspec.structs.replace(made_up(name), ways={"on": Way(change=change)})
+
+    found = (*removals("part1", "part2"), nothing("bare"))
+    saves = {"part1": 900, "part2": 900, "bare": 500}
+    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    monkeypatch.setattr(trials, "measured", lambda: table)
+    made = scene(*found).search({"PART1=n": 900, "PART2=n": 900, "BARE=on": 500})
+    made.run()
+    assert [e.techniques for e in made.experiments][:2] == [("bare",), ("part1", "part2")]
 
 
 def test_what_should_come_after_another_does(scene: Make) -> None:

@@ -94,9 +94,9 @@ class Optimize(Verb):
         bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
         journal.begin(asked)
 
+        # Hours without a word would be too long, and standard error is not what is read as JSON.
         def tell(text: str) -> None:
-            if not args.json:
-                print(printable(text), file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
 
         found = conduct(bench, journal, loaded, options, args.jobs, tell)
         if args.o:

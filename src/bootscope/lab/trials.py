@@ -46,6 +46,9 @@ LARGE = 50
 LAST = "measuring"
 """The ability that is given up last."""
 
+_FROM_NOTHING = "kernel.defconfig"
+"""The setting of a technique that begins the kernel's configuration anew."""
+
 _OPENS = ("EXPERT", "EMBEDDED")
 """Symbols that only let others be switched off."""
 
@@ -119,7 +122,11 @@ def next_trial(
     here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
     wanted = [f for f in here if f.spec in large] or here
     group = _together(here, alone, accepted)
-    return group if {f.spec for f in group} & {f.spec for f in wanted} else (_unblocked(wanted, here),)
+    if not {f.spec for f in group} & {f.spec for f in wanted}:
+        return (_unblocked(wanted, here),)
+    # What a group leaves out part by part, a configuration from nothing leaves out in one build.
+    anew = [f for f in wanted if _FROM_NOTHING in f.change.settings]
+    return (_unblocked(anew, here),) if anew else group
 
 
 def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
