@@ -40,3 +40,5 @@ def test_a_kernel_without_stamps_speaks_from_its_first_line_to_the_first_program
         "hangs",
     ]
     assert log_of(["Welcome", "login: "], clock="none").kernel_lines == ()
+    falcon = log_of(["U-Boot SPL 2025.01", "Trying to boot from MMC1", *said, "Welcome"], clock="none")
+    assert [line.text for line in falcon.loader_lines] == ["U-Boot SPL 2025.01", "Trying to boot from MMC1"]

@@ -103,7 +103,9 @@ class BootLog:
             return ()
         end = self.index(_STARTING.pattern) + 1
         if not end:
-            end = next((i for i, line in enumerate(self.lines) if line.kernel_ns >= 0), len(self.lines))
+            # A loader that says nothing of it, such as Falcon mode's.
+            first = self.kernel_lines[:1]
+            end = next((i for i, line in enumerate(self.lines) if line in first), len(self.lines))
         return tuple(self.lines[:end])
 
     @property

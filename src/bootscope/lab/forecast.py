@@ -28,7 +28,6 @@ from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
 
 _DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
-_ALLNO = "allnoconfig"
 _UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
 
 
@@ -71,7 +70,7 @@ def _leaves_out(change: Change) -> bool:
     others -= {f"wish for kernel {name} {value}" for name, value in change.kernel_wishes.items()}
     if others - {_DEFCONFIG}:
         return False
-    return change.settings.get(_DEFCONFIG) == _ALLNO or any(written(v) == "n" for v in symbols.values())
+    return change.from_nothing or any(written(v) == "n" for v in symbols.values())
 
 
 def _without_code(facts: Facts, change: Change) -> Extra:
@@ -85,7 +84,7 @@ def _without_code(facts: Facts, change: Change) -> Extra:
     symbols = {**change.kernel_wishes, **change.kernel}
     off = [name for name, value in symbols.items() if written(value) == "n"]
     on = [name for name, value in symbols.items() if written(value) != "n"]
-    only = on if change.settings.get(_DEFCONFIG) == _ALLNO else None
+    only = on if change.from_nothing else None
     lost = closures.lost(off, only)
     added = [n for n in on if facts.symbol("kernel", n) == "n" and n != "EXPERT"]
 

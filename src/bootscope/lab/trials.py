@@ -46,9 +46,6 @@ LARGE = 50
 LAST = "measuring"
 """The ability that is given up last."""
 
-_FROM_NOTHING = "kernel.defconfig"
-"""The setting of a technique that begins the kernel's configuration anew."""
-
 _OPENS = ("EXPERT", "EMBEDDED")
 """Symbols that only let others be switched off."""
 
@@ -125,7 +122,7 @@ def next_trial(
     if not {f.spec for f in group} & {f.spec for f in wanted}:
         return (_unblocked(wanted, here),)
     # What a group leaves out part by part, a configuration from nothing leaves out in one build.
-    anew = [f for f in wanted if _FROM_NOTHING in f.change.settings]
+    anew = [f for f in wanted if f.change.from_nothing]
     return (_unblocked(anew, here),) if anew else group
 
 

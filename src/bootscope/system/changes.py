@@ -55,6 +55,11 @@ class Change(Setting, frozen=True):
         if both := sorted(self.write.keys() & self.link.keys()):
             raise ValueError(f"{printable(both[0])} is in write and in link; a path is one of them")
 
+    @property
+    def from_nothing(self) -> bool:
+        """Whether the kernel's configuration is begun anew, with all left out that is not asked for."""
+        return self.settings.get("kernel.defconfig") == "allnoconfig"
+
     def claims(self) -> dict[str, Value]:
         """What the change wants of which setting: name -> value, None for "not there"."""
         found: dict[str, Value] = {}
