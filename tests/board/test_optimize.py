@@ -46,6 +46,12 @@ def test_only_what_is_proven_stays(mine: Desk, tmp_path: Path) -> None:
     assert (folder / "uboot.config").read_text() == "CONFIG_BOOTDELAY=0\n"
     assert not (folder / "kernel.config").exists()
     assert mine.at_base
+    page = (folder / "report.html").read_text()
+    assert page.count('class="forest"') == 1  # only one of them could be booted
+    assert page.count('<i style="left:') == 8
+    assert "&#39;smp_init&#39; undeclared" in page
+    assert "did not boot, twice: panic" in page
+    assert "<script" not in page
 
 
 def test_the_search_in_words_and_its_end(mine: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bootscope.buildtrees import place
@@ -20,6 +21,9 @@ from bootscope.lab.board_search import BoardSearch
 from bootscope.lab.conduct import Options
 from bootscope.paths import store_dir
 from bootscope.report import searched
+from bootscope.report.searched_html import render
+
+REPORT = "report.html"
 
 
 def optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], options: Options) -> int:
@@ -36,7 +40,8 @@ def optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], option
         variants = bench.shop.variants
         if args.o:
             output = variants.of(list(search.accepted)).output
-            place.place(args.o, output, NAME, force=False)
+            files = {**output.files, REPORT: render(tree, search)}
+            place.place(args.o, replace(output, files=files), NAME, force=False)
     if args.json:
         print_json("optimize", searched.document(tree.name, search, options.goal))
     else:

@@ -11,9 +11,7 @@ import base64
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
@@ -21,11 +19,11 @@ from bootscope import __version__
 from bootscope.analysis.consumers import phase_at
 from bootscope.export.text import plain
 from bootscope.report.columns import columns
+from bootscope.report.pages import sources, template
 from bootscope.report.text import seconds, size, span, visible
 from bootscope.timeline.trace import Table, Trace
 from bootscope.views import View
 
-_TEMPLATES = Path(__file__).parent / "templates"
 # In this order: each uses only what stands before it.
 _SCRIPTS = ("format", "model", "paint", "timeline", "hand", "details", "flame", "page")
 MAX_LINE = 400
@@ -226,19 +224,11 @@ def _safe_json(value: object) -> Markup:
 
 def render(boots: Sequence[View | Trace]) -> str:
     """The report of one boot or more, recorded or only known as a trace, as one HTML document."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(seconds=seconds, span=span, size=size, visible=lambda b: visible(b, 80))
-    template = environment.get_template("report.html.j2")
-    return template.render(
+    page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80))
+    return page.render(
         boots=[_of_trace(boot) if isinstance(boot, Trace) else _boot(boot) for boot in boots],
         recorded=any(isinstance(boot, View) for boot in boots),
         version=__version__,
-        style=Markup((_TEMPLATES / "report.css").read_text()),
-        script=Markup("".join((_TEMPLATES / f"{name}.js").read_text() for name in _SCRIPTS)),
+        style=sources("report.css"),
+        script=sources(*(f"{name}.js" for name in _SCRIPTS)),
     )

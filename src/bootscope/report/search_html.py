@@ -7,10 +7,6 @@ Everything goes through jinja2's escaping, and texts of tools and targets throug
 from __future__ import annotations
 
 import base64
-from pathlib import Path
-
-import jinja2
-from markupsafe import Markup
 
 from bootscope import __version__
 from bootscope.export.text import plain
@@ -18,29 +14,21 @@ from bootscope.lab.account import Account, Step
 from bootscope.lab.optimize import Experiment
 from bootscope.lab.outcome import Outcome
 from bootscope.lab.trials import name_of
-from bootscope.report.text import duration, seconds, span
+from bootscope.report.pages import sources, template
+from bootscope.report.text import duration
 from bootscope.techniques.model import techniques
 from bootscope.timeline.model import PHASES
 
-_TEMPLATES = Path(__file__).parent / "templates"
 MAX_REASON = 600
 
 
 def render(a: Account) -> str:
     """The account as one HTML document."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(seconds=seconds, span=span)
-    return environment.get_template("search.html.j2").render(
+    return template("search.html.j2").render(
         accounts=[_account(found) for found in (a, a.beside) if found],
         phases=PHASES,
         version=__version__,
-        style=Markup("".join((_TEMPLATES / name).read_text() for name in ("report.css", "search.css"))),
+        style=sources("report.css", "search.css"),
     )
 
 

@@ -33,7 +33,7 @@ def document(system: str, search: BoardSearch, goal: Goal) -> dict[str, Any]:
         "final_ns": whole["variant_ns"] if whole else None,
         "ended": search.ended,
         "accepted": list(search.accepted),
-        "loses": sorted(_loses(search)),
+        "loses": sorted(loses(search)),
         "experiments": [_experiment(e) for e in search.experiments],
         "ablation": [_worth(w) for w in search.worths],
         "measured": search.bench.measured,
@@ -41,7 +41,8 @@ def document(system: str, search: BoardSearch, goal: Goal) -> dict[str, Any]:
     }
 
 
-def _loses(search: BoardSearch) -> set[str]:
+def loses(search: BoardSearch) -> set[str]:
+    """The abilities that what was accepted takes away."""
     known = techniques()
     return {ability for spec in search.accepted for ability in known[spec.partition("=")[0]].loses}
 
@@ -100,8 +101,8 @@ def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
         out.print("nothing was proven to help; more boots (-n) show smaller savings")
         return
     out.print(Text(f"accepted: {' '.join(search.accepted)}"))
-    if loses := _loses(search):
-        out.print(Text(f"takes away: {', '.join(sorted(loses))}", "yellow"))
+    if lost := loses(search):
+        out.print(Text(f"takes away: {', '.join(sorted(lost))}", "yellow"))
     if search.whole:
         tried.show(out, search.whole)
     if folder:

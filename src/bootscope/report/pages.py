@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all HTML pages share: templates that escape everything, and their styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from bootscope.report.text import seconds, span
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def template(name: str, **filters: Callable[..., str]) -> jinja2.Template:
+    """A template that escapes what is put in and fails for what is missing; times by `seconds` and `span`."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update({"seconds": seconds, "span": span, **filters})
+    return environment.get_template(name)
+
+
+def sources(*names: str) -> Markup:
+    """Our own styles or scripts, one after the other, as they are."""
+    return Markup("".join((_TEMPLATES / name).read_text() for name in names))

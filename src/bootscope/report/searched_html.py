@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search on a real board as one HTML file that opens without a network and runs no script.
+
+Boots of a board vary, so that it shows every boot, and of every technique the interval of what it does.
+Names of milestones and messages come from targets: they go through :func:`plain`, and then through the
+template's escaping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from bootscope import __version__
+from bootscope.analysis.samples import PHASE
+from bootscope.analysis.versus import NOT_SHOWN, BootComparison, Versus
+from bootscope.buildtrees.model import Tree
+from bootscope.export.text import plain
+from bootscope.lab.board_ablation import BoardWorth
+from bootscope.lab.board_search import BoardExperiment, BoardSearch
+from bootscope.lab.trials import name_of
+from bootscope.report.boots import could, interval
+from bootscope.report.pages import sources, template
+from bootscope.report.searched import loses
+from bootscope.report.text import span
+from bootscope.statistics.shift import CONFIDENCE
+from bootscope.techniques.model import techniques
+
+MAX_REASON = 600
+
+
+def render(tree: Tree, search: BoardSearch) -> str:
+    """The account of a search as one HTML document."""
+    whole = search.whole
+    c = whole.comparison if whole else None
+    goal = c.goal if c and not c.refused else None
+    experiments = [_experiment(e, number) for number, e in enumerate(search.experiments, start=1)]
+    return template("searched.html.j2").render(
+        title=plain(tree.name),
+        subtitle=plain(f"{tree.made_by} in {tree.folder}"),
+        keep=search.goal.keep,
+        ended=plain(search.ended, MAX_REASON),
+        until=plain(str(goal.quantity)) if goal else "",
+        goal=goal if goal and goal.a and goal.b and goal.shift else None,
+        change=interval(goal) if goal else "",
+        could=could(goal, goal.a.median_ns) if goal and goal.a else "",
+        rounds=whole.pair.rounds if whole else 0,
+        sides=_sides(c) if c else [],
+        phases=[_phase(v) for v in (c.details if c else ()) if v.quantity.kind == PHASE],
+        faults=[plain(fault, MAX_REASON) for fault in (whole.faults if whole else ())],
+        notes=[plain(note, MAX_REASON) for note in (whole.notes if whole else ())],
+        lost=sorted(loses(search)),
+        rows=_with_bars(experiments),
+        worths=_with_bars([_worth(w) for w in search.worths]),
+        techniques=[(name, techniques()[name_of(name)]) for name in search.accepted],
+        provenance=list(_provenance(tree, search)),
+        confidence=CONFIDENCE,
+        version=__version__,
+        style=sources("report.css", "search.css", "searched.css"),
+    )
+
+
+def _sides(c: BootComparison) -> list[dict[str, object]]:
+    """Every boot of both runs as a dot between the fastest and the slowest of all."""
+    sides = [("before", c.a.values(c.goal.quantity)), ("after", c.b.values(c.goal.quantity))]
+    values = [ns for _, of in sides for ns in of]
+    if not values:
+        return []
+    place = _scale(min(values), max(values))
+    return [{"name": name, "dots": [(place(ns), ns) for ns in of], "count": len(of)} for name, of in sides]
+
+
+def _scale(low_ns: int, high_ns: int) -> Callable[[int], str]:
+    """Where a time lies between two, as a length in CSS."""
+    width_ns = max(1, high_ns - low_ns)
+    return lambda ns: f"{100 * (ns - low_ns) / width_ns:.2f}%"
+
+
+def _phase(v: Versus) -> dict[str, object]:
+    return {
+        "name": plain(v.quantity.name),
+        "before_ns": v.a.median_ns if v.a else None,
+        "after_ns": v.b.median_ns if v.b else None,
+        "change": interval(v),
+        "word": v.word.replace(NOT_SHOWN, "not shown"),
+    }
+
+
+def _experiment(e: BoardExperiment, number: int) -> dict[str, object]:
+    c = e.verdict.comparison if e.verdict else None
+    return {
+        "number": number,
+        "name": ", ".join(e.techniques),
+        "replaced": ", ".join(e.replaced),
+        "predicted_ns": e.predicted_ns,
+        "verdict": "accepted" if e.accepted else "tried in parts" if e.halved else "refused",
+        "why": _line(e.refusal + (f"; full log: {e.log}" if e.log else "")),
+        "runs": ", ".join(r for r in (e.verdict.pair.base_run, e.verdict.pair.variant_run) if r)
+        if e.verdict
+        else "",
+        "v": c.goal if c and not c.refused else None,
+    }
+
+
+def _worth(w: BoardWorth) -> dict[str, object]:
+    c = w.verdict.comparison if w.verdict else None
+    why = "; ".join(part for part in ("taken out" if w.dropped else "", w.why) if part)
+    return {"name": w.technique, "why": _line(why), "v": c.goal if c and not c.refused else None}
+
+
+def _line(text: str) -> str:
+    """What a build or a boot says, in one line."""
+    return plain(" ... ".join(part.strip() for part in text.splitlines() if part.strip()), MAX_REASON)
+
+
+def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+    """Rows with their intervals drawn on one scale, on which no change has its place, too."""
+    rows = list(rows)
+    shifts = [v.shift for row in rows if isinstance(v := row["v"], Versus) and v.shift]
+    low, high = min((0, *(s.low_ns for s in shifts))), max((0, *(s.high_ns for s in shifts)))
+    place = _scale(low, high)
+    for row in rows:
+        v = row["v"]
+        shift = v.shift if isinstance(v, Versus) else None
+        row["bar"] = (
+            {
+                "zero": place(0),
+                "left": place(shift.low_ns),
+                "width": _scale(0, high - low)(shift.high_ns - shift.low_ns),
+                "middle": place(shift.shift_ns),
+            }
+            if shift
+            else None
+        )
+        row["change"] = interval(v) if isinstance(v, Versus) else ""
+        row["saves"] = span(-shift.shift_ns) if shift else ""
+    return rows
+
+
+def _provenance(tree: Tree, search: BoardSearch) -> Iterable[tuple[str, str]]:
+    yield "the system as it was", search.first_run
+    if search.whole:
+        yield "before", search.whole.pair.base_run
+        yield "after", search.whole.pair.variant_run or "not booted"
+        yield "rounds", f"{search.whole.pair.rounds}"
+    yield "tree", plain(tree.folder)
+    yield "measured", f"{search.bench.measured} comparisons, of {search.bench.order.boots} boots each way"
+    yield "checked with", plain(search.bench.check) or "nothing but that the boots come to their end"
+    yield "kept", ", ".join(search.goal.keep) or "no ability was asked to be kept"
+    yield "how it ended", plain(search.ended, MAX_REASON)
+    yield "written", datetime.now(UTC).date().isoformat()
+    yield "bootscope", __version__
