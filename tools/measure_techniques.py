@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries every technique that bootscope carries out by itself, each alone, and keeps what came of it.
 
-    python tools/measure_techniques.py [--system stock] [--only ID ...] [--again]
+    python tools/measure_techniques.py [--system stock] [--only ID ...] [--again] [-n 2]
     python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every way of the kernel is a build.
+
+-n N has so many under way at a time: while one boots, another is built. Boots of the emulated board are
+exact, so that the figures are the same.
 
 --predict boots nothing: it makes the predictions of what was measured anew, from the recordings without
 the techniques, and prints them beside the savings.
@@ -18,6 +21,8 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -106,6 +111,7 @@ def main() -> int:
     parser.add_argument("--system", default="stock")
     parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
     parser.add_argument("--again", action="store_true", help="also what was measured before")
+    parser.add_argument("-n", type=int, default=2, metavar="N", help="so many at a time (default: 2)")
     parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
     args = parser.parse_args()
     table = json.loads(MEASURED.read_text()) if MEASURED.exists() else {"rows": []}
@@ -115,21 +121,34 @@ def main() -> int:
         MEASURED.write_text(json.dumps(table, indent=1) + "\n")
         print_errors()
         return 0
-    applying = {f["technique"] for f in bootscope("audit", args.system)["findings"]}
+    specs = to_measure(args.system, args.only, () if args.again else rows)
+    pool = ThreadPoolExecutor(max(1, args.n))
+    try:
+        for made in as_completed([pool.submit(measure, spec, args.system) for spec in specs]):
+            row = made.result()
+            rows[row["technique"]] = row
+            print(json.dumps(row), flush=True)
+            command = f"python tools/measure_techniques.py --system {args.system}"
+            table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}
+            MEASURED.write_text(json.dumps(table, indent=1) + "\n")
+    finally:
+        # What has not begun when it is stopped need not begin.
+        pool.shutdown(cancel_futures=True)
+    return 0
+
+
+def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
+    """The ways that are to be tried: all, or those of `only`, but for what is known."""
+    applying = {f["technique"] for f in bootscope("audit", system)["findings"]}
+    specs = []
     for found in techniques().values():
         for name, way in found.ways.items():
             spec = title(found, name)
             # What does not apply is not proposed, so there is nothing to prove, unless it brings a base.
             applies = spec in applying or way.base.claims()
-            wanted = applies and (not args.only or found.id in args.only)
-            if not wanted or (spec in rows and not args.again):
-                continue
-            rows[spec] = measure(spec, args.system)
-            print(json.dumps(rows[spec]), flush=True)
-            command = f"python tools/measure_techniques.py --system {args.system}"
-            table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}
-            MEASURED.write_text(json.dumps(table, indent=1) + "\n")
-    return 0
+            if applies and (not only or found.id in only) and spec not in known:
+                specs.append(spec)
+    return specs
 
 
 if __name__ == "__main__":
