@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bootscope.capture.store import Store
@@ -237,3 +239,15 @@ def test_a_calibration_at_the_very_end_has_no_length(store: Store) -> None:
 def test_the_run_can_be_one_that_did_not_get_far(store: Store) -> None:
     run = store.load(keep(store, boot().records[:20], ended="hang"))
     assert facts(store, view(store, run)).words
+
+
+def test_a_file_system_that_the_boot_never_mounts_is_not_worked_on(tmp_path: Path) -> None:
+    another = Change(settings={"rootfs.filesystem": "squashfs"})
+    system = stock().system
+    assert reason(known(Store(tmp_path / "card"), None, system), another) == ""
+    gone = Change(command_line=("rdinit=/init",), command_line_drop=("root", "rootwait", "rw"))
+    in_memory = known(Store(tmp_path / "memory"), None, apply(system, {"gone": gone}))
+    assert "the root is in memory" in reason(in_memory, another)
+    # What only begins in memory, and mounts the root itself, is another matter.
+    first = apply(system, {"first": Change(settings={"initramfs.place": "built-in"})})
+    assert reason(known(Store(tmp_path / "first"), None, first), another) == ""

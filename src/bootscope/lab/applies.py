@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -72,7 +73,7 @@ def why_not(way: Way, facts: Known) -> str:
         return error.message if facts.knows(Part.BOOT) else ""
     if not any(_differences(change, facts)) and not any(_blind(change, facts)):
         return "it is so already"
-    return next(_unmet(way.applies, facts), "")
+    return next(chain(_unmet(way.applies, facts), _never_mounted(change, facts)), "")
 
 
 def not_known(way: Way, facts: Known) -> str:
@@ -162,6 +163,14 @@ def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
     yield from _unmet_files(wanted, facts)
     if wanted.shows and told(wanted.shows, facts) == "":
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _never_mounted(change: Change, facts: Known) -> Iterator[str]:
+    """Why how the root's file system is made does not matter: the boot never mounts it."""
+    in_memory = facts.word("rdinit") is not None or facts.settings.get("initramfs.place")
+    about_it = any(key.startswith("rootfs.") for key in change.settings)
+    if about_it and facts.knows(Part.COMMAND_LINE) and in_memory and facts.word("root") is None:
+        yield "the root is in memory, so that no file system is mounted for it"
 
 
 def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
