@@ -248,6 +248,8 @@ def test_a_file_system_that_the_boot_never_mounts_is_not_worked_on(tmp_path: Pat
     gone = Change(command_line=("rdinit=/init",), command_line_drop=("root", "rootwait", "rw"))
     in_memory = known(Store(tmp_path / "memory"), None, apply(system, {"gone": gone}))
     assert "the root is in memory" in reason(in_memory, another)
+    assert "the root is in memory" in reason(in_memory, Change(command_line=("rootfstype=ext4",)))
+    assert reason(in_memory, Change(command_line=("quiet",))) == ""
     # What only begins in memory, and mounts the root itself, is another matter.
     first = apply(system, {"first": Change(settings={"initramfs.place": "built-in"})})
     assert reason(known(Store(tmp_path / "first"), None, first), another) == ""

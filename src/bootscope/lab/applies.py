@@ -21,6 +21,9 @@ from bootscope.lab.signs import SIGNS, told
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
 
+_MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
+"""Words of a command line that say how the root is mounted."""
+
 PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
@@ -168,7 +171,9 @@ def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
 def _never_mounted(change: Change, facts: Known) -> Iterator[str]:
     """Why how the root's file system is made does not matter: the boot never mounts it."""
     in_memory = facts.word("rdinit") is not None or facts.settings.get("initramfs.place")
-    about_it = any(key.startswith("rootfs.") for key in change.settings)
+    about_it = any(key.startswith("rootfs.") for key in change.settings) or any(
+        word_name(word) in _MOUNTING for word in change.command_line
+    )
     if about_it and facts.knows(Part.COMMAND_LINE) and in_memory and facts.word("root") is None:
         yield "the root is in memory, so that no file system is mounted for it"
 
