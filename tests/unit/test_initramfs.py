@@ -93,6 +93,39 @@ def test_only_what_is_asked_for_goes_in_with_its_folders(parts: Context) -> None
     assert found["init"] == (stat.S_IFLNK | 0o777, b"x", (0, 0))
 
 
+def test_the_application_alone_is_what_the_whole_root_has_of_it(
+    parts: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = packed(parts, only=("/usr/bin/testcard",))
+    monkeypatch.setattr(initramfs, "_application_alone", lambda _system, _wanted: False)
+    assert packed(parts, only=("/usr/bin/testcard",)) == short
+
+
+def archive_id(only: tuple[str, ...], **change: Any) -> str:
+    loaded = changed(initramfs__place="built-in", initramfs__only=only)
+    system = apply(loaded.system, {"it": Change(**change)})
+    found = initramfs.step(system, loaded.beside(system.rootfs.overlay))
+    return found.step_id({"busybox": change.get("command_line", ("",))[0], "application": "a"})
+
+
+def test_what_is_not_in_the_archive_does_not_name_it() -> None:
+    alone = ("/usr/bin/testcard",)
+    for change in (
+        {"write": {"/etc/init.d/S01x": "x\n"}},
+        {"remove": ("/etc/init.d/S*",)},
+        {"link": {"/etc/random-seed": "/tmp/x"}},
+        {"command_line": ("another-busybox",)},
+    ):
+        assert archive_id(alone, **change) == archive_id(alone)
+        assert archive_id((*alone, "/bin"), **change) != archive_id((*alone, "/bin"))
+    for change in (
+        {"write": {"/usr/bin/testcard": "x\n"}},
+        {"remove": ("/usr/*",)},
+        {"link": {"/usr/bin": "/bin"}},
+    ):
+        assert archive_id(alone, **change) != archive_id(alone)
+
+
 def test_files_are_put_over_the_root(parts: Context) -> None:
     found = packed(parts, only=("/bin",), files={"/init": "#!/bin/sh\n", "/etc/mode": "x\n"})
     assert found["init"][:2] == (stat.S_IFREG | 0o755, b"#!/bin/sh\n")

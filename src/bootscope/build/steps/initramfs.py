@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bootscope.build.filesystems.model import Entry
 from bootscope.build.ids import tree_id
@@ -65,9 +65,24 @@ def step(system: System, overlay: Path) -> Step:
             (context.out / PACKED).write_bytes(archive.read_bytes())
 
     tools = (COMPRESSORS[wanted.compression][0],) if wanted.compression != "none" else ()
-    inputs = {"initramfs": wanted, "libraries": rootfs.library_hashes(), **_root(system, overlay)}
-    needs = ("busybox", "application")
+    inputs: dict[str, object] = {"initramfs": wanted, "application_path": system.application.path}
+    needs: tuple[str, ...] = ("application",)
+    if not _application_alone(system, wanted):
+        inputs |= {"libraries": rootfs.library_hashes(), **_root(system, overlay)}
+        needs = ("busybox", "application")
     return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, "arm-linux-gnueabihf-strip"))
+
+
+def _application_alone(system: System, wanted: Initramfs) -> bool:
+    """Whether nothing of the root file system goes in but the application, as it was compiled.
+
+    Then nothing else of it can change the archive, nor the kernel that it may be a part of, and a search
+    that changes start scripts need not build a kernel to learn so.
+    """
+    path, r = system.application.path, system.rootfs
+    above = {path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])}
+    replaced = matches(path, r.remove) or path in r.files or above & r.links.keys()
+    return set(wanted.only) == {path} and not replaced
 
 
 def _root(system: System, overlay: Path) -> dict[str, object]:
@@ -76,7 +91,6 @@ def _root(system: System, overlay: Path) -> dict[str, object]:
     return {
         "rootfs": [r.folders, r.files, r.links, r.remove],
         "overlay": tree_id(overlay),
-        "application_path": system.application.path,
     }
 
 
@@ -89,7 +103,11 @@ def symbols(wanted: Initramfs) -> Symbols:
 
 
 def _members(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
-    entries = rootfs.collect(context, system.rootfs, overlay, system.application.path)
+    if _application_alone(system, wanted):
+        program = PurePosixPath(system.application.path.lstrip("/"))
+        entries = {program: Entry(program, context.results["application"] / "program", program=True)}
+    else:
+        entries = rootfs.collect(context, system.rootfs, overlay, system.application.path)
     chosen = {f"/{p}": e for p, e in entries.items() if not wanted.only or matches(f"/{p}", wanted.only)}
     own = RootFs(overlay="", filesystem="", uuid="", label="", files=wanted.files, links=wanted.links)
     chosen.update({f"/{entry.path}": entry for entry in rootfs.written(context, own)})
