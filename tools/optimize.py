@@ -37,8 +37,14 @@ def measure(options: list[str]) -> dict[str, Any]:
     if not done.stdout:
         sys.exit(done.returncode or 3)
     found: dict[str, Any] = json.loads(done.stdout)
-    about = {"date": datetime.now(UTC).date().isoformat(), "command": f"bootscope {' '.join(command)}"}
+    about = {"date": datetime.now(UTC).date().isoformat(), "command": f"bootscope {' '.join(_told(command))}"}
     return {**about, **found}
+
+
+def _told(command: list[str]) -> list[str]:
+    """The command without where its files go, which is nobody else's business."""
+    at = command.index("-o") if "-o" in command else len(command)
+    return command[:at] + command[at + 2 :]
 
 
 def page(kept: dict[str, Any]) -> str:
@@ -57,10 +63,10 @@ def _lines(kept: dict[str, Any]) -> Iterator[str]:
     yield from _search(kept)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
-        yield from _search(kept["beside"])
+        yield from _search(kept["beside"], second=True)
 
 
-def _search(found: dict[str, Any]) -> Iterator[str]:
+def _search(found: dict[str, Any], second: bool = False) -> Iterator[str]:
     before, after = _own(found, "a_ns"), _own(found, "b_ns")
     floor = found["floor"]
     yield ""
@@ -71,7 +77,9 @@ def _search(found: dict[str, Any]) -> Iterator[str]:
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
     yield f"- takes away: {', '.join(found['loses']) or 'nothing'}"
     yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
-    if found["measured"]:
+    if second:
+        yield f"- {found['host_s'] / 60:.0f} min of the host time"
+    elif found["measured"]:
         yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
     else:
         yield f"- asked again: nothing was built or booted anew, it took {found['host_s']:.0f} s of host time"

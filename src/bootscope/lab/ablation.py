@@ -43,12 +43,13 @@ def ablate(search: Search, everything: bool) -> list[Worth]:
     left = [s for s in _order(search.accepted) if everything or not needs_kernel(search.accepted[s])]
     while left and time.monotonic() < search.deadline:
         name, *left = left
-        search.crew.hint(_without(search, left[: search.crew.boots]))
         try:
-            without = search.measured(_rest(search.accepted, name), f"without {name}")
+            candidate = search.candidate(_rest(search.accepted, name), f"without {name}")
         except UserError:
             continue  # what is left cannot be put together
-        found.append(_worth(search, name, without))
+        if not search.crew.known(candidate):
+            search.crew.hint(_without(search, left[: search.crew.boots]))
+        found.append(_worth(search, name, search.crew.measured(candidate)))
     return found
 
 
