@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
@@ -17,7 +20,7 @@ from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.errors import UserError
 from bootscope.lab import closure
-from bootscope.lab.closure import Closures, source_of
+from bootscope.lab.closure import Closures, Lost, source_of
 from bootscope.lab.forecast import can_be_told, forecast, without_devices, without_objects
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
@@ -178,3 +181,14 @@ def test_what_the_kernel_says_of_a_disabled_device_is_not_printed(text: str, sta
     saved = predict(evidence, Stacks(evidence), [], [without_devices([GONE])]).saving_ns
     line_ns = evidence.timeline.total_ns - without.timeline.total_ns - MS
     assert saved == (0 if stays else line_ns)
+
+
+def test_parts_of_source_files_are_not_taken_for_nothing(tmp_path: Path) -> None:
+    """A symbol without an object file of its own may be worth much: a contest of routines, for one."""
+    symbols_only = SimpleNamespace(lost=lambda _off, _only: Lost(("CONTEST",), (), 0))
+    here = replace(known(Store(tmp_path / "store")), closures=cast(Closures, symbols_only))
+    way = Way(change=Change(kernel={"CONTEST": False}))
+    with pytest.raises(UserError, match="parts of source files"):
+        forecast(here, [way])
+    # What is known of it otherwise holds.
+    assert forecast(here, [msgspec.structs.replace(way, predict=("no-console",))]).saving_ns > 0

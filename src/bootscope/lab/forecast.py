@@ -48,15 +48,16 @@ def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
         if not can_be_told(way):
             raise UserError("there is no model of what this does", hint="bootscope try measures it")
         changes += [with_values(change, facts) for change in way.predict]
-        extra += _extra(facts, filled(way.change, facts))
+        extra += _extra(facts, filled(way.change, facts), bool(way.predict))
     view = facts.view
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
 
 
-def _extra(facts: Facts, change: Change) -> list[Extra]:
+def _extra(facts: Facts, change: Change, told: bool) -> list[Extra]:
+    """What is told from what a change leaves out; `told`: something of it is known besides."""
     found: list[Extra] = []
     if _leaves_out(change):
-        found.append(_without_code(facts, change))
+        found += _without_code(facts, change, told)
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
         found.append(without_devices(nodes))
@@ -73,8 +74,8 @@ def _leaves_out(change: Change) -> bool:
     return change.from_nothing or any(written(v) == "n" for v in symbols.values())
 
 
-def _without_code(facts: Facts, change: Change) -> Extra:
-    """Without the code that goes when symbols go off.
+def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
+    """Without the code that goes when symbols go off; nothing where that is none and it is `told` otherwise.
 
     Raises UserError when that cannot be told of this kernel.
     """
@@ -86,6 +87,13 @@ def _without_code(facts: Facts, change: Change) -> Extra:
     on = [name for name, value in symbols.items() if written(value) != "n"]
     only = on if change.from_nothing else None
     lost = closures.lost(off, only)
+    if not lost.objects:
+        if told:
+            return []
+        raise UserError(
+            "what it leaves out are parts of source files, and nothing tells how long these take",
+            hint="bootscope try measures it",
+        )
     added = [n for n in on if facts.symbol("kernel", n) == "n" and n != "EXPERT"]
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
@@ -93,7 +101,7 @@ def _without_code(facts: Facts, change: Change) -> Extra:
         if added:
             plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
 
-    return add
+    return [add]
 
 
 def without_objects(
