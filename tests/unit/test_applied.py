@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ from bootscope.lab.compose import composed, told
 from bootscope.lab.experiment import title
 from bootscope.lab.facts import Facts
 from bootscope.system.changes import TREES, Change, apply
-from bootscope.system.model import System
+from bootscope.system.model import Symbols, System
+from bootscope.techniques import model
 from bootscope.techniques.model import Way, techniques
 
 from .lab_scenes import CONFIGS, FILES, known, listed, stock
 
+OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 WAYS = {title(t, name): way for t in techniques().values() for name, way in t.ways.items()}
 
 
@@ -55,3 +58,25 @@ def test_what_is_not_done_is_another_matter(tmp_path: Path) -> None:
     """The test above would pass for an audit that proposes nothing."""
     found = audit(recorded(Store(tmp_path / "store"), stock().system, Change()))
     assert len(found.findings) > 20
+
+
+def test_what_the_optimized_system_has_no_use_for_is_not_proposed(store: Store) -> None:
+    """Its application is the first process, linked statically, and all that is in memory."""
+    accepted = json.loads(OPTIMIZED.read_text())["accepted"]
+    base = stock().system
+    before = recorded(store, base, Change())
+    changes = composed(base, {spec: told(WAYS[spec].change, before) for spec in accepted})
+    symbols: dict[str, Symbols] = {
+        tree: {name: value for c in changes.values() for name, value in getattr(c, tree).items()}
+        for tree in TREES
+    }
+    after = recorded(store, apply(base, changes), Change(**symbols))  # type: ignore[arg-type]
+    proposed = {f.technique.id for f in audit(after).findings}
+    phases = {"init", "filesystem"}
+    assert not {name for name in proposed if techniques()[name].phase in phases}
+    assert not proposed & {"busybox-minimise", "busybox-prefer-applets", "rootfs-simplify", "fs-smaller-root"}
+    assert not proposed & {spec.partition("=")[0] for spec in accepted} - {
+        # Another way of the same may still be tried.
+        "kernel-compression",
+        "kernel-limit-memory",
+    }

@@ -241,6 +241,15 @@ def test_the_run_can_be_one_that_did_not_get_far(store: Store) -> None:
     assert facts(store, view(store, run)).words
 
 
+def test_a_static_program_has_no_libraries_to_link(tmp_path: Path) -> None:
+    linker = Change(compiler_options=("-Wl,-O1",))
+    system = stock().system
+    static = apply(system, {"static": Change(compiler_options=("-static",))})
+    for found, said in ((system, ""), (static, "the application is compiled with -static")):
+        here = known(Store(tmp_path / (said or "dynamic")), None, found)
+        assert reason(here, linker, compiler_options_lack=("-static",)) == said
+
+
 def test_a_file_system_that_the_boot_never_mounts_is_not_worked_on(tmp_path: Path) -> None:
     another = Change(settings={"rootfs.filesystem": "squashfs"})
     system = stock().system
@@ -253,3 +262,33 @@ def test_a_file_system_that_the_boot_never_mounts_is_not_worked_on(tmp_path: Pat
     # What only begins in memory, and mounts the root itself, is another matter.
     first = apply(system, {"first": Change(settings={"initramfs.place": "built-in"})})
     assert reason(known(Store(tmp_path / "first"), None, first), another) == ""
+
+
+def test_what_is_not_in_the_archive_is_not_worked_on(tmp_path: Path) -> None:
+    settings = {"initramfs.place": "built-in", "initramfs.only": ("/usr/bin/testcard",)}
+    gone = Change(command_line=("rdinit=/usr/bin/testcard",), command_line_drop=("root",), settings=settings)
+    alone = known(Store(tmp_path / "store"), None, apply(stock().system, {"gone": gone}))
+    for change in (
+        Change(remove=("/etc/*",)),
+        Change(busybox={"SH_STANDALONE": True}),
+        Change(settings={"busybox.defconfig": "allnoconfig"}),
+        Change(settings={"card.root_sectors": 32768}),
+    ):
+        assert "archive with the application alone" in reason(alone, change)
+    assert reason(alone, Change(compiler_options=("-Os",))) == ""
+    assert reason(alone, Change(remove=("/etc/*",), kernel={"MMC": False})) == ""
+
+
+@pytest.mark.parametrize(("words", "settings", "there"), [
+    (("quiet",), {}, True),
+    (("init=/usr/bin/testcard",), {}, False),
+    (("rdinit=/usr/bin/testcard",), {}, False),
+    (("init=/sbin/another",), {}, True),
+    (("init=/usr/bin/testcard",), {"initramfs.place": "built-in"}, True),
+])  # fmt: skip
+def test_an_application_that_is_the_first_process_has_no_init(
+    tmp_path: Path, words: tuple[str, ...], settings: dict[str, str], there: bool
+) -> None:
+    change = Change(command_line=words, settings=settings)  # type: ignore[arg-type]
+    here = known(Store(tmp_path / "store"), None, apply(stock().system, {"it": change}))
+    assert bool(SIGNS["init"].evidence(here)) == there

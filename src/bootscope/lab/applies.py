@@ -24,6 +24,9 @@ from bootscope.techniques.model import Applies, Way
 _MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
 """Words of a command line that say how the root is mounted."""
 
+_ON_THE_CARD = ("file ", "busybox.", "rootfs.", "card.root_")
+"""What the claims of a change begin with that are about the root file system."""
+
 PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
@@ -76,7 +79,7 @@ def why_not(way: Way, facts: Known) -> str:
         return error.message if facts.knows(Part.BOOT) else ""
     if not any(_differences(change, facts)) and not any(_blind(change, facts)):
         return "it is so already"
-    return next(chain(_unmet(way.applies, facts), _never_mounted(change, facts)), "")
+    return next(chain(_unmet(way.applies, facts), _out_of_it(change, facts)), "")
 
 
 def not_known(way: Way, facts: Known) -> str:
@@ -168,14 +171,20 @@ def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
 
 
-def _never_mounted(change: Change, facts: Known) -> Iterator[str]:
-    """Why how the root's file system is made does not matter: the boot never mounts it."""
-    in_memory = facts.word("rdinit") is not None or facts.settings.get("initramfs.place")
-    about_it = any(key.startswith("rootfs.") for key in change.settings) or any(
+def _out_of_it(change: Change, facts: Known) -> Iterator[str]:
+    """Why a change to the root file system is none to the boot, where that is made from memory."""
+    place = facts.settings.get("initramfs.place")
+    in_memory = facts.word("rdinit") is not None or place
+    if not facts.knows(Part.COMMAND_LINE) or not in_memory or facts.word("root") is not None:
+        return
+    if any(key.startswith("rootfs.") for key in change.settings) or any(
         word_name(word) in _MOUNTING for word in change.command_line
-    )
-    if about_it and facts.knows(Part.COMMAND_LINE) and in_memory and facts.word("root") is None:
+    ):
         yield "the root is in memory, so that no file system is mounted for it"
+    path = facts.settings.get("application.path")
+    alone = place and path and facts.settings.get("initramfs.only") == str((path,))
+    if alone and all(key.startswith(_ON_THE_CARD) for key in change.claims()):
+        yield "the boot is made from an archive with the application alone"
 
 
 def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
@@ -195,6 +204,8 @@ def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
     if facts.knows(Part.SETTINGS):
         lacking = (option for option in wanted.compiler_options if option not in facts.compiler_options)
         yield from (f"the application is not compiled with {option}" for option in lacking)
+        there = (option for option in wanted.compiler_options_lack if option in facts.compiler_options)
+        yield from (f"the application is compiled with {option}" for option in there)
 
 
 def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
@@ -205,7 +216,12 @@ def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
     about = {
         Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
         Part.FILES: (wanted.files,),
-        Part.SETTINGS: (wanted.settings, wanted.compiler_options, wanted.command_line),
+        Part.SETTINGS: (
+            wanted.settings,
+            wanted.compiler_options,
+            wanted.compiler_options_lack,
+            wanted.command_line,
+        ),
     }
     yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
     if wanted.filesystem and not facts.filesystem:

@@ -67,6 +67,15 @@ def _phase(name: str) -> Callable[[Facts], str]:
     return evidence
 
 
+def _init(facts: Facts) -> str:
+    """The phase of init; nothing where the application is the first process itself."""
+    early = facts.word("rdinit")
+    # With an initramfs the kernel runs what is in there, and init= is for later.
+    first = early if early is not None or facts.settings.get("initramfs.place") else facts.word("init")
+    alone = first and first == facts.settings.get("application.path")
+    return "" if alone else _phase("init")(facts)
+
+
 SIGNS = {
     "loader-console": Sign(
         "boot loaders that write to the console",
@@ -81,7 +90,7 @@ SIGNS = {
     "countdown": Sign("a countdown in U-Boot", _countdown, log_signs.countdown),
     "calibration": Sign("a calibration of the delay loop", _calibration, log_signs.calibration),
     "decompress": Sign("a compressed kernel", _phase("decompress"), log_signs.compressed),
-    "init": Sign("an init", _phase("init"), log_signs.init),
+    "init": Sign("an init", _init, log_signs.init),
     "bootloader": Sign("a boot loader", _phase("bootloader"), log_signs.loader),
 }
 """Signs by the name that a technique's `shows` uses."""

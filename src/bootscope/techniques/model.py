@@ -44,7 +44,8 @@ class Applies(Setting, frozen=True):
     `kernel`, `uboot`, `busybox`: symbols with the value they must have in the configuration as built.
     `command_line`: words that must be there; `command_line_lacks`: names of words that must not.
     `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths
-    of which the root file system must have at least one each. `compiler_options`: of the application.
+    of which the root file system must have at least one each. `compiler_options`: of the application;
+    `compiler_options_lack`: such as it must not have.
     `shows`: something that a recorded boot must show (techniques/signs.py).
     """
 
@@ -57,6 +58,7 @@ class Applies(Setting, frozen=True):
     settings: dict[str, str | int | bool] = {}
     files: tuple[str, ...] = ()
     compiler_options: tuple[str, ...] = ()
+    compiler_options_lack: tuple[str, ...] = ()
     shows: str = ""
 
 
