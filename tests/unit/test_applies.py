@@ -277,6 +277,7 @@ def test_what_is_not_in_the_archive_is_not_worked_on(tmp_path: Path) -> None:
         assert "archive with the application alone" in reason(alone, change)
     assert reason(alone, Change(compiler_options=("-Os",))) == ""
     assert reason(alone, Change(remove=("/etc/*",), kernel={"MMC": False})) == ""
+    assert reason(alone, Change(write={"/usr/bin/testcard": "another"})) == ""
 
 
 @pytest.mark.parametrize(("words", "settings", "there"), [

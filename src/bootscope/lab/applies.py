@@ -183,7 +183,8 @@ def _out_of_it(change: Change, facts: Known) -> Iterator[str]:
         yield "the root is in memory, so that no file system is mounted for it"
     path = facts.settings.get("application.path")
     alone = place and path and facts.settings.get("initramfs.only") == str((path,))
-    if alone and all(key.startswith(_ON_THE_CARD) for key in change.claims()):
+    claims = change.claims()
+    if alone and f"file {path}" not in claims and all(key.startswith(_ON_THE_CARD) for key in claims):
         yield "the boot is made from an archive with the application alone"
 
 
