@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bootscope.analysis.whatif_kernel import COMPRESSORS, compressors, packed_with, unpacked_bytes
+from bootscope.analysis.whatif_kernel import COMPRESSORS, compressors, packed_with
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
 from bootscope.paths import store_dir
@@ -42,8 +42,8 @@ def sizes(vmlinux: Path) -> dict[str, tuple[int, str]]:
     """Compressor -> (millionths of the unpacked image, by which command)."""
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "Image"
-        copy = ["arm-linux-gnueabihf-objcopy", "-O", "binary", "-R", ".comment", "-S", vmlinux, image]
-        subprocess.run(copy, check=True)
+        strip = ["arm-linux-gnueabihf-objcopy", "-O", "binary", "-R", ".comment", "-S"]
+        subprocess.run([*strip, vmlinux, image], check=True)
         data = image.read_bytes()
     found = {}
     for name, command in COMMANDS.items():
@@ -55,9 +55,10 @@ def sizes(vmlinux: Path) -> dict[str, tuple[int, str]]:
 
 def cost(store: Store, name: str) -> tuple[str, int, str]:
     """(compressor, picoseconds a byte, by which recording) of a run."""
-    evidence = view_of(store, name).evidence
+    view = view_of(store, name)
+    evidence = view.evidence
     taken_ns = next(p.cpu_ns for p in evidence.timeline.phases if p.name == "decompress")
-    size = unpacked_bytes(evidence)
+    size = view.ground.unpacked_bytes
     told = f"{evidence.run.run_id}: {taken_ns / 1e6:.1f} ms for {size} bytes"
     return packed_with(evidence), taken_ns * 1000 // size, told
 

@@ -17,6 +17,7 @@ from bootscope.capture.store import Store
 from bootscope.errors import UserError
 from bootscope.lab.applies import filled
 from bootscope.lab.facts import Facts
+from bootscope.lab.forecast import LEFT_OUT
 from bootscope.lab.known import ADDRESSES, SETTINGS, VALUES
 from bootscope.lab.signs import SIGNS
 from bootscope.system import load
@@ -178,7 +179,8 @@ def test_a_way_asks_for_signs_and_predictions_that_there_are(way: Way) -> None:
     assert not way.applies.shows or way.applies.shows in SIGNS
     assert set(way.applies.filesystem) <= set(load.FILE_SYSTEMS)
     known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
-    assert {re.split("[=:]", change)[0] for change in way.predict} <= known_names
+    asked = {re.split("[=:]", change)[0] for change in way.predict}
+    assert asked <= known_names | {LEFT_OUT}
     for text in (*way.change.command_line, *way.change.write.values(), *way.predict):
         assert set(re.findall(r"@(\w+)@", text)) <= VALUES.keys() | SETTINGS.keys() | ADDRESSES.keys()
 

@@ -18,6 +18,7 @@ from bootscope.boards.symbols import Symbols
 from bootscope.build.cache import Cache
 from bootscope.capture import objects
 from bootscope.capture.store import Store
+from bootscope.capture.stream import StackSample
 from bootscope.errors import UserError
 from bootscope.lab import closure
 from bootscope.lab.closure import Closures, Lost, source_of
@@ -192,3 +193,47 @@ def test_parts_of_source_files_are_not_taken_for_nothing(tmp_path: Path) -> None
         forecast(here, [way])
     # What is known of it otherwise holds.
     assert forecast(here, [msgspec.structs.replace(way, predict=("no-console",))]).saving_ns > 0
+
+
+def sleeping(*, usb: bool = True) -> Evidence:
+    """Thread 2 sleeps 20 ms for the code of USB, and thread 1 waits for thread 2."""
+    story = Story().hook("uboot.start").read(KERNEL_SECTOR, 50_000).hook("kernel.start").work(2 * MS)
+    story.switch(1, name=b"swapper/0").fork(2, b"scsi_eh_0", kernel=True)
+    story.switch(2, name=b"scsi_eh_0", kernel=True).switch(1, 2, b"swapper/0").stack(USB if usb else CORE)
+    story.work(MS).switch(0, 2, b"swapper").stack(CORE).idle(20 * MS).interrupt(name=b"timer")
+    story.wake(2).switch(2, name=b"scsi_eh_0", kernel=True).work(MS).wake(1).switch(1, 2, b"swapper/0")
+    story.work(MS).sample(CORE)
+    kept = {objects.KERNEL_CONFIG: CONFIG, objects.KERNEL_OBJECTS: LINKED, objects.KERNEL_SYMBOLS: MAP}
+    return evidence_of(story.records, run_of(), TABLES, kept=kept)
+
+
+@pytest.mark.parametrize("usb", [True, False])
+def test_sleeps_that_code_asked_for_go_with_it(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usb: bool
+) -> None:
+    def functions(self: Stacks, record: StackSample, phase: str) -> tuple[list[str], int]:
+        return ["schedule", "usb_init" if record.pc == USB else "core_init"], 0
+
+    monkeypatch.setattr(Stacks, "functions", functions)
+    evidence = sleeping(usb=usb)
+    found = closures(evidence, tmp_path)
+    lost = msgspec.structs.replace(found.lost(["USB"]), image_bytes=0)
+
+    def add(plan, evidence, steps):  # type: ignore[no-untyped-def]
+        without_objects(plan, evidence, steps, found, lost)
+
+    prediction = predict(evidence, Stacks(evidence), [], [add])
+    assert prediction.saving_ns == (20 * MS if usb else 0)
+    told = "nobody sleeps the 20.0 ms that this code asked for"
+    assert (told in prediction.assumptions) is usb
+
+
+def test_the_table_of_names_goes_with_its_symbol_and_shrinks_with_others(tree: Path, tmp_path: Path) -> None:
+    (tree / "Kconfig").write_text(KCONFIG + '\nconfig KALLSYMS\n\tbool "names"\n')
+    linked = LINKED + b"c0220000 3000 .rodata .tmp_vmlinux2.kallsyms.o\n"
+    kept = {objects.KERNEL_CONFIG: CONFIG + b"CONFIG_KALLSYMS=y\n", objects.KERNEL_OBJECTS: linked}
+    evidence = evidence_of(Story().work(MS).sample().records, run_of(), TABLES, kept=kept)
+    # The table names 0x20000 bytes of USB and 0x10000 of all else, and packs worse than code.
+    table = 0x3000 * 146 // 100
+    assert closures(evidence, tmp_path).lost(["USB"]).image_bytes == 0x20000 + table * 2 // 3
+    assert closures(evidence, tmp_path).lost(["KALLSYMS"]).image_bytes == table

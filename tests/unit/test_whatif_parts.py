@@ -12,6 +12,7 @@ from bootscope.analysis.whatif_kernel import compressors
 from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo
+from bootscope.capture.stream import StackSample
 from bootscope.errors import UserError
 from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
 from bootscope.techniques.model import Measured
@@ -246,6 +247,33 @@ def test_a_script_that_does_all_itself_starts_nothing() -> None:
     assert found.predicted_ns == total_ns(scripts(tools=False))
 
 
+def test_what_a_shell_spends_on_starting_programs_goes_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four samples after the script's start two are of its fork, and of two ms of a stranger none goes."""
+    story = Story().hook("kernel.start").work(MS).hook("kernel.init", text=b"/init").switch(1)
+    story.exec(RCS).work(MS).fork(2).sleep(2).exec(FIRST, b"start")
+    for pc in (CALIBRATE, CALIBRATE, OTHER, OTHER):
+        story.work(MS).sample(pc).stack(pc)
+    story.fork(4).sleep(4).exec(b"/bin/tool").work(5 * MS).wake(2).exit().switch(2, 0x80)
+    story.wake(1).exit().switch(1, 0x80).work(MS).sample(CALIBRATE).stack(CALIBRATE).work(MS).sample(OTHER)
+    evidence = seen(story, scripts=SCRIPTS)
+
+    def functions(self: Stacks, record: StackSample, phase: str) -> tuple[list[str], int]:
+        return ["copy_process" if record.pc == CALIBRATE else "other"], 0
+
+    monkeypatch.setattr(Stacks, "functions", functions)
+    monkeypatch.setattr(type(evidence.names), "spans", lambda self, name: [(CALIBRATE, OTHER)])
+    saved = predicted(evidence, "builtins:/etc/init.d/S01a").saving_ns
+    phase = evidence.timeline.phases[-1]
+    assert saved == 5 * MS + 2 * (phase.cpu_ns // 5)
+
+
+def test_more_programs_take_as_long_as_the_briefest() -> None:
+    found = predicted(seen(scripts(), scripts=SCRIPTS), "programs=3")
+    assert found.saving_ns == -3 * 6 * MS
+    with pytest.raises(UserError, match="no script started"):
+        predicted(seen(scripts()), "programs=3")
+
+
 def test_one_shell_for_all_scripts_saves_the_others() -> None:
     """Three ms before the first program, one after the last, and a script that starts none."""
     found = predicted(seen(scripts(), scripts=SCRIPTS), "one-shell")
@@ -288,6 +316,7 @@ def test_where_no_script_runs_nothing_is_saved_on_scripts(change: str) -> None:
     "compression=", "compression=brotli", "kernel-bytes=", "kernel-bytes=many", "kernel-bytes=\u0663",
     "memory=", "memory=0", "memory=512X", "function:", "function:x", "function:nowhere=0",
     "function:calibrate_delay=2", "function:calibrate_delay=-1", "builtins:", "builtins:nothing", "falcon=1",
+    "programs=", "programs=-1", "programs=\u0663",
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused_with_a_hint(change: str) -> None:
     with pytest.raises(UserError) as caught:

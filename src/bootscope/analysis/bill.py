@@ -60,6 +60,8 @@ class Line:
     runs: list[tuple[int, int]]
     level: int = -1
     kernel: bool = False
+    message: Message | None = None
+    """What the kernel was given to print; the line may come out much later, and on another task."""
 
     @property
     def cost_ns(self) -> int:
@@ -134,6 +136,7 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
         if message.index <= line.first:
             line.kernel = True
             line.level, line.who = message.level, _writer(message, evidence)
+            line.message = message
 
 
 def _writer(message: Message, evidence: Evidence) -> str:

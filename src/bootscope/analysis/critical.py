@@ -69,6 +69,8 @@ class Step:
     wait: Wait | None = None
     until: str = ""
     """The interrupt that ended a sleep."""
+    behind: Wait | None = None
+    """What the task that served the sleeper slept in itself, if another one's sleep ended this one's."""
 
 
 def path(evidence: Evidence, stacks: Stacks, at_ns: int) -> list[Step]:
@@ -135,7 +137,7 @@ class _Walk:
             self._pending.clear()
             if first.start_ns >= woken:
                 return woken, first.task, [ready]  # the device was done before the sleeper slept
-            asleep = Step(first.start_ns, woken, first.task, SLEEPS, wait=first, until=wait.irq)
+            asleep = Step(first.start_ns, woken, first.task, SLEEPS, wait=first, until=wait.irq, behind=wait)
             return first.start_ns, first.task, [ready, asleep]
         asleep = Step(wait.start_ns, woken, task, SLEEPS, wait=wait, until=wait.irq)
         return wait.start_ns, task, [ready, asleep]

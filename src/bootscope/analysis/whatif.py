@@ -15,7 +15,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bootscope.analysis import bill, shortcuts, whatif_kernel, whatif_loader, whatif_programs
+from bootscope.analysis import (
+    bill,
+    shortcuts,
+    whatif_image,
+    whatif_kernel,
+    whatif_loader,
+    whatif_programs,
+    whatif_root,
+)
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
@@ -33,16 +41,21 @@ KNOWN = {
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "U-Boot runs the commands of its script at once, without looking for it",
     "exact-read": "the boot loader reads no place of the card where nothing lies",
+    "bootz": "the kernel has no uImage header, which U-Boot would check",
+    "uimage": "the kernel has a uImage header, and U-Boot checks it",
+    "appended-tree:COMMAND": "the device tree is behind the kernel, COMMAND of U-Boot does not read it",
     "falcon": "the SPL starts the kernel itself, without U-Boot",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times as fast, in bandwidth and latency",
     "compression=NAME": "the kernel is packed in another way: gzip, lz4, ..., or none",
     "kernel-bytes=N": "the unpacked kernel is N bytes larger, or smaller (-N)",
+    "rootfs=KIND": "the root file system is of another kind: ext4, squashfs-lz4, erofs-none, ...",
     "memory=SIZE": "the kernel is given that much memory (mem=SIZE)",
     "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
     "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
     "later:PROGRAM": "this program and what it starts run after the milestone; a pattern names several",
     "together:PATTERN": "these programs start at the same time; the boot ends in the last of them",
+    "programs=N": "a script starts N programs more",
     "first:PROGRAM": "this program, or its script, is started before all that is started beside it",
     "init=PROGRAM": "this program runs instead of init",
     "builtins:SCRIPT": "this script does what it does without starting programs",
@@ -96,7 +109,7 @@ def predict(
 
 
 def _check_contradictions(changes: list[str]) -> None:
-    for name in ("console=", "card=", "compression=", "memory="):
+    for name in ("console=", "card=", "compression=", "rootfs=", "memory="):
         found = [change for change in changes if change.startswith(name)]
         if len(found) > 1:
             listed = " and ".join(f"'{printable(change)}'" for change in found)
@@ -111,13 +124,18 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "flat-boot": whatif_loader.flat_boot,
     "falcon": whatif_loader.falcon,
     "exact-read": whatif_loader.exact_read,
+    "bootz": whatif_image.bootz,
+    "uimage": whatif_image.uimage,
     "one-shell": whatif_programs.one_shell,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "without:": whatif_kernel.without,
     "later:": whatif_programs.later,
     "builtins:": whatif_programs.builtins,
+    "appended-tree:": whatif_image.appended_tree,
+    "programs=": whatif_programs.more,
     "together:": whatif_programs.together,
+    "rootfs=": lambda plan, evidence, steps, value: whatif_root.rootfs(plan, evidence, value),
     "compression=": lambda plan, evidence, steps, value: whatif_kernel.compression(plan, evidence, value),
     "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
     "console=": lambda plan, evidence, steps, value: _console(plan, value),

@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 from bootscope.analysis import gaps
-from bootscope.analysis.critical import Step
+from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Call
 from bootscope.analysis.whatif_loader import reading
-from bootscope.analysis.whatif_plan import KERNEL_PHASES, Plan, on_path
+from bootscope.analysis.whatif_plan import Plan, idle_in, on_path
+from bootscope.analysis.whatif_samples import briefer
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
-from bootscope.capture.stream import Record, Sample, StackSample
+from bootscope.capture.stream import StackSample
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, Sourced, load
 from bootscope.timeline.devices import StorageCommand
@@ -29,6 +28,7 @@ from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")
 NONE = "none"
+_NODES = "kdevtmpfs"
 
 
 # ---- left out ----
@@ -55,12 +55,20 @@ def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Ca
     here = set(map(id, found))
     removed = {driver for driver, call in evidence.scene.drivers.items() if id(call) in here}
     probes = [c for c in evidence.scene.of("probe") if c.detail in removed and id(c) not in here]
+    said = [(line, line.message) for line in plan.ground.lines if line.message]
     for call in found + probes:
-        plan.gone += on_path(steps, {call.task}, call.start_ns, call.end_ns)
+        plan.gone += path_of(call, steps, evidence)
+        plan.hide(n for n, m in said if m.task is call.task and call.first <= m.index < call.last)
         for index in range(call.first, min(call.last, len(evidence.records))):
             if evidence.slice_at(evidence.clock.before(index)).task is call.task:
                 plan.dropped.add(index)
     return {driver for driver in removed if any(c.detail == driver for c in probes)}
+
+
+def path_of(call: Call, steps: list[Step], evidence: Evidence) -> list[tuple[int, int]]:
+    """The stretches of the path that a call takes, with those of the thread that makes its device nodes."""
+    tasks = {call.task} | {task for task in evidence.scene.tasks if task.name_at(call.end_ns) == _NODES}
+    return on_path(steps, tasks, call.start_ns, call.end_ns)
 
 
 def _called(call: Call, name: str, evidence: Evidence) -> bool:
@@ -78,6 +86,29 @@ def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> in
     return found
 
 
+def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callable[[int], bool]) -> int:
+    """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
+    nothing to do; returns how many ns that are."""
+    found = idle_in(evidence, (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)))
+    plan.gone += found
+    for start, end in found:
+        first, last = evidence.index_at(start), evidence.index_at(end)
+        plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
+    return sum(end - start for start, end in found)
+
+
+def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> bool:
+    """Whether code that is gone is among those who called for a sleep."""
+    wait = step.behind or step.wait
+    if wait is None or wait.stack < 0:
+        return False
+    sample = evidence.records[wait.stack]
+    if not isinstance(sample, StackSample):
+        return False
+    functions, _ = plan.ground.stacks.functions(sample, "kernel")
+    return any(gone(start) for name in functions for start, _ in evidence.names.spans(name))
+
+
 # ---- briefer ----
 
 
@@ -89,65 +120,13 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
             f"'{printable(value)}' is no function with a share", hint="for example function:calibrate_delay=0"
         )
     name, share = match[1], Fraction(match[2])
-    if not _briefer(plan, evidence, stacks, (name,), lambda found: share if name in found else None):
+    if not briefer(plan, evidence, stacks, (name,), lambda found: share if name in found else None):
         raise UserError(
             f"{printable(name)} was not seen in any sample of this boot",
             hint="bootscope show --view functions lists those that were",
         )
     rest = f"takes {float(share):.0%} of its time" if share else "takes no time"
     plan.assume(f"{name} {rest}, with all that it calls")
-
-
-def _briefer(
-    plan: Plan,
-    evidence: Evidence,
-    stacks: Stacks,
-    names: Iterable[str],
-    share_of: Callable[[frozenset[str]], Fraction | None],
-) -> int:
-    """Takes a share out of each sample of the stack that has one of `names`; returns how many there were.
-
-    `share_of` maps the functions of a call path to the share that stays, None for all of it.
-    """
-    spans = [span for name in names for span in evidence.names.spans(name)]
-    phases = {p.name: p for p in evidence.timeline.phases}
-    samples = plan.ground.stacked
-    counts: dict[str, int] = {}
-    for _, phase in samples:
-        counts[phase] = counts.get(phase, 0) + 1
-    hits = 0
-    for index, phase in samples:
-        if not _may_hold(evidence.records[index], phase, plan.ground.addresses.get(index, []), spans):
-            continue
-        share = share_of(_path(evidence, stacks, index, phase))
-        if share is not None:
-            plan.sample(index, int(phases[phase].cpu_ns // counts[phase] * (1 - share)))
-            hits += 1
-    return hits
-
-
-def _may_hold(record: Record, phase: str, addresses: list[int], spans: list[tuple[int, int]]) -> bool:
-    """Whether a sample with these addresses may be of code in `spans`, or of a user program; finding out
-    costs a hundred times as much."""
-    if not isinstance(record, StackSample):
-        return True
-    if phase in KERNEL_PHASES and record.pc < KERNEL_BASE:
-        return True
-    return any(bisect_left(addresses, start) < bisect_right(addresses, end) for start, end in spans)
-
-
-def _path(evidence: Evidence, stacks: Stacks, index: int, phase: str) -> frozenset[str]:
-    """The functions of a sample's call path, without what compilers add to their names; of a program that
-    is not unwound the innermost alone."""
-    record = evidence.records[index]
-    names: list[str] = []
-    if isinstance(record, StackSample):
-        names, _ = stacks.functions(record, phase)
-    if not names and isinstance(record, Sample | StackSample):
-        now = evidence.clock.before(index)
-        named = evidence.names.name(phase, record.pc, evidence.slice_at(now).task, now)
-        names = [named.rpartition(" ")[2]]
-    return frozenset(part for name in names for part in (name, name.partition(".")[0]))
 
 
 # ---- memory ----
@@ -182,7 +161,7 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
     def share_of(found: frozenset[str]) -> Fraction | None:
         return next((share for names, share in shares if found & set(names)), None)
 
-    _briefer(plan, evidence, stacks, (*_EVERY_PAGE, *_HIGH_PAGES, *_FREED), share_of)
+    briefer(plan, evidence, stacks, (*_EVERY_PAGE, *_HIGH_PAGES, *_FREED), share_of)
     plan.assume(
         f"setting up memory takes time for each page: {then >> 20} MiB of {now >> 20} MiB",
         "tables whose size the kernel derives from its memory stay as large",
@@ -255,7 +234,7 @@ def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def larger(plan: Plan, evidence: Evidence, more: int) -> None:
     """The unpacked kernel is so many bytes larger; or smaller, when negative."""
-    image_bytes = plan.ground.unpacked_bytes
+    image_bytes = plan.ground.content_bytes
     if not image_bytes:
         raise UserError("this recording does not tell how large its kernel is")
     share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,7 +21,9 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, seen
 from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.scene import Task
+from bootscope.analysis.used_code import image_sizes
 from bootscope.boards.profile import Board
+from bootscope.build.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.costs import costs_ns
@@ -69,6 +71,13 @@ class Ground:
         """When each event of the devices begins, in board time."""
         before = self.evidence.clock.before
         return [before(event.index) for event in self.evidence.events]
+
+    @cached_property
+    def content_bytes(self) -> int:
+        """Bytes of the kernel's object files, without what only fills pages up between them, which packs to
+        nothing; 0 when not told."""
+        linked = self.evidence.load(objects.KERNEL_OBJECTS).decode("utf-8", "replace")
+        return sum(image_sizes(Objects(read(linked))).values()) if linked else self.unpacked_bytes
 
     @cached_property
     def unpacked_bytes(self) -> int:
@@ -145,6 +154,28 @@ def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[t
         for s in steps
         if s.task in tasks and s.how != READY and s.start_ns < end and s.end_ns > start
     ]
+
+
+def waited_for(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tuple[int, int]]:
+    """The stretches in which the path waited for the CPU, and some tasks had it."""
+    return _having(evidence, (step for step in steps if step.how == READY), tasks)
+
+
+def idle_in(evidence: Evidence, steps: Iterable[Step]) -> list[tuple[int, int]]:
+    """The stretches of some steps in which nothing had the CPU."""
+    return _having(evidence, steps, {evidence.scene.tasks[0]})
+
+
+def _having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[tuple[int, int]]:
+    """The stretches of some steps in which some tasks had the CPU."""
+    starts = [part.start_ns for part in evidence.scene.slices]
+    found: list[tuple[int, int]] = []
+    for step in steps:
+        at = max(0, bisect_right(starts, step.start_ns) - 1)
+        for part in evidence.scene.slices[at : bisect_left(starts, step.end_ns)]:
+            if part.task in tasks:
+                found.append((max(part.start_ns, step.start_ns), min(part.end_ns, step.end_ns)))
+    return found
 
 
 def saved_ns(evidence: Evidence, plan: Plan) -> int:

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable
+from fractions import Fraction
 
 from bootscope.analysis import gaps, shortcuts
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.scene import Task
-from bootscope.analysis.whatif_plan import Plan, on_path
+from bootscope.analysis.whatif_plan import Plan, on_path, waited_for
+from bootscope.analysis.whatif_samples import briefer
 from bootscope.errors import UserError, printable
 
 
@@ -22,7 +25,7 @@ def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
             f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
             hint="name a program that runs before it",
         )
-    plan.gone += on_path(steps, tasks, 0, evidence.timeline.total_ns)
+    plan.gone += _theirs(evidence, steps, tasks)
     plan.assume(f"nothing before the milestone needs {name}")
 
 
@@ -32,11 +35,39 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
     started = with_children(evidence, scripts) - scripts
     if steps and steps[-1].task in started:
         raise UserError(f"the boot ends in what '{printable(name)}' starts: that has to run")
-    plan.gone += on_path(steps, started, 0, evidence.timeline.total_ns)
-    plan.assume(
-        f"what {name} starts other programs for, the shell does by itself in no time",
-        "not counted is what the shell did to start them",
-    )
+    plan.gone += _theirs(evidence, steps, started)
+    briefer(plan, evidence, plan.ground.stacks, _STARTING, _none_of_it, scripts)
+    plan.assume(f"what {name} starts other programs for, the shell does by itself in no time")
+
+
+_STARTING = ("kernel_clone", "copy_process", "do_wait", "kernel_wait4", "do_wp_page", "wp_page_copy")
+"""What a shell spends on a program that it starts: the fork, its own pages that it has to copy when it writes
+to them next, and the end of the program."""
+
+
+def _none_of_it(found: frozenset[str]) -> Fraction | None:
+    return None if found.isdisjoint(_STARTING) else Fraction(0)
+
+
+def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tuple[int, int]]:
+    """What the boot does not wait for when some tasks are not there: their parts of the path, and the CPU
+    while they had it."""
+    everything = on_path(steps, tasks, 0, evidence.timeline.total_ns)
+    return everything + waited_for(evidence, steps, tasks)
+
+
+def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
+    """A script starts more programs."""
+    if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII):
+        raise UserError(f"'{printable(value)}' is no number of programs", hint="for example programs=3")
+    gaps.need(evidence, "processes", "switch", "fork")
+    scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
+    started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
+    lives = [t.end_ns - t.start_ns for t in started if t.end_ns and t not in scripts]
+    if not lives:
+        raise UserError("no script started a program in this boot")
+    plan.counted_ns -= int(value) * min(lives)
+    plan.assume(f"{value} more programs take as long as the briefest did: {min(lives) / 1e6:.1f} ms each")
 
 
 def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:

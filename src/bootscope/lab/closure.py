@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
@@ -33,9 +34,13 @@ from bootscope.kbuild.makefiles import Makefiles
 from bootscope.lab.trim_candidates import Build
 from bootscope.lab.trim_tree import TOP
 
-_FORMAT = 1
+_FORMAT = 5
 """Raised when the same question may get another answer."""
 _TREE = "kernel"
+_TABLES = {"KALLSYMS": (".tmp_vmlinux", Fraction(146, 100)), "MODULES": (".vmlinux.export", Fraction(1))}
+"""By what they are made for: how object files begin that the build makes from the symbols of all others,
+and how many bytes of code weigh as much in the packed kernel as one of theirs. Names are packed already:
+gzip -9 leaves 0.55 of them, and 0.38 of the whole of a kernel 6.12 with sunxi_defconfig."""
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -88,7 +93,17 @@ class Closures:
         gone = configuration.without(off)
         code = {name: Used(name, size, Ran()) for name, size in sizes.items()}
         objects_gone = Build.of(configuration, code, makefiles.ways).lost(gone)
-        size = sum(sizes[name] for name in objects_gone)
+        size = gone_bytes = sum(sizes[name] for name in objects_gone)
+        tables = {
+            name: (symbol, int(table * weight))
+            for name, table in sizes.items()
+            for symbol, (begin, weight) in _TABLES.items()
+            if name.startswith(begin)
+        }
+        whole = sum(table for name, table in sizes.items() if name not in tables)
+        for symbol, table in tables.values():
+            # There is none at all; or what goes is not in it any more.
+            size += table if symbol in gone else table * gone_bytes // max(1, whole)
         return Lost(tuple(sorted(gone)), tuple(sorted(objects_gone)), size)
 
     @cached_property

@@ -16,8 +16,10 @@ from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.whatif import Extra, Prediction, predict
-from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger
+from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, sleeps_gone
 from bootscope.analysis.whatif_plan import Plan
+from bootscope.analysis.whatif_root import rootfs
+from bootscope.analysis.whatif_terminals import fewer_terminals
 from bootscope.build.kconfig import written
 from bootscope.errors import UserError
 from bootscope.lab.applies import filled, with_values
@@ -28,12 +30,23 @@ from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
 
 _DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
+_OUT = ("n", "m")
+"""Values of symbols whose code is not in the kernel's image."""
+LEFT_OUT = "left-out"
+"""In a way's `predict`: of all that it changes, what leaves the kernel is what counts."""
+_ROOT = "rootfs="
 _UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
 
 
 def can_be_told(way: Way) -> bool:
     """Whether there is a model for what a way does."""
     return bool(way.predict) or _leaves_out(way.change) or _NODES in way.change.settings
+
+
+def what_ifs(way: Way) -> list[str]:
+    """The changes of a way that `what-if` knows, and that nothing tells better here."""
+    known = [change for change in way.predict if change != LEFT_OUT]
+    return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in way.predict)]
 
 
 def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
@@ -47,21 +60,32 @@ def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
     for way in ways:
         if not can_be_told(way):
             raise UserError("there is no model of what this does", hint="bootscope try measures it")
-        changes += [with_values(change, facts) for change in way.predict]
-        extra += _extra(facts, filled(way.change, facts), bool(way.predict))
+        changes += [with_values(change, facts) for change in what_ifs(way)]
+        extra += _extra(facts, filled(way.change, facts), way)
     view = facts.view
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
 
 
-def _extra(facts: Facts, change: Change, told: bool) -> list[Extra]:
-    """What is told from what a change leaves out; `told`: something of it is known besides."""
+def _extra(facts: Facts, change: Change, way: Way) -> list[Extra]:
+    """What is told from what a change, that of a way, leaves out."""
     found: list[Extra] = []
-    if _leaves_out(change):
-        found += _without_code(facts, change, told)
+    if LEFT_OUT in way.predict or _leaves_out(change):
+        found += _without_code(facts, change, bool(what_ifs(way)))
+        kinds = [name.removeprefix(_ROOT) for name in way.predict if name.startswith(_ROOT)]
+        found += [_other_root(kind) for kind in kinds]
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
         found.append(without_devices(nodes))
     return found
+
+
+def _other_root(kind: str) -> Extra:
+    """Another root file system, where the code of today's is left out."""
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        rootfs(plan, evidence, kind, old_code=False)
+
+    return add
 
 
 def _leaves_out(change: Change) -> bool:
@@ -83,8 +107,8 @@ def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
     if closures is None:
         raise UserError("the kernel's sources are not known here")
     symbols = {**change.kernel_wishes, **change.kernel}
-    off = [name for name, value in symbols.items() if written(value) == "n"]
-    on = [name for name, value in symbols.items() if written(value) != "n"]
+    off = [name for name, value in symbols.items() if written(value) in _OUT]
+    on = [name for name, value in symbols.items() if written(value) not in _OUT]
     only = on if change.from_nothing else None
     lost = closures.lost(off, only)
     if not lost.objects:
@@ -98,6 +122,7 @@ def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
         without_objects(plan, evidence, steps, closures, lost)
+        fewer_terminals(plan, evidence, steps, facts.configs["kernel"], lost.symbols)
         if added:
             plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
 
@@ -118,6 +143,9 @@ def without_objects(
     calls = [c for c in evidence.scene.of("initcall") if gone(c.value & ~1)]
     calls_gone(plan, evidence, steps, calls)
     code_gone(plan, evidence, gone)
+    slept_ns = sleeps_gone(plan, evidence, steps, gone)
+    if slept_ns:
+        plan.assume(f"nobody sleeps the {slept_ns / 1e6:.1f} ms that this code asked for")
     larger(plan, evidence, -lost.image_bytes)
     plan.assume(
         f"{len(lost.symbols)} symbols go, and {len(names)} object files, {size(lost.image_bytes)}, with them",

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions of another root file system, of the kernel's form for U-Boot, and of fewer terminals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import msgspec
+import pytest
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
+from bootscope.analysis.whatif import Prediction, predict
+from bootscope.analysis.whatif_image import RATES, LoaderRates
+from bootscope.analysis.whatif_plan import Ground, Plan
+from bootscope.analysis.whatif_root import root_kinds
+from bootscope.analysis.whatif_terminals import OTHERS, fewer_terminals, terminals
+from bootscope.boards.symbols import Symbols
+from bootscope.capture import objects
+from bootscope.capture.record import Extent, RunInfo
+from bootscope.errors import UserError
+from bootscope.settings import load
+
+from .scenes import Story, evidence_of, run_of
+
+MS = 1_000_000
+ROOT, KERNEL, TREE = 10_000, 4096, 9000
+PTY = 0xC0100000
+TABLES = {"kernel": Symbols([(PTY, "pty_init"), (0xC0200000, "end")])}
+BLOCKS = "8\t256\t/bin/busybox\n400\t2\t/etc/inittab\n"
+OBJECTS = b"c0100000 1000000 .text every.o\n"
+FIFO_NS = 16 * 86_805
+"""What a port can hold goes out while the CPU works on."""
+LATENCY_NS = 500_000
+"""Of the card of these stories, which reads a byte a nanosecond."""
+
+
+def run(**settings: str) -> RunInfo:
+    extents = (
+        Extent(name="kernel", sector=KERNEL, sectors=1000),
+        Extent(name="device tree", sector=TREE, sectors=40),
+        Extent(name="root file system", sector=ROOT, sectors=100_000),
+    )
+    made = run_of(extents=extents)
+    fields = {name: getattr(made, name) for name in made.__struct_fields__}
+    return RunInfo(**{**fields, "system": msgspec.structs.replace(made.system, settings=settings)})
+
+
+def seen(story: Story, **settings: str) -> Evidence:
+    kept = {objects.KERNEL_OBJECTS: OBJECTS}
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return evidence_of(story.records, run(**named), TABLES, BLOCKS, kept=kept)
+
+
+def predicted(evidence: Evidence, *changes: str) -> Prediction:
+    return predict(evidence, Stacks(evidence), changes)
+
+
+# ---- the root file system ----
+
+
+def from_root() -> Story:
+    """128 kB of a program are read in two pieces, and a small file."""
+    story = Story().hook("uboot.start").read(KERNEL, 500_000).work(MS).hook("kernel.start").work(MS)
+    story.typed(b"[    0.702839] EXT4-fs (mmcblk0p2): mounted filesystem\r\n", 100)
+    story.read(ROOT + 8, 65536).work(MS).read(ROOT + 8 + 128, 65536).work(MS)
+    return story.hook("kernel.init", text=b"/init").read(ROOT + 400, 1024).work(MS).sample()
+
+
+def test_large_files_are_told_from_all_else() -> None:
+    found = root_reads(seen(from_root()))
+    assert found == RootReads(files_bytes=131072, files_commands=2, own_bytes=1024, own_commands=1)
+
+
+def test_another_root_file_system_is_counted_by_the_table() -> None:
+    """From one that reads each small file by itself to one that gathers them."""
+    ext4, other = root_kinds()["ext4"], root_kinds()["squashfs-lz4hc"]
+    evidence = seen(from_root(), rootfs_filesystem="ext4")
+    found = predicted(evidence, "rootfs=squashfs-lz4hc")
+    share = Fraction(other.files_ppm, 1_000_000)
+    reads_ns = 131072 - int(131072 * share) + 1024 - other.own_bytes
+    commands = 2 - int(Fraction(2 * other.commands_ppm, 1_000_000)) + 1 - other.own_commands
+    code_ns = ext4.mount_ns - other.mount_ns + 131072 * (ext4.use_ps - other.use_ps) // 1000
+    smaller = Fraction(ext4.code_bytes - other.code_bytes, 0x1000000)
+    load_ns = (LATENCY_NS + 500_000 + MS) * smaller
+    said_ns = found.saving_ns - (reads_ns + commands * LATENCY_NS + code_ns + int(load_ns))
+    # What is left is the console: one line of ext4 less, a shorter one of SquashFS instead.
+    letter_ns = evidence.timeline.phases[-2].console_ns // 56
+    assert abs(said_ns - (56 - other.letters) * letter_ns) < 0.2 * MS
+    assert any("are read in" in text for text in found.assumptions)
+
+
+def test_the_same_kind_changes_nothing_but_by_its_letters() -> None:
+    found = predicted(seen(from_root(), rootfs_filesystem="ext4"), "rootfs=ext4")
+    assert abs(found.saving_ns) < 20 * MS
+
+
+@pytest.mark.parametrize(("filesystem", "change"), [
+    ("ext4", "rootfs="), ("ext4", "rootfs=minix"), ("", "rootfs=ext4"), ("ubifs", "rootfs=ext4"),
+])  # fmt: skip
+def test_kinds_that_nobody_measured_are_refused(filesystem: str, change: str) -> None:
+    with pytest.raises(UserError):
+        predicted(seen(from_root(), rootfs_filesystem=filesystem), change)
+
+
+def test_two_root_file_systems_contradict_each_other() -> None:
+    with pytest.raises(UserError, match="cannot both be"):
+        predicted(seen(from_root(), rootfs_filesystem="ext4"), "rootfs=ext4", "rootfs=xfs")
+
+
+@pytest.mark.parametrize(("filesystem", "options", "kind"), [
+    ("ext4", ["-N", "1024"], "ext4"),
+    ("squashfs", ["-comp", "lz4", "-Xhc"], "squashfs-lz4hc"),
+    ("squashfs", ["-comp", "xz"], "squashfs-xz"),
+    ("squashfs", ["-comp"], "squashfs-gzip"),
+    ("squashfs", [], "squashfs-gzip"),
+    ("squashfs", ["-noI", "-noD"], "squashfs-none"),
+    ("erofs", ["-zlz4hc,9"], "erofs-lz4hc"),
+    ("erofs", [], "erofs-none"),
+])  # fmt: skip
+def test_kinds_are_called_by_file_system_and_compressor(
+    filesystem: str, options: list[str], kind: str
+) -> None:
+    assert kind_of(filesystem, options) == kind
+
+
+def test_the_table_has_ext4_beside_which_all_others_are_measured() -> None:
+    ext4 = root_kinds()["ext4"]
+    assert (ext4.files_ppm, ext4.commands_ppm) == (1_000_000, 1_000_000)
+    assert {"squashfs-gzip", "erofs-lz4", "f2fs", "btrfs", "xfs", "ext2", "ext3"} <= set(root_kinds())
+    assert all(kind.source and kind.code_bytes for kind in root_kinds().values())
+
+
+# ---- the kernel as U-Boot gets it ----
+
+HEAD = b"## Booting kernel from Legacy Image at 42000000 ...\r\n   Image Name:   Linux\r\n"
+TREE_LINES = b"## Flattened Device Tree blob at 43000000\r\nWorking FDT set to 43000000\r\n"
+
+
+def loading(*, headed: bool = False, tree: bool = True) -> Story:
+    story = Story().hook("uboot.start").work(MS).enter("uboot.command", text=b"load mmc 0:1 0x42 zImage")
+    story.read(KERNEL, 500_000).work(MS).leave("uboot.command")
+    if tree:
+        story.enter("uboot.command", text=b"load mmc 0:1 0x43 board.dtb").read(TREE, 20_000).work(MS)
+        story.leave("uboot.command")
+    story.typed(HEAD if headed else b"Kernel image @ 0x42000000 [ 0x000000 - 0x54a300 ]\r\n", 100)
+    if tree:
+        story.typed(TREE_LINES, 100).work(MS)
+    return story.typed(b"Starting kernel ...\r\n", 100).hook("kernel.start").work(MS).sample()
+
+
+def test_a_header_is_printed_and_checked() -> None:
+    evidence = seen(loading())
+    found = predicted(evidence, "uimage")
+    checked_ns = 1000 * 512 * load(RATES, LoaderRates).checksum_ps.value // 1000
+    lines = Ground(evidence, Stacks(evidence)).lines
+    letter_ns = sum(line.cost_ns for line in lines) // sum(line.bytes for line in lines)
+    assert "U-Boot prints 250 letters more" in found.assumptions
+    assert -found.saving_ns == checked_ns + 250 * letter_ns
+
+
+def test_without_a_header_its_lines_are_gone_and_one_comes() -> None:
+    with_header = seen(loading(headed=True))
+    found = predicted(with_header, "bootz")
+    assert found.predicted_ns == pytest.approx(seen(loading()).timeline.total_ns, abs=MS)
+    with pytest.raises(UserError, match="with a header"):
+        predicted(seen(loading()), "bootz")
+
+
+def test_an_appended_tree_is_not_read_or_prepared_but_comes_with_the_kernel() -> None:
+    found = predicted(seen(loading()), "appended-tree:load mmc 0:1 0x43 board.dtb")
+    without = seen(loading(tree=False)).timeline.total_ns
+    read_ns = (LATENCY_NS + 500_000 + MS) * 40 // 1000  # the tree's 40 sectors, with the kernel's 1000
+    assert found.predicted_ns == pytest.approx(without + read_ns, abs=FIFO_NS)
+    with pytest.raises(UserError, match="prepared the device tree"):
+        predicted(seen(loading(tree=False)), "appended-tree:load mmc 0:1 0x42 zImage")
+
+
+@pytest.mark.parametrize("change", ["uimage", "bootz", "appended-tree:x"])
+def test_a_silent_loader_tells_nothing_of_the_kernels_form(change: str) -> None:
+    story = Story().hook("uboot.start").work(MS).read(KERNEL, 500).work(MS).hook("kernel.start").work(MS)
+    with pytest.raises(UserError, match="says nothing"):
+        predicted(seen(story.sample()), change)
+
+
+# ---- terminals ----
+
+
+def with_mdev() -> Story:
+    """The kernel makes terminals for 5 ms, with kdevtmpfs at work in between; mdev looks for 76 ms."""
+    story = Story().hook("kernel.start").work(MS).switch(1, name=b"swapper/0")
+    story.fork(2, b"kdevtmpfs", kernel=True).switch(2, name=b"kdevtmpfs", kernel=True).sleep(1, b"swapper/0")
+    story.enter("initcall", PTY).work(2 * MS).wake(2).sleep(2, b"kdevtmpfs").work(MS).wake(1)
+    story.sleep(1, b"swapper/0").work(2 * MS).leave("initcall")
+    story.hook("kernel.init", text=b"/init").exec(b"/sbin/init").work(MS).fork(3).sleep(3)
+    story.exec(b"/sbin/mdev", b"-s").work(76 * MS).wake(1).exit().switch(1, 0x80)
+    return story.work(MS).sample()
+
+
+CONFIG = {"LEGACY_PTYS": "y", "LEGACY_PTY_COUNT": "256", "VT": "y"}
+
+
+def test_terminals_are_told_by_the_configuration() -> None:
+    assert terminals(CONFIG, {"LEGACY_PTYS", "VT"}) == (512, 64)
+    assert terminals({**CONFIG, "LEGACY_PTY_COUNT": "16"}, {"LEGACY_PTYS"}) == (32, 0)
+    assert terminals({**CONFIG, "LEGACY_PTY_COUNT": ""}, {"LEGACY_PTYS"}) == (512, 0)
+    assert terminals({"VT": "n"}, {"VT", "LEGACY_PTYS"}) == (0, 0)
+
+
+def test_terminals_that_are_not_made_are_not_looked_at() -> None:
+    evidence = seen(with_mdev())
+    ground = Ground(evidence, Stacks(evidence))
+    plan = Plan(evidence.run.board, ground)
+    fewer_terminals(plan, evidence, ground.steps, CONFIG, {"LEGACY_PTYS", "VT"})
+    made_ns = sum(end - start for start, end in plan.gone)
+    assert made_ns == 5 * MS
+    assert plan.counted_ns == 76 * MS * 576 // (576 + OTHERS)
+    nothing = Plan(evidence.run.board, ground)
+    fewer_terminals(nothing, evidence, ground.steps, CONFIG, {"USB"})
+    assert not nothing.gone
+    assert not nothing.assumptions
