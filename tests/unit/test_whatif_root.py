@@ -177,7 +177,14 @@ def test_an_appended_tree_is_not_read_or_prepared_but_comes_with_the_kernel() ->
         predicted(seen(loading(tree=False)), "appended-tree:load mmc 0:1 0x42 zImage")
 
 
-@pytest.mark.parametrize("change", ["uimage", "bootz", "appended-tree:x"])
+def test_a_header_is_checked_also_where_nothing_is_printed() -> None:
+    story = Story().hook("uboot.start").work(MS).read(KERNEL, 500).work(MS).hook("kernel.start").work(MS)
+    found = predicted(seen(story.sample()), "uimage")
+    assert found.saving_ns == -(512_000 * load(RATES, LoaderRates).checksum_ps.value // 1000)
+    assert "U-Boot prints 0 letters more" in found.assumptions
+
+
+@pytest.mark.parametrize("change", ["bootz", "appended-tree:x"])
 def test_a_silent_loader_tells_nothing_of_the_kernels_form(change: str) -> None:
     story = Story().hook("uboot.start").work(MS).read(KERNEL, 500).work(MS).hook("kernel.start").work(MS)
     with pytest.raises(UserError, match="says nothing"):

@@ -68,11 +68,11 @@ def _not_done(found: frozenset[str]) -> Fraction | None:
 
 def uimage(plan: Plan, evidence: Evidence) -> None:
     """The kernel gets a header: that is printed, and what comes after it is checked."""
-    lines = _loading(plan, evidence)
+    lines = _lines(plan, evidence)
     rate = load(RATES, LoaderRates).checksum_ps.value
     sectors = sum(e.sectors for e in evidence.run.system.extents if e.name == KERNEL_IMAGE)
     size = int(sectors * SECTOR_BYTES * plan.kernel_share)  # of the kernel with what is changed besides
-    letters = sum(map(len, _HEADED)) - len(_PLAIN)
+    letters = sum(map(len, _HEADED)) - len(_PLAIN) if lines else 0  # a silent loader stays silent
     plan.counted_ns -= letters * _letter_ns(lines) + size * rate // 1000
     plan.assume(
         f"{size} bytes are checked, at the {rate / 1000:.1f} ns for a byte that another boot showed",
@@ -101,10 +101,15 @@ def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: st
 
 def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
     """The console's lines while the kernel is loaded. Raises UserError where there are none."""
-    found = [line for line in plan.ground.lines if evidence.phase_at(line.start_ns) == "load"]
-    if not any(line.bytes and line.cost_ns for line in found):
+    found = _lines(plan, evidence)
+    if not found:
         raise UserError("U-Boot says nothing on the console of this boot")
     return found
+
+
+def _lines(plan: Plan, evidence: Evidence) -> list[Line]:
+    found = [line for line in plan.ground.lines if evidence.phase_at(line.start_ns) == "load"]
+    return found if any(line.cost_ns for line in found) else []
 
 
 def _letter_ns(lines: list[Line]) -> int:
