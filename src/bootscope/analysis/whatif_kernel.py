@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +24,7 @@ from bootscope.capture import objects
 from bootscope.capture.stream import StackSample
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, Sourced, load
-from bootscope.timeline.devices import StorageCommand
+from bootscope.timeline.devices import DeviceEvent, StorageCommand
 from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")
@@ -92,9 +93,13 @@ def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callabl
     found = idle_in(evidence, (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)))
     plan.gone += found
     for start, end in found:
-        first, last = evidence.index_at(start), evidence.index_at(end)
-        plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
+        first, last = (bisect_left(evidence.events, evidence.index_at(t), key=_index) for t in (start, end))
+        plan.kept |= {event.index for event in evidence.events[first:last]}
     return sum(end - start for start, end in found)
+
+
+def _index(event: DeviceEvent) -> int:
+    return event.index
 
 
 def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> bool:
