@@ -5,7 +5,7 @@
 
 The runs differ in nothing but the root file system and its driver. Writes
 src/bootscope/analysis/filesystems.toml, from which `bootscope what-if RUN rootfs=KIND` predicts.
-docs/shrink.md says how the runs were made.
+docs/explain.md says how the runs were made.
 """
 
 from __future__ import annotations
