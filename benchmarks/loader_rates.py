@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What U-Boot needs to check a kernel with a header, from two recorded boots of one system.
+"""What U-Boot needs to check and move a kernel with a header, from two recorded boots of one system.
 
     python benchmarks/loader_rates.py RUN RUN_WITH_HEADER
 
@@ -13,33 +13,37 @@ import argparse
 import sys
 
 from bootscope.analysis.blocks import SECTOR_BYTES
-from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.whatif_image import RATES
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
 from bootscope.paths import store_dir
 from bootscope.timeline.phases import KERNEL_IMAGE
+from bootscope.views import View
 
 
-def loading_ns(evidence: Evidence) -> int:
-    """CPU time of the phase in which the kernel is loaded."""
-    return next(p.cpu_ns for p in evidence.timeline.phases if p.name == "load")
+def loading_ns(view: View) -> int:
+    """CPU time of the phase in which the kernel is loaded, without that for writing to the console."""
+    phase = next(p for p in view.timeline.phases if p.name == "load")
+    lines = (line for line in view.ground.lines if phase.start_ns <= line.start_ns < phase.end_ns)
+    return phase.cpu_ns - sum(line.cpu_ns for line in lines)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What U-Boot needs to check a kernel with a header.")
+    parser = argparse.ArgumentParser(description="What U-Boot needs for a kernel with a header.")
     parser.add_argument("plain", help="the recorded boot of a zImage")
     parser.add_argument("headed", help="the recorded boot of the same one with a header")
     args = parser.parse_args()
     store = Store(store_dir())
-    plain, headed = (view_of(store, name).evidence for name in (args.plain, args.headed))
-    extents = plain.run.system.extents
+    plain, headed = (view_of(store, name) for name in (args.plain, args.headed))
+    extents = plain.run.info.system.extents
     size = sum(e.sectors for e in extents if e.name == KERNEL_IMAGE) * SECTOR_BYTES
     taken_ns = loading_ns(headed) - loading_ns(plain)
-    told = f"{headed.run.run_id} beside {plain.run.run_id}: {taken_ns / 1e6:.1f} ms for {size} bytes"
+    told = (
+        f"{headed.run.info.run_id} beside {plain.run.info.run_id}: {taken_ns / 1e6:.1f} ms for {size} bytes"
+    )
     text = f"""\
 # SPDX-License-Identifier: Apache-2.0
-# What U-Boot needs to check a kernel with a header. Made by
+# What U-Boot needs to check and move a kernel with a header. Made by
 #     python benchmarks/loader_rates.py RUN RUN_WITH_HEADER
 schema = 1
 checksum_ps = {{ value = {taken_ns * 1000 // size}, source = "{told}" }}

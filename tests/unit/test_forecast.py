@@ -14,17 +14,20 @@ import pytest
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif import predict
+from bootscope.analysis.whatif_root import root_kinds
 from bootscope.boards.symbols import Symbols
 from bootscope.build.cache import Cache
+from bootscope.build.kconfig import parse
 from bootscope.capture import objects
+from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.store import Store
-from bootscope.capture.stream import StackSample
 from bootscope.errors import UserError
 from bootscope.lab import closure
 from bootscope.lab.closure import Closures, Lost, source_of
 from bootscope.lab.forecast import can_be_told, forecast, without_devices, without_objects
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
+from bootscope.views import View
 
 from .builders import KERNEL_SECTOR
 from .lab_scenes import known
@@ -211,10 +214,7 @@ def sleeping(*, usb: bool = True) -> Evidence:
 def test_sleeps_that_code_asked_for_go_with_it(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usb: bool
 ) -> None:
-    def functions(self: Stacks, record: StackSample, phase: str) -> tuple[list[str], int]:
-        return ["schedule", "usb_init" if record.pc == USB else "core_init"], 0
-
-    monkeypatch.setattr(Stacks, "functions", functions)
+    monkeypatch.setattr(Stacks, "addresses", lambda self, record, phase: [0xC02F0000, record.pc])
     evidence = sleeping(usb=usb)
     found = closures(evidence, tmp_path)
     lost = msgspec.structs.replace(found.lost(["USB"]), image_bytes=0)
@@ -237,3 +237,51 @@ def test_the_table_of_names_goes_with_its_symbol_and_shrinks_with_others(tree: P
     table = 0x3000 * 146 // 100
     assert closures(evidence, tmp_path).lost(["USB"]).image_bytes == 0x20000 + table * 2 // 3
     assert closures(evidence, tmp_path).lost(["KALLSYMS"]).image_bytes == table
+
+
+ROOT_KCONFIG = "".join(f'\nconfig {name}\n\tbool "{name}"\n' for name in ("EXT4_FS", "SQUASHFS", "EROFS_FS"))
+ROOT_CONFIG = b"CONFIG_EXT4_FS=y\nCONFIG_SQUASHFS=y\nCONFIG_EROFS_FS=n\n"
+
+
+@pytest.mark.parametrize(("present", "change"), [
+    ("squashfs", {"EROFS_FS": True, "EXT4_FS": False}), ("squashfs", {"EROFS_FS": True, "SQUASHFS": False}),
+    ("ext4", {"EROFS_FS": True, "EXT4_FS": False}),
+])  # fmt: skip
+def test_another_root_is_told_whatever_the_root_is_today(
+    tree: Path, tmp_path: Path, present: str, change: dict[str, bool]
+) -> None:
+    """Also where what goes is a driver that the root does not need, or has no object files."""
+    (tree / "Kconfig").write_text(ROOT_KCONFIG)
+    extents = (
+        Extent(name="kernel", sector=KERNEL_SECTOR, sectors=100),
+        Extent(name="root file system", sector=10_000, sectors=1000),
+    )
+    made = run_of(extents=extents)
+    options = "('-comp', 'xz')" if present == "squashfs" else "()"
+    settings = {"rootfs.filesystem": present, "rootfs.options": options}
+    fields = {name: getattr(made, name) for name in made.__struct_fields__}
+    run = RunInfo(**{**fields, "system": msgspec.structs.replace(made.system, settings=settings)})
+    story = Story().hook("uboot.start").read(KERNEL_SECTOR, 50_000).hook("kernel.start").work(2 * MS)
+    story.read(10_008, 1 << 17).work(80 * MS).hook("kernel.init", text=b"/init").work(MS).sample(CORE)
+    kept = {objects.KERNEL_CONFIG: ROOT_CONFIG, objects.KERNEL_OBJECTS: LINKED, objects.KERNEL_SYMBOLS: MAP}
+    evidence = evidence_of(story.records, run, TABLES, "8\t256\t/bin/busybox\n", kept=kept)
+    view = SimpleNamespace(evidence=evidence, stacks=Stacks(evidence), ground=None)
+    facts = replace(
+        known(Store(tmp_path / "other")),
+        view=cast("View", view),
+        closures=closures(evidence, tmp_path),
+        configs={"kernel": parse(ROOT_CONFIG.decode())},
+        settings=settings,
+    )
+    way = Way(change=Change(kernel=change), predict=("left-out", "rootfs=erofs-none"))
+    saving_ns = forecast(facts, [way]).saving_ns
+    driver = {"squashfs": "SQUASHFS", "ext4": "EXT4_FS"}[present]
+    told = predict(evidence, Stacks(evidence), ["rootfs=erofs-none"]).saving_ns
+    # What today's kind takes is told by the table, unless its driver goes: then by the kernel, where there is
+    # nothing of it to be seen.
+    kind = root_kinds()["squashfs-xz" if present == "squashfs" else "ext4"]
+    in_ext4 = (1 << 17) * 1_000_000 // kind.files_ppm
+    old_ns = kind.mount_ns + in_ext4 * kind.use_ps // 1000
+    gone_ns = old_ns if change.get(driver) is False else 0
+    # Code weighs next to nothing where so little is loaded.
+    assert saving_ns == pytest.approx(told - gone_ns, abs=MS)

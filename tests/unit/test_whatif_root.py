@@ -8,13 +8,14 @@ from fractions import Fraction
 import msgspec
 import pytest
 
+from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
 from bootscope.analysis.whatif import Prediction, predict
 from bootscope.analysis.whatif_image import RATES, LoaderRates
 from bootscope.analysis.whatif_plan import Ground, Plan
-from bootscope.analysis.whatif_root import root_kinds
+from bootscope.analysis.whatif_root import lines_of, root_kinds
 from bootscope.analysis.whatif_terminals import OTHERS, fewer_terminals, terminals
 from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
@@ -79,12 +80,12 @@ def test_another_root_file_system_is_counted_by_the_table() -> None:
     evidence = seen(from_root(), rootfs_filesystem="ext4")
     found = predicted(evidence, "rootfs=squashfs-lz4hc")
     share = Fraction(other.files_ppm, 1_000_000)
-    reads_ns = 131072 - int(131072 * share) + 1024 - other.own_bytes
+    bytes_ns = 131072 - int(131072 * share) + 1024 - other.own_bytes
     commands = 2 - int(Fraction(2 * other.commands_ppm, 1_000_000)) + 1 - other.own_commands
     code_ns = ext4.mount_ns - other.mount_ns + 131072 * (ext4.use_ps - other.use_ps) // 1000
     smaller = Fraction(ext4.code_bytes - other.code_bytes, 0x1000000)
     load_ns = (LATENCY_NS + 500_000 + MS) * smaller
-    said_ns = found.saving_ns - (reads_ns + commands * LATENCY_NS + code_ns + int(load_ns))
+    said_ns = found.saving_ns - (bytes_ns + commands * LATENCY_NS + code_ns + int(load_ns))
     # What is left is the console: one line of ext4 less, a shorter one of SquashFS instead.
     letter_ns = evidence.timeline.phases[-2].console_ns // 56
     assert abs(said_ns - (56 - other.letters) * letter_ns) < 0.2 * MS
@@ -94,6 +95,53 @@ def test_another_root_file_system_is_counted_by_the_table() -> None:
 def test_the_same_kind_changes_nothing_but_by_its_letters() -> None:
     found = predicted(seen(from_root(), rootfs_filesystem="ext4"), "rootfs=ext4")
     assert abs(found.saving_ns) < 20 * MS
+
+
+@pytest.mark.parametrize("changes", [
+    ("rootfs=squashfs-lz4hc", "card=0.25x"), ("uimage", "kernel-bytes=-8388608"), ("uimage", "quiet"),
+    ("rootfs=xfs", "no-console"), ("rootfs=xfs", "console=921600"), ("rootfs=erofs-none", "uimage"),
+])  # fmt: skip
+def test_the_order_of_changes_makes_no_difference(changes: tuple[str, str]) -> None:
+    evidence = seen(from_root(), rootfs_filesystem="ext4")
+    there, back = (predicted(evidence, *order).saving_ns for order in (changes, changes[::-1]))
+    assert there == back
+
+
+def test_what_is_not_printed_costs_nothing() -> None:
+    """A kernel that is quiet is so with another file system too."""
+    story = Story().hook("uboot.start").typed(b"U-Boot\r\n", 100).read(KERNEL, 500).work(MS)
+    story.hook("kernel.start").read(ROOT + 8, 65536).work(MS).read(ROOT + 400, 1024).work(MS)
+    evidence = seen(story.sample(), rootfs_filesystem="ext4")
+    silent = predicted(evidence, "rootfs=btrfs", "no-console").saving_ns
+    assert (
+        silent - predicted(evidence, "no-console").saving_ns == predicted(evidence, "rootfs=btrfs").saving_ns
+    )
+
+
+def test_reads_that_do_not_happen_are_not_saved_once_more() -> None:
+    story = from_root().switch(1).exec(b"/bin/late").read(ROOT + 16, 65536).work(MS).exit()
+    evidence = seen(story.switch(0, 0x80).work(MS).sample(), rootfs_filesystem="ext4")
+    assert "instead of 0.20 MB in 4" in " ".join(predicted(evidence, "rootfs=xfs").assumptions)
+    both = predicted(evidence, "rootfs=xfs", "later:/bin/late")
+    assert "instead of 0.13 MB in 3" in " ".join(both.assumptions)
+
+
+def test_without_a_map_of_its_blocks_a_root_file_system_cannot_be_another_one() -> None:
+    records = from_root().records
+    evidence = evidence_of(
+        records, run(**{"rootfs.filesystem": "ext4"}), kept={objects.KERNEL_OBJECTS: OBJECTS}
+    )
+    with pytest.raises(UserError, match="which files were read"):
+        predicted(evidence, "rootfs=xfs")
+
+
+def test_lines_of_a_file_system_are_told_from_those_of_others() -> None:
+    story = Story().hook("kernel.start").work(MS)
+    for text in (b"EXT4-fs (mmcblk0p2): mounted", b"extcon-usb-gpio: probed", b"external abort"):
+        story.typed(b"[    0.702839] " + text + b"\r\n", 100)
+    evidence = seen(story.work(MS).sample())
+    said = lines_of(Ground(evidence, Stacks(evidence)).lines, "ext2")
+    assert [line.text[15:23] for line in said] == ["EXT4-fs "]
 
 
 @pytest.mark.parametrize(("filesystem", "change"), [
@@ -155,9 +203,9 @@ def test_a_header_is_printed_and_checked() -> None:
     found = predicted(evidence, "uimage")
     checked_ns = 1000 * 512 * load(RATES, LoaderRates).checksum_ps.value // 1000
     lines = Ground(evidence, Stacks(evidence)).lines
-    letter_ns = sum(line.cost_ns for line in lines) // sum(line.bytes for line in lines)
+    said_ns = 250 * sum(line.cost_ns for line in lines) // sum(line.bytes for line in lines)
     assert "U-Boot prints 250 letters more" in found.assumptions
-    assert -found.saving_ns == checked_ns + 250 * letter_ns
+    assert -found.saving_ns == checked_ns + said_ns
 
 
 def test_without_a_header_its_lines_are_gone_and_one_comes() -> None:
@@ -166,6 +214,46 @@ def test_without_a_header_its_lines_are_gone_and_one_comes() -> None:
     assert found.predicted_ns == pytest.approx(seen(loading()).timeline.total_ns, abs=MS)
     with pytest.raises(UserError, match="with a header"):
         predicted(seen(loading()), "bootz")
+
+
+def test_a_header_that_is_there_is_checked_for_what_is_more() -> None:
+    evidence = seen(loading(headed=True))
+    assert predicted(evidence, "uimage").saving_ns == 0
+    smaller = predicted(evidence, "uimage", "kernel-bytes=-8388608").saving_ns
+    checked_ns = 256_000 * load(RATES, LoaderRates).checksum_ps.value // 1000
+    assert smaller == predicted(evidence, "kernel-bytes=-8388608").saving_ns + checked_ns
+    with pytest.raises(UserError, match="cannot both be"):
+        predicted(evidence, "bootz", "uimage")
+    with pytest.raises(UserError, match="how the kernel was read"):
+        predicted(seen(Story().hook("kernel.start").work(MS).sample()), "uimage")
+
+
+def test_only_pieces_that_are_read_are_checked() -> None:
+    """The kernel lies in two pieces, and once more where nobody reads it."""
+    pieces = [
+        Extent(name="kernel", sector=at, sectors=n) for at, n in ((KERNEL, 600), (5000, 400), (7000, 1000))
+    ]
+    story = Story().hook("uboot.start").work(MS).read(KERNEL, 600 * 512).work(MS).read(5000, 400 * 512)
+    records = story.work(MS).hook("kernel.start").work(MS).sample().records
+    found = predicted(evidence_of(records, run_of(extents=pieces)), "uimage")
+    assert found.assumptions[0].startswith("512000 bytes are checked")
+
+
+def test_with_the_tree_appended_a_kernel_with_a_header_is_moved_all_the_same() -> None:
+    def story(*, move_ms: int) -> Story:
+        made = (
+            Story().hook("uboot.start").work(MS).enter("uboot.command", text=b"load mmc 0:1 0x43 board.dtb")
+        )
+        made.read(KERNEL, 500_000).work(MS).read(TREE, 20_000).work(MS).leave("uboot.command")
+        made.typed(HEAD + TREE_LINES, 100).typed(b"   Loading Kernel Image to 41000000\r\n", 100)
+        made.work(move_ms * MS).typed(b"   Loading Device Tree to 49ff7000\r\n", 100)
+        return made.typed(b"Starting kernel ...\r\n", 100).hook("kernel.start").work(MS).sample()
+
+    saved = [
+        predicted(seen(story(move_ms=ms)), "appended-tree:load mmc 0:1 0x43 board.dtb").saving_ns
+        for ms in (5, 65)
+    ]
+    assert saved[0] == pytest.approx(saved[1], abs=FIFO_NS)
 
 
 def test_an_appended_tree_is_not_read_or_prepared_but_comes_with_the_kernel() -> None:
@@ -181,7 +269,7 @@ def test_a_header_is_checked_also_where_nothing_is_printed() -> None:
     story = Story().hook("uboot.start").work(MS).read(KERNEL, 500).work(MS).hook("kernel.start").work(MS)
     found = predicted(seen(story.sample()), "uimage")
     assert found.saving_ns == -(512_000 * load(RATES, LoaderRates).checksum_ps.value // 1000)
-    assert "U-Boot prints 0 letters more" in found.assumptions
+    assert not any("letters" in text for text in found.assumptions)
 
 
 @pytest.mark.parametrize("change", ["bootz", "appended-tree:x"])
@@ -208,10 +296,22 @@ def with_mdev() -> Story:
 CONFIG = {"LEGACY_PTYS": "y", "LEGACY_PTY_COUNT": "256", "VT": "y"}
 
 
+def test_what_mdev_does_not_do_is_not_saved_once_more() -> None:
+    evidence = seen(with_mdev())
+    ground = Ground(evidence, Stacks(evidence))
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        fewer_terminals(plan, evidence, steps, CONFIG, {"LEGACY_PTYS", "VT"})
+
+    without = predict(evidence, ground.stacks, ["later:/sbin/mdev"], [add], ground).saving_ns
+    assert without == (5 + 76) * MS
+
+
 def test_terminals_are_told_by_the_configuration() -> None:
     assert terminals(CONFIG, {"LEGACY_PTYS", "VT"}) == (512, 64)
     assert terminals({**CONFIG, "LEGACY_PTY_COUNT": "16"}, {"LEGACY_PTYS"}) == (32, 0)
-    assert terminals({**CONFIG, "LEGACY_PTY_COUNT": ""}, {"LEGACY_PTYS"}) == (512, 0)
+    for odd in ("", "9" * 5000, "many", "-3"):
+        assert terminals({**CONFIG, "LEGACY_PTY_COUNT": odd}, {"LEGACY_PTYS"}) == (512, 0)
     assert terminals({"VT": "n"}, {"VT", "LEGACY_PTYS"}) == (0, 0)
 
 
@@ -220,10 +320,14 @@ def test_terminals_that_are_not_made_are_not_looked_at() -> None:
     ground = Ground(evidence, Stacks(evidence))
     plan = Plan(evidence.run.board, ground)
     fewer_terminals(plan, evidence, ground.steps, CONFIG, {"LEGACY_PTYS", "VT"})
+    fewer_terminals(plan, evidence, ground.steps, CONFIG, {"LEGACY_PTYS"})  # counts once
+    for finish in plan.last:
+        finish()
     made_ns = sum(end - start for start, end in plan.gone)
     assert made_ns == 5 * MS
     assert plan.counted_ns == 76 * MS * 576 // (576 + OTHERS)
     nothing = Plan(evidence.run.board, ground)
     fewer_terminals(nothing, evidence, ground.steps, CONFIG, {"USB"})
     assert not nothing.gone
+    assert not nothing.last
     assert not nothing.assumptions

@@ -20,6 +20,7 @@ from bootscope.timeline.trace import Stack
 if TYPE_CHECKING:
     # It brings the disassembler, which takes a tenth of a second to load and which few views need.
     from bootscope.analysis.unwind import Unwinder
+    from bootscope.boards.code import Function
 
 CUT = "…"
 # Where paths begin: tasks, system calls, exceptions, and the programs themselves.
@@ -125,6 +126,14 @@ class Stacks:
 
     def functions(self, sample: StackSample, phase: str) -> tuple[list[str], bool]:
         """Functions from the innermost outwards, and whether the path was cut short."""
+        found, cut = self._called(sample, phase)
+        return [function.name for function in found], cut
+
+    def addresses(self, sample: StackSample, phase: str) -> list[int]:
+        """Where these functions begin in the program as it was linked."""
+        return [function.address for function in self._called(sample, phase)[0]]
+
+    def _called(self, sample: StackSample, phase: str) -> tuple[list[Function], bool]:
         program = {"spl": objects.SPL, "bootloader": objects.UBOOT, "load": objects.UBOOT}.get(
             phase, objects.KERNEL
         )
@@ -133,7 +142,7 @@ class Stacks:
             if first:
                 path = unwinder.path(sample)
                 rest = [unwinder.function(a - 2) for a in path.addresses]
-                return [first.name, *(f.name for f in rest if f)], path.cut
+                return [first, *(f for f in rest if f)], path.cut
         return [], True
 
     def all(self) -> list[Stack]:

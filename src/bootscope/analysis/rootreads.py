@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from bootscope.analysis.blocks import ROOT_PARTITION
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.storage import Access, accesses
-from bootscope.analysis.whatif_plan import KERNEL_PHASES
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone
 
 LARGE_BYTES = 16 << 10
 """Files of which less is read count with the file system's own data: other kinds keep them there."""
@@ -37,7 +37,7 @@ class RootReads:
 
 
 def kind_of(filesystem: str, options: Sequence[str]) -> str:
-    """A file system as :mod:`bootscope.analysis.whatif_root` calls it: squashfs-lz4, erofs-none, ext4."""
+    """A file system as :mod:`bootscope.analysis.whatif_root` calls it: squashfs-lz4hc, erofs-none, ext4."""
     words = list(options)
     if filesystem == "squashfs":
         if "-noD" in words:
@@ -51,16 +51,20 @@ def kind_of(filesystem: str, options: Sequence[str]) -> str:
     return filesystem
 
 
-def root_reads(evidence: Evidence) -> RootReads:
-    """What a boot read of its root file system, from the kernel's start on."""
+def root_reads(evidence: Evidence, gone: Gone | None = None, kept: Container[int] = ()) -> RootReads:
+    """What a boot read of its root file system, from the kernel's start on; without what is `gone`, but for
+    the records `kept`."""
     ours = [a for a in accesses(evidence) if _in_use(a, evidence) and _of_root(a, evidence)]
+    if gone:
+        ours = [a for a in ours if a.start_ns not in gone or a.index in kept]
     read: dict[str, int] = {}
     for access in ours:
-        read[access.what] = read.get(access.what, 0) + access.size_bytes
+        if not access.write:
+            read[access.what] = read.get(access.what, 0) + access.size_bytes
     files, own = set[int](), set[int]()
     files_bytes = own_bytes = 0
     for access in ours:
-        if access.what.startswith("/") and read[access.what] >= LARGE_BYTES and not access.write:
+        if access.what.startswith("/") and not access.write and read[access.what] >= LARGE_BYTES:
             files.add(access.index)
             files_bytes += access.size_bytes
         else:

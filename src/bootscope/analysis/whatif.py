@@ -49,7 +49,7 @@ KNOWN = {
     "card=Nx": "a card N times as fast, in bandwidth and latency",
     "compression=NAME": "the kernel is packed in another way: gzip, lz4, ..., or none",
     "kernel-bytes=N": "the unpacked kernel is N bytes larger, or smaller (-N)",
-    "rootfs=KIND": "the root file system is of another kind: ext4, squashfs-lz4, erofs-none, ...",
+    "rootfs=KIND": "the root file system is of another kind: ext4, squashfs-lz4hc, erofs-none, ...",
     "memory=SIZE": "the kernel is given that much memory (mem=SIZE)",
     "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
     "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
@@ -102,6 +102,8 @@ def predict(
         _apply(change, plan, evidence, stacks, steps)
     for add in extra:
         add(plan, evidence, steps)
+    for finish in plan.last:
+        finish()
     now = evidence.timeline.total_ns
     saved = min(now, saved_ns(evidence, plan))
     assumptions = [*plan.assumptions, "whatever is not mentioned takes the time that it took"]
@@ -114,6 +116,8 @@ def _check_contradictions(changes: list[str]) -> None:
         if len(found) > 1:
             listed = " and ".join(f"'{printable(change)}'" for change in found)
             raise UserError(f"{listed} cannot both be", hint=f"one {name}")
+    if {"bootz", "uimage"} <= set(changes):
+        raise UserError("'bootz' and 'uimage' cannot both be", hint="a kernel has a header or none")
 
 
 _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {

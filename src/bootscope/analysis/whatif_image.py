@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 from bootscope.analysis.bill import Line
@@ -15,13 +16,13 @@ from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.errors import UserError
 from bootscope.settings import Setting, Sourced, load
-from bootscope.timeline.devices import SECTOR_BYTES
-from bootscope.timeline.phases import KERNEL_IMAGE
+from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
+from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 RATES = Path(__file__).with_name("loader_rates.toml")
 _CHECKED = ("image_check_dcrc", "memmove_wd")
 _LEGACY, _TREE = "## Booting kernel from Legacy Image", "## Flattened Device Tree"
-_START = "Starting kernel"
+_START, _MOVE = "Starting kernel", "   Loading Kernel Image"
 _PLAIN = "Kernel image @ 0x42000000 [ 0x000000 - 0x54a300 ]\r\n"
 """What bootz says of a kernel."""
 _HEADED = (
@@ -50,15 +51,11 @@ def bootz(plan: Plan, evidence: Evidence) -> None:
     first = next((i for i, line in enumerate(lines) if line.text.startswith(_LEGACY)), None)
     if first is None:
         raise UserError("U-Boot was not given a kernel with a header in this boot")
-    told = [lines[first]]
-    for line in lines[first + 1 :]:
-        if not line.text.startswith("   "):
-            break
-        told.append(line)
-    told += [line for line in lines if line.text.startswith("   Loading Kernel Image")]
-    plan.hide({line.first: line for line in told}.values())
+    end = next((i for i in range(first + 1, len(lines)) if not lines[i].text.startswith("   ")), len(lines))
+    told = lines[first:end] + [line for line in lines[end:] if line.text.startswith(_MOVE)]
+    plan.hide(told)
     briefer(plan, evidence, plan.ground.stacks, _CHECKED, _not_done)
-    plan.counted_ns -= len(_PLAIN) * _letter_ns(lines)
+    plan.last.append(lambda: _say(plan, len(_PLAIN), lines))
     plan.assume(f"{len(told)} lines about the kernel's header are not printed, but one about the kernel is")
 
 
@@ -67,17 +64,50 @@ def _not_done(found: frozenset[str]) -> Fraction | None:
 
 
 def uimage(plan: Plan, evidence: Evidence) -> None:
-    """The kernel gets a header: that is printed, and what comes after it is checked."""
+    """The kernel gets a header: that is printed, and what comes after it is checked and moved.
+
+    Raises UserError where it is not seen how the kernel was loaded.
+    """
+    size = _loaded_bytes(evidence, KERNEL_IMAGE)
+    if not size:
+        raise UserError("this boot does not show how the kernel was read from the card")
+    plan.last.append(lambda: _check(plan, evidence, size))
+
+
+def _check(plan: Plan, evidence: Evidence, size: int) -> None:
     lines = _lines(plan, evidence)
+    headed = any(line.text.startswith(_LEGACY) for line in lines)
+    more = int(size * (plan.kernel_share - (1 if headed else 0)))
     rate = load(RATES, LoaderRates).checksum_ps.value
-    sectors = sum(e.sectors for e in evidence.run.system.extents if e.name == KERNEL_IMAGE)
-    size = int(sectors * SECTOR_BYTES * plan.kernel_share)  # of the kernel with what is changed besides
-    letters = sum(map(len, _HEADED)) - len(_PLAIN) if lines else 0  # a silent loader stays silent
-    plan.counted_ns -= letters * _letter_ns(lines) + size * rate // 1000
+    plan.counted_ns -= more * rate // 1000
+    if not headed:
+        _say(plan, sum(map(len, _HEADED)) - len(_PLAIN), lines)
     plan.assume(
-        f"{size} bytes are checked, at the {rate / 1000:.1f} ns for a byte that another boot showed",
-        f"U-Boot prints {letters} letters more",
+        f"{more} bytes{' more' if headed else ''} are checked, at the {rate / 1000:.1f} ns for a byte that "
+        "another boot showed"
     )
+
+
+def _say(plan: Plan, letters: int, lines: list[Line]) -> None:
+    cost_ns = plan.letters_ns(letters, lines)
+    plan.counted_ns -= cost_ns
+    if cost_ns:
+        plan.assume(f"U-Boot prints {letters} letters more")
+
+
+def _loaded_bytes(evidence: Evidence, name: str) -> int:
+    """Bytes of an extent that are read while the kernel is loaded; files may lie in several pieces."""
+    phase = next((p for p in evidence.timeline.phases if p.name == "load"), None)
+    if not phase:
+        return 0
+    before = evidence.clock.before
+    reads = [
+        e
+        for e in evidence.events
+        if isinstance(e, StorageCommand) and not e.write and phase.start_ns <= before(e.index) < phase.end_ns
+    ]
+    found = [x for x in evidence.run.system.extents if x.name == name and any(touches(e, x) for e in reads)]
+    return sum(extent.sectors for extent in found) * SECTOR_BYTES
 
 
 def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: str) -> None:
@@ -91,12 +121,19 @@ def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: st
     if not first or not last:
         raise UserError("this boot does not show how U-Boot prepared the device tree")
     without(plan, evidence, steps, command)
-    plan.gone.append((first.start_ns, last.start_ns))
-    sectors = {e.name: e.sectors for e in evidence.run.system.extents}
-    if sectors.get(DEVICE_TREE) and sectors.get(KERNEL_IMAGE):
-        more = Fraction(sectors[DEVICE_TREE], sectors[KERNEL_IMAGE])
-        image(plan, evidence, 1 + more, Fraction(1))
+    plan.gone += _without_move(first.start_ns, last.start_ns, lines)
+    tree, kernel = _loaded_bytes(evidence, DEVICE_TREE), _loaded_bytes(evidence, KERNEL_IMAGE)
+    if tree and kernel:
+        image(plan, evidence, 1 + Fraction(tree, kernel), Fraction(1))
     plan.assume("what U-Boot would put into the device tree, the kernel finds in it or does without")
+
+
+def _without_move(start_ns: int, end_ns: int, lines: list[Line]) -> list[tuple[int, int]]:
+    """A stretch without that in which a kernel with a header is moved, from its line to the next."""
+    for line, after in pairwise(lines):
+        if line.text.startswith(_MOVE) and start_ns < line.start_ns < end_ns:
+            return [(start_ns, line.start_ns), (after.start_ns, end_ns)]
+    return [(start_ns, end_ns)]
 
 
 def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
@@ -110,8 +147,3 @@ def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
 def _lines(plan: Plan, evidence: Evidence) -> list[Line]:
     found = [line for line in plan.ground.lines if evidence.phase_at(line.start_ns) == "load"]
     return found if any(line.cost_ns for line in found) else []
-
-
-def _letter_ns(lines: list[Line]) -> int:
-    """What a letter on the console takes."""
-    return sum(line.cost_ns for line in lines) // max(1, sum(line.bytes for line in lines))

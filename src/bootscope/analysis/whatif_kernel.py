@@ -17,7 +17,7 @@ from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.scene import Call
 from bootscope.analysis.whatif_loader import reading
-from bootscope.analysis.whatif_plan import Plan, idle_in, on_path
+from bootscope.analysis.whatif_plan import Gone, Plan, idle_in, on_path
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
@@ -91,6 +91,9 @@ def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callabl
     """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
     nothing to do; returns how many ns that are."""
     found = idle_in(evidence, (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)))
+    before = Gone(plan.gone)
+    # What others have the card do meanwhile it does all the same, if it is not gone already.
+    found = [(start, end) for start, end in found if not before.inside(start, end)]
     plan.gone += found
     for start, end in found:
         first, last = (bisect_left(evidence.events, evidence.index_at(t), key=_index) for t in (start, end))
@@ -110,8 +113,7 @@ def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int],
     sample = evidence.records[wait.stack]
     if not isinstance(sample, StackSample):
         return False
-    functions, _ = plan.ground.stacks.functions(sample, "kernel")
-    return any(gone(start) for name in functions for start, _ in evidence.names.spans(name))
+    return any(gone(address) for address in plan.ground.stacks.addresses(sample, "kernel"))
 
 
 # ---- briefer ----

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -77,7 +77,7 @@ class Ground:
         """Bytes of the kernel's object files, without what only fills pages up between them, which packs to
         nothing; 0 when not told."""
         linked = self.evidence.load(objects.KERNEL_OBJECTS).decode("utf-8", "replace")
-        return sum(image_sizes(Objects(read(linked))).values()) if linked else self.unpacked_bytes
+        return sum(image_sizes(Objects(read(linked))).values()) or self.unpacked_bytes
 
     @cached_property
     def unpacked_bytes(self) -> int:
@@ -129,6 +129,10 @@ class Plan:
     """Storage commands that read the kernel, and by how much there is more or less of it."""
     counted_ns: int = 0
     """What is saved beside all that; negative for what is added."""
+    terminals: set[str] = field(default_factory=set)
+    """Symbols of the kernel without whose terminals it is."""
+    last: list[Callable[[], None]] = field(default_factory=list)
+    """Changes that depend on all others, to be made after them, in this order."""
 
     def sample(self, index: int, ns: int) -> None:
         """Takes so much out of what a sample stands for, if not more is out already."""
@@ -141,6 +145,16 @@ class Plan:
             for first, last in line.runs:
                 self.dropped.update(range(first, last + 1))
             self.gone += [(clock.before(a), clock.after(b)) for a, b in line.runs]
+
+    def letters_ns(self, count: int, lines: Iterable[bill.Line]) -> int:
+        """What `count` letters more take on the console where lines like these are printed still; 0 where
+        none of them is."""
+        printed = [n for n in lines if n.cost_ns and n.first not in self.dropped]
+        size = sum(line.bytes for line in printed)
+        if not size:
+            return 0
+        wait_ns = sum(line.wait_ns for line in printed) if self.byte_ns is None else self.byte_ns * size
+        return count * (wait_ns + sum(line.cpu_ns for line in printed)) // size
 
     def assume(self, *texts: str) -> None:
         """Tells what is taken for granted."""
@@ -180,11 +194,11 @@ def _having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list
 
 def saved_ns(evidence: Evidence, plan: Plan) -> int:
     """What a plan saves."""
-    gone = _Gone(plan.gone)
+    gone = Gone(plan.gone)
     return _devices_saved(evidence, plan, gone) + _virtual_saved(evidence, plan, gone) + plan.counted_ns
 
 
-def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
+def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
     """What the devices take less: the same events, counted by the changed board."""
     same_board = plan.board == evidence.run.board and plan.byte_ns is None
     if same_board and not (plan.dropped or gone.stretches):
@@ -202,7 +216,7 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
     return before - after + int(kernel * (1 - plan.kernel_share))
 
 
-def _happening(evidence: Evidence, plan: Plan, gone: _Gone) -> Iterator[DeviceEvent]:
+def _happening(evidence: Evidence, plan: Plan, gone: Gone) -> Iterator[DeviceEvent]:
     """The events that are left, in their order."""
     stretches = iter([*gone.stretches, (sys.maxsize, sys.maxsize)])
     start, end = next(stretches)
@@ -220,7 +234,7 @@ def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
     return event
 
 
-def _virtual_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
+def _virtual_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
     """What the CPU does not do any more: the stretches' own virtual time, without device costs, and what
     samples outside of them stand for."""
     saved = sum(ns for index, ns in plan.sampled.items() if evidence.clock.before(index) not in gone)
@@ -231,7 +245,7 @@ def _virtual_saved(evidence: Evidence, plan: Plan, gone: _Gone) -> int:
     return saved
 
 
-class _Gone:
+class Gone:
     """Stretches that do not happen, put together where they overlap."""
 
     def __init__(self, stretches: list[tuple[int, int]]) -> None:
@@ -242,6 +256,10 @@ class _Gone:
             elif end > start:
                 self.stretches.append((start, end))
         self._starts = [start for start, _ in self.stretches]
+
+    def inside(self, start_ns: int, end_ns: int) -> int:
+        """How many ns of a stretch do not happen."""
+        return sum(max(0, min(end, end_ns) - max(start, start_ns)) for start, end in self.stretches)
 
     def __contains__(self, time_ns: int) -> bool:
         at = bisect_right(self._starts, time_ns) - 1

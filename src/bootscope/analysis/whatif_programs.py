@@ -37,7 +37,10 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
         raise UserError(f"the boot ends in what '{printable(name)}' starts: that has to run")
     plan.gone += _theirs(evidence, steps, started)
     briefer(plan, evidence, plan.ground.stacks, _STARTING, _none_of_it, scripts)
-    plan.assume(f"what {name} starts other programs for, the shell does by itself in no time")
+    plan.assume(
+        f"what {name} starts other programs for, the shell does by itself in no time",
+        "neither does it fork, wait for them, or copy its pages for them",
+    )
 
 
 _STARTING = ("kernel_clone", "copy_process", "do_wait", "kernel_wait4", "do_wp_page", "wp_page_copy")

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.analysis.bill import Line
+from bootscope.analysis.bill import Line, hidden_by_quiet
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
 from bootscope.analysis.whatif_kernel import larger
-from bootscope.analysis.whatif_plan import Plan
-from bootscope.errors import UserError, unknown
+from bootscope.analysis.whatif_plan import Gone, Plan
+from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, load
 
 _STAMP = re.compile(r"^\[ *\d+\.\d+\] ?(?:\[ *[TC]\d+\] ?)?")
@@ -51,13 +52,22 @@ class _Table(Setting, frozen=True):
 
 @functools.cache
 def root_kinds() -> dict[str, RootKind]:
-    """By name: ext4, squashfs-lz4, ..."""
+    """By name: ext4, squashfs-lz4hc, ..."""
     return load(KINDS, _Table).kind
 
 
-def rootfs(plan: Plan, evidence: Evidence, value: str, *, old_code: bool = True) -> None:
-    """The root file system is of another kind. `old_code`: the code of the one of today goes too; False where
-    that is told from the kernel itself.
+@dataclass(frozen=True)
+class Drivers:
+    """What becomes of the kernel's code: whether that of today's kind stops running and takes its time with
+    it (False where this is told from the kernel itself), and how many bytes of code there are more, None
+    when one kind's comes for the other's."""
+
+    old_stops: bool = True
+    more_bytes: int | None = None
+
+
+def rootfs(plan: Plan, evidence: Evidence, value: str, drivers: Drivers = Drivers()) -> None:
+    """The root file system is of another kind.
 
     Raises UserError for a kind that is not known, or where the one of today is not.
     """
@@ -66,9 +76,28 @@ def rootfs(plan: Plan, evidence: Evidence, value: str, *, old_code: bool = True)
         raise unknown("kind of root file system", value, list(known))
     now = present_kind(evidence)
     if now not in known:
-        raise UserError("it is not known how the root file system of this boot compares to others")
-    before, after = known[now], known[value]
-    reads = root_reads(evidence)
+        raise UserError(
+            f"how a root file system of kind '{printable(now)}' compares to others was not measured",
+            hint=f"measured were {', '.join(known)}",
+        )
+    # Cards may be changed too, and what does not happen reads nothing.
+    plan.last.insert(0, lambda: _other(plan, evidence, known[now], known[value], (now, value), drivers))
+
+
+def _other(
+    plan: Plan,
+    evidence: Evidence,
+    before: RootKind,
+    after: RootKind,
+    names: tuple[str, str],
+    drivers: Drivers,
+) -> None:
+    reads = root_reads(evidence, Gone(plan.gone), plan.kept)
+    if reads.own_commands and not reads.files_bytes:
+        raise UserError(
+            "this recording does not tell which files were read from the root file system",
+            hint="record the system again",
+        )
     then = _then(reads, before, after)
     card = plan.board.card
     commands = reads.commands - then.commands
@@ -76,21 +105,17 @@ def rootfs(plan: Plan, evidence: Evidence, value: str, *, old_code: bool = True)
     plan.counted_ns += commands * card.command_latency_ns.value + transfer_ns
     in_ext4 = reads.files_bytes * 1_000_000 // before.files_ppm
     plan.counted_ns -= after.mount_ns + in_ext4 * after.use_ps // 1000
-    said = lines_of(plan.ground.lines, now)
-    plan.hide(said)
-    written = [line for line in plan.ground.lines if line.kernel] or plan.ground.lines
-    letter_ns = sum(line.cost_ns for line in written) // max(1, sum(line.bytes for line in written))
-    plan.counted_ns -= after.letters * letter_ns
-    more = after.code_bytes
-    if old_code:
+    if drivers.old_stops:
         plan.counted_ns += before.mount_ns + in_ext4 * before.use_ps // 1000
-        more -= before.code_bytes
+    plan.counted_ns -= plan.letters_ns(after.letters, hidden_by_quiet(plan.ground.lines))
+    plan.hide(lines_of(plan.ground.lines, names[0]))
+    more = after.code_bytes - before.code_bytes if drivers.more_bytes is None else drivers.more_bytes
     if more:
         larger(plan, evidence, more)
     plan.assume(
         f"of the root file system {then.bytes / 1e6:.2f} MB are read in {then.commands} commands instead of "
         f"{reads.bytes / 1e6:.2f} MB in {reads.commands}",
-        f"what {value} makes of files, and its code's time and size, are as in another system",
+        f"what {names[1]} makes of files, and its code's time and size, are as in another system",
     )
 
 
@@ -99,8 +124,9 @@ def lines_of(lines: list[Line], kind: str) -> list[Line]:
 
     One driver serves ext2, ext3 and ext4.
     """
-    name = "ext" if kind.startswith("ext") else kind.partition("-")[0]
-    return [line for line in lines if line.kernel and _STAMP.sub("", line.text).lower().startswith(name)]
+    name = "ext[234]" if kind.startswith("ext") else re.escape(kind.partition("-")[0])
+    begins = re.compile(rf"{name}\b", re.IGNORECASE)
+    return [line for line in lines if line.kernel and begins.match(_STAMP.sub("", line.text))]
 
 
 def present_kind(evidence: Evidence) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 
 from bootscope.analysis.critical import Step
@@ -10,42 +11,54 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.shortcuts import runs
 from bootscope.analysis.whatif_kernel import path_of
-from bootscope.analysis.whatif_plan import Plan, on_path
+from bootscope.analysis.whatif_plan import Gone, Plan, on_path
 
 CONSOLES = 64
 """Devices of CONFIG_VT: tty0 to tty63."""
 OTHERS = 100
 """About as many devices has a small board besides its terminals."""
 _BY_DEFAULT = 256
+"""Pairs of old-style pseudo terminals, which are also the most."""
 _MAKES = "pty_init"
 
 
 def terminals(config: Mapping[str, str], gone: Container[str]) -> tuple[int, int]:
     """(old-style pseudo terminals, other terminals) of a kernel that its configuration would not have
     without the symbols that are `gone`."""
-    old = config.get("LEGACY_PTYS") == "y" and "LEGACY_PTYS" in gone
+    old, consoles = _made(config)
+    return old if "LEGACY_PTYS" in gone else 0, consoles if "VT" in gone else 0
+
+
+def _made(config: Mapping[str, str]) -> tuple[int, int]:
+    """(old-style pseudo terminals, other terminals) that a kernel makes."""
     count = config.get("LEGACY_PTY_COUNT", "")
-    pairs = int(count) if count.isdecimal() else _BY_DEFAULT
-    consoles = config.get("VT") == "y" and "VT" in gone
-    return 2 * pairs if old else 0, CONSOLES if consoles else 0
+    pairs = min(_BY_DEFAULT, int(count)) if re.fullmatch(r"[0-9]{1,4}", count, re.ASCII) else _BY_DEFAULT
+    old = 2 * pairs if config.get("LEGACY_PTYS") == "y" else 0
+    return old, CONSOLES if config.get("VT") == "y" else 0
 
 
 def fewer_terminals(
     plan: Plan, evidence: Evidence, steps: list[Step], config: Mapping[str, str], gone: Container[str]
 ) -> None:
     """Without the terminals that go with symbols: the kernel makes them not, and mdev has less to look at."""
-    old, consoles = terminals(config, gone)
+    new = {name for name in ("LEGACY_PTYS", "VT") if name in gone} - plan.terminals
+    plan.terminals |= new
+    old, consoles = terminals(config, new)
     if not old + consoles:
         return
-    every = 2 * _BY_DEFAULT if config.get("LEGACY_PTYS") == "y" else 0
-    every = max(every, old) + (CONSOLES if config.get("VT") == "y" else 0) + OTHERS
     if old:
         calls = [c for c in evidence.scene.of("initcall") if name_of(c, evidence) == _MAKES]
         plan.gone += [part for call in calls for part in path_of(call, steps, evidence)]
+    plan.last.append(lambda: _look_less(plan, evidence, steps, old + consoles, sum(_made(config)) + OTHERS))
+
+
+def _look_less(plan: Plan, evidence: Evidence, steps: list[Step], fewer: int, every: int) -> None:
     tasks = {task for task in evidence.scene.tasks if runs(task, "mdev")}
-    looking_ns = sum(end - start for start, end in on_path(steps, tasks, 0, evidence.timeline.total_ns))
-    plan.counted_ns += looking_ns * (old + consoles) // every
+    gone = Gone(plan.gone)
+    looking = on_path(steps, tasks, 0, evidence.timeline.total_ns)
+    looking_ns = sum(end - start - gone.inside(start, end) for start, end in looking)
+    plan.counted_ns += looking_ns * fewer // every
     plan.assume(
-        f"{old + consoles} terminals less are made"
+        f"{fewer} terminals less are made"
         + (f", and mdev looks at so many less of about {every} devices" if looking_ns else "")
     )

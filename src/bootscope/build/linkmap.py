@@ -19,6 +19,7 @@ OBJECTS = "objects.txt"
 _PIECE = re.compile(
     r"^ (?P<section>\S+)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+) (?P<object>\S.*)$", re.M
 )
+_KEPT = re.compile(r"^([0-9a-f]{1,16}) ([0-9a-f]{1,16}) (\S+) (\S.*)$", re.M)
 _NOT_LOADED = (".comment", ".debug", ".ARM.attributes", ".stab", ".note.GNU")
 _BEGIN = "Linker script and memory map"
 _MEMBER = re.compile(r"(?P<folder>.*/)?[^/]*\.a\((?P<member>[^()]+)\)$")
@@ -57,12 +58,7 @@ def write(found: Iterable[Piece], path: Path) -> None:
 
 def read(text: str) -> list[Piece]:
     """The reverse of :func:`write`; lines that are none are left out."""
-    found = []
-    for line in text.splitlines():
-        words = line.split(" ", 3)
-        if len(words) == 4:
-            found.append(Piece(int(words[0], 16), int(words[1], 16), words[2], words[3]))
-    return found
+    return [Piece(int(m[1], 16), int(m[2], 16), m[3], m[4]) for m in _KEPT.finditer(text)]
 
 
 class Objects:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
@@ -18,8 +18,8 @@ from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.whatif import Extra, Prediction, predict
 from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, sleeps_gone
 from bootscope.analysis.whatif_plan import Plan
-from bootscope.analysis.whatif_root import rootfs
-from bootscope.analysis.whatif_terminals import fewer_terminals
+from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
+from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
 from bootscope.build.kconfig import written
 from bootscope.errors import UserError
 from bootscope.lab.applies import filled, with_values
@@ -70,20 +70,39 @@ def _extra(facts: Facts, change: Change, way: Way) -> list[Extra]:
     """What is told from what a change, that of a way, leaves out."""
     found: list[Extra] = []
     if LEFT_OUT in way.predict or _leaves_out(change):
-        found += _without_code(facts, change, bool(what_ifs(way)))
         kinds = [name.removeprefix(_ROOT) for name in way.predict if name.startswith(_ROOT)]
-        found += [_other_root(kind) for kind in kinds]
+        lost, without = _without_code(facts, change, bool(kinds or what_ifs(way)))
+        found += without
+        if LEFT_OUT in way.predict:
+            found += [_other_root(facts, kind, lost) for kind in kinds]
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
         found.append(without_devices(nodes))
     return found
 
 
-def _other_root(kind: str) -> Extra:
-    """Another root file system, where the code of today's is left out."""
+_DRIVERS = {
+    "ext": "EXT4_FS",
+    "squashfs": "SQUASHFS",
+    "erofs": "EROFS_FS",
+    "f2fs": "F2FS_FS",
+    "btrfs": "BTRFS_FS",
+    "xfs": "XFS_FS",
+}
+"""How kinds of root file systems begin, and the symbol of the kernel's that has their code."""
+
+
+def _other_root(facts: Facts, kind: str, lost: Collection[str]) -> Extra:
+    """Another root file system; what of the kernel's code goes is told by the symbols that are `lost`."""
+
+    def symbol(name: str) -> str:
+        return next((symbol for begin, symbol in _DRIVERS.items() if name.startswith(begin)), "")
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
-        rootfs(plan, evidence, kind, old_code=False)
+        there = facts.symbol("kernel", symbol(kind)) == "y"
+        goes = symbol(present_kind(evidence)) in lost
+        more = 0 if there or kind not in root_kinds() else root_kinds()[kind].code_bytes
+        rootfs(plan, evidence, kind, Drivers(old_stops=not goes, more_bytes=more))
 
     return add
 
@@ -98,8 +117,8 @@ def _leaves_out(change: Change) -> bool:
     return change.from_nothing or any(written(v) == "n" for v in symbols.values())
 
 
-def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
-    """Without the code that goes when symbols go off; nothing where that is none and it is `told` otherwise.
+def _without_code(facts: Facts, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:
+    """(symbols that go, the boot without their code): nothing where that is none and it is `told` otherwise.
 
     Raises UserError when that cannot be told of this kernel.
     """
@@ -111,9 +130,10 @@ def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
     on = [name for name, value in symbols.items() if written(value) not in _OUT]
     only = on if change.from_nothing else None
     lost = closures.lost(off, only)
-    if not lost.objects:
+    config = facts.configs.get("kernel", {})
+    if not lost.objects and not any(terminals(config, lost.symbols)):
         if told:
-            return []
+            return lost.symbols, []
         raise UserError(
             "what it leaves out are parts of source files, and nothing tells how long these take",
             hint="bootscope try measures it",
@@ -122,11 +142,11 @@ def _without_code(facts: Facts, change: Change, told: bool) -> list[Extra]:
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
         without_objects(plan, evidence, steps, closures, lost)
-        fewer_terminals(plan, evidence, steps, facts.configs["kernel"], lost.symbols)
-        if added:
+        fewer_terminals(plan, evidence, steps, config, lost.symbols)
+        if added and not told:
             plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
 
-    return [add]
+    return lost.symbols, [add]
 
 
 def without_objects(

@@ -65,7 +65,8 @@ class Applies(Setting, frozen=True):
 class Way(Setting, frozen=True):
     """One way to carry a technique out: its change, and how its saving is predicted.
 
-    `predict` are changes that `bootscope what-if` knows. `base` makes a system in which there is something
+    `predict` are changes that `bootscope what-if` knows, and "left-out": of all that it changes, what leaves
+    the kernel is what counts (see lab/forecast.py). `base` makes a system in which there is something
     to save, for a technique that the reference system follows already: `try --own-base` begins from there.
     """
 
