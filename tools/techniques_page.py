@@ -75,13 +75,15 @@ def _measured() -> Iterator[str]:
     """The table of what was tried here."""
     rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
     yield from ("", "## Measured", "")
-    yield "Each alone on the reference system, by `python tools/measure_techniques.py`; the names of the"
-    yield "recordings are in `bootscope techniques ID --json`. Others are still to come."
-    yield from ("", "| technique | predicted ms | saves ms | error | of ms |", "|---|---:|---:|---:|---:|")
+    yield "Each alone on the reference system, or on one without it, by `python tools/measure_techniques.py`."
+    yield from ("", "| technique | predicted ms | saves ms | error | of ms | recordings without, with |")
+    yield "|---|---:|---:|---:|---:|---|"
     for row in rows:
         error = error_percent(row)
         told = "" if error is None else f"{error:+.0f} %"
-        cells = (_ms(row.predicted_ns), _ms(row.saving_ns), told, _ms(row.base_ns))
+        saves = _ms(row.saving_ns) if row.works else "does not work"
+        runs = ", ".join(filter(None, (row.base, row.variant)))
+        cells = (_ms(row.predicted_ns), saves, told, _ms(row.base_ns), runs)
         yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(cells)} |"
     found = median_error_percent(rows)
     if found:
