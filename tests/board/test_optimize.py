@@ -30,7 +30,7 @@ def test_only_what_is_proven_stays(mine: Desk, tmp_path: Path) -> None:
     assert found["kind"] == "optimize"
     assert found["accepted"] == ["uboot-bootdelay"]
     assert found["ended"] == "nothing is left to try"
-    # In which order two of one group are told is the order of what they saved elsewhere: measured.json decides it.
+    # Two of one group are told in the order of what they saved elsewhere, which measured.json decides.
     told = {frozenset(e["techniques"]): e for e in found["experiments"]}
     both = told[frozenset({"kernel-no-modules", "kernel-no-smp"})]
     assert both["halved"]

@@ -44,6 +44,12 @@ def test_a_technique_that_saves_time(mine: Desk) -> None:
         ("mine", 5, 5),
         ("mine.try", 5, 5),
     ]
+    # What was tried is written into a tree by its run's name, and the run of the base has nothing to write.
+    writes = ("apply", found["variant"], "--to", "files", str(mine.tree / "kept"))
+    mine.bootscope(*writes)
+    assert (mine.tree / "kept/uboot.config").read_text() == FAST + "\n"
+    said = mine.bootscope("apply", found["base"], *writes[2:], status=2)[1]
+    assert "it is not known of it that techniques were tried" in said
 
     # Asked again, the variant need not be built; in one round that is told, and the text says the same.
     out, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", "--rounds", "1")

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.build.kconfig import parse
+from bootscope.capture.store import BOARD, Store
 from bootscope.errors import UserError, printable
 from bootscope.lab.applies import PLACEHOLDER, fill
 from bootscope.lab.experiment import check, title
@@ -25,6 +26,7 @@ from bootscope.system.model import Symbols
 _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
 _MARKS = ("kernel.config", "uboot.config", "busybox.config", "command-line.txt", "rootfs", "settings.toml")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-")
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
 
@@ -48,8 +50,8 @@ class ChangeSet:
 
 
 def change_set(names: Sequence[str], values: Mapping[str, str], store: Path) -> ChangeSet:
-    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs of a search that `store`
-    remembers. `values` are put in for placeholders (``@name@``).
+    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs in `store` of a search
+    or of a board. `values` are put in for placeholders (``@name@``).
 
     Raises UserError for what is none of these, and for changes that want different things.
     """
@@ -64,7 +66,7 @@ def change_set(names: Sequence[str], values: Mapping[str, str], store: Path) -> 
             about += lines
             whole = line or whole
         else:
-            specs += _of_search(name, store) or [name]
+            specs += _of_run(name, store) or [name]
     for found, way_name, way in check(list(dict.fromkeys(specs))):
         spec = title(found, way_name)
         changes[spec] = _filled(spec, way.change, values)
@@ -96,13 +98,29 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
     return done
 
 
-def _of_search(name: str, store: Path) -> list[str]:
-    """The techniques of a run that a search made; nothing when there is no such run."""
-    for path in sorted(store.glob("searches/*.jsonl")):
-        found = Journal(store, path.stem).of_run(name)
-        if found is not None:
-            return list(found.what)
-    return []
+def _of_run(name: str, store: Path) -> list[str]:
+    """The techniques of a run: one that a search made, or a board's; nothing where no run is called that.
+
+    Raises UserError for a run that no techniques are known of.
+    """
+    # A run's id begins with its time, as no technique's does; for these only the store is looked at, or made.
+    runs = Store(store) if _RUN.match(name) else None
+    if runs is None:
+        return []
+    journals = (Journal(store, path.stem) for path in sorted(store.glob("searches/*.jsonl")))
+    outcome = next((found for found in (journal.of_run(name) for journal in journals) if found), None)
+    if outcome is None and name not in runs.run_ids():
+        return []
+    if outcome is not None:
+        techniques = list(outcome.what)
+    else:
+        techniques = list(runs.load_measured(name).info.techniques) if runs.kind(name) == BOARD else []
+    if not techniques:
+        raise UserError(
+            f"run {name}: it is not known of it that techniques were tried in it",
+            hint="name the techniques themselves; known are runs of `optimize`, and of `try` on a real board",
+        )
+    return techniques
 
 
 def _merged(changes: Sequence[Change]) -> Change:

@@ -30,7 +30,8 @@ class Apply(Verb):
             "what",
             nargs="+",
             metavar="CHANGES",
-            help="technique (ID, ID=WAY), folder of `optimize -o` or `trim -o`, or run of a search",
+            help="technique (ID, ID=WAY), folder of `optimize -o` or `trim -o`, or run that `optimize` made,"
+            " or `try` on a board",
         )
         parser.add_argument(
             "--to",
