@@ -276,14 +276,19 @@ def how_it_ended(live: Live, run: RunInfo, off: emulated.PoweredOff, log: Path) 
     if off.timed_out:
         return "timeout", f"{run.until} was not reached within the host time allowed ({at})"
     words = _last_words(log)
-    return "died", f"QEMU ended by itself (status {off.status}) at {at}: {words}"
+    if off.status == 0 and not words:
+        # It is told not to reboot, and ends when the board would.
+        said = " / ".join(visible(line[:160]) for line in live.last_lines) or "nothing"
+        return "died", f"the board reset itself, or switched itself off, at {at}; its last words: {said}"
+    return "died", f"QEMU ended by itself (status {off.status}) at {at}: {words or 'it said nothing'}"
 
 
 def _last_words(log: Path) -> str:
-    """What QEMU said at its end; the plugin's own words come first, being the cause of QEMU's."""
+    """What QEMU said at its end, but warnings; the plugin's own words first, being the cause of QEMU's."""
     lines = log.read_bytes()[-4000:].strip().splitlines()
     ours = [line for line in lines if line.startswith(b"bootscope plugin:")]
-    return visible((ours or lines or [b"it said nothing"])[-1])
+    errors = [line for line in lines if b": warning: " not in line]
+    return visible((ours or errors or [b""])[-1])
 
 
 def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:

@@ -79,6 +79,15 @@ def test_a_hang_is_said_and_kept(bootscope: Bootscope, variant: Callable[..., Pa
     assert bootscope.json("show")["ended"] == "hang"
 
 
+def test_a_board_that_resets_itself_is_quoted(bootscope: Bootscope, variant: Callable[..., Path]) -> None:
+    resets = variant(("setenv bootargs {command_line}\n", "echo no kernel here\nreset\n"))
+    recorded = bootscope.json("record", resets, status=3)
+    assert recorded["boots"][0]["ended"] == "died"
+    message = recorded["boots"][0]["message"]
+    assert message.startswith("the board reset itself, or switched itself off, at ")
+    assert "/ no kernel here / resetting ..." in message
+
+
 def test_a_milestone_that_never_comes_ends_at_the_limit(bootscope: Bootscope) -> None:
     recorded = bootscope.json("record", "stock", "--limit", "0.3", status=3)
     assert recorded["boots"][0]["ended"] == "limit"

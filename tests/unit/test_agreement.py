@@ -131,6 +131,24 @@ def test_it_does_not_matter_which_of_two_figures_was_published(a: float, b: floa
 # ---- pairs ----
 
 
+def test_a_change_a_hundred_times_as_large_says_that_the_other_is_nothing() -> None:
+    t = table("compression-2024-a1-sd")
+    result = came_to(t, gzip={"userspace": 1_000 * MS}, lz4={"userspace": 870 * MS})
+    lz4 = next(pair for pair in pairs(t, result) if (pair.row, pair.measure) == ("lz4", "userspace"))
+    assert words.verdict(lz4) == "other direction: next to nothing there"
+    result = came_to(t, gzip={"userspace": 1_000_000}, lzma={"userspace": 1_000_001})
+    lzma = next(pair for pair in pairs(t, result) if (pair.row, pair.measure) == ("lzma", "userspace"))
+    assert words.verdict(lzma) == "other size: next to nothing here"
+
+
+def test_a_row_is_not_compared_with_its_own_published_figure() -> None:
+    """A trimmed U-Boot stands for the published one as well, for a Falcon mode to be compared with."""
+    t = table("falcon")
+    found = pairs(t, came_to(t))
+    assert {pair.row for pair in found} == {"raw", "files", "raw-trimmed"}
+    assert next(pair for pair in found if pair.row == "raw-trimmed").published.relative
+
+
 def test_relative_changes_are_compared_where_a_base_was_published() -> None:
     """A boot twice as long, in which everything takes twice as long, agrees."""
     t = table("quiet")

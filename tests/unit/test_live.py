@@ -67,3 +67,17 @@ def test_the_last_words_of_qemu_are_made_safe_and_ours_come_first(stock: View, t
     half, _ = follow(stock, 300_000)
     _, message = how_it_ended(half, stock.run.info, PoweredOff(1, False, False, 1), log)
     assert message.endswith("bootscope plugin: no \\x1b[31mroom")
+
+
+def test_a_board_that_resets_itself_is_quoted(stock: View, tmp_path: Path) -> None:
+    log = tmp_path / "qemu.log"
+    log.write_bytes(b"qemu-system-arm: warning: nic allwinner-emac.0 has no peer\n")
+    half, lines = follow(stock, 300_000)
+    _, message = how_it_ended(half, stock.run.info, PoweredOff(0, False, False, 1), log)
+    last = [text.decode().strip() for _, _, text in lines if text.strip()][-3:]
+    assert message.startswith("the board reset itself, or switched itself off, at ")
+    assert message.endswith(f"; its last words: {' / '.join(last)}")
+    log.write_bytes(b"qemu-system-arm: terminating on signal 15 from pid 7 (kill)\n")
+    _, message = how_it_ended(half, stock.run.info, PoweredOff(0, False, False, 1), log)
+    assert message.startswith("QEMU ended by itself (status 0) at ")
+    assert "terminating on signal 15" in message

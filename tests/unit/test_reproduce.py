@@ -87,8 +87,10 @@ class Pretended:
         for word, error in self.failing.items():
             if word in words:
                 raise error
+        image = Part(name="kernel/zImage", step_id="", sha256="", size_bytes=4_000_000)
         if "rootfstype=none" in words:
-            return self.store.load(keep(self.store, boot().records[:30], ended="panic"))
+            run_id = keep(self.store, boot().records[:30], ended="panic", parts=(image,))
+            return self.store.load(run_id)
         init_ms = 27 if "quiet" in words else 80 if any("lpj" in word for word in words) else 50
         story = boot(init_ms=init_ms)
         return self.store.load(keep(self.store, story.records, system=loaded.system, board=board))
@@ -169,6 +171,16 @@ def test_a_boot_that_ends_before_a_phase_has_no_time_up_to_it(store: Store) -> N
 
 
 # ---- running a table ----
+
+
+def test_sizes_count_of_a_row_that_does_not_boot(main_here: Command, bench: Pretended, small: Path) -> None:
+    size = '[measures.size]\ntitle = "size of the zImage"\nparts = ["kernel/zImage"]\n'
+    text = TABLE.format(more=size).replace('total = ["002:661"]', 'total = ["002:661"], size = ["000:452"]')
+    (small / "small.toml").write_text(text)
+    document = json_of(main_here("reproduce", "small", "--json"), "reproduce")
+    dead = document["rows"]["dead"]
+    assert dead["error"]
+    assert dead["values"] == {"size": {"value": 4_000_000, "split": {}}}
 
 
 def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pretended, small: Path) -> None:

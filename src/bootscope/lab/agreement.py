@@ -27,6 +27,8 @@ TINY = 0.01
 """Part of the base below which a change says nothing."""
 TINY_OF = {"ns": 1_000_000, "bytes": 1_000}
 """The same where no base is known: 1 ms, 1 kB."""
+_BEYOND = 100
+"""How many times as large a change is where the number says no more than that the other is nothing."""
 
 
 class Verdict(StrEnum):
@@ -77,7 +79,9 @@ class Pair:
     def words(self) -> str:
         """Why the verdict is what it is."""
         if self.times is None:
-            return {Verdict.AGREES: "both next to nothing"}.get(self.verdict, str(self.verdict))
+            return "both next to nothing" if self.verdict is Verdict.AGREES else "nothing there"
+        if not 1 / _BEYOND < abs(self.times) < _BEYOND:
+            return f"next to nothing {'here' if abs(self.times) < 1 else 'there'}"
         return f"{abs(self.times):.2g} times as large"
 
 
@@ -120,7 +124,8 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
             others = [figures()[i] for i in before.get(measure, ()) if against != name]
             for figure in (figures()[i] for i in ids):
                 told = published(figure, counterpart(figure, others))
-                if told and (against != name or is_change(figure)):
+                # A row may stand for the same published one as that with which it is compared.
+                if told and figure not in others and (against != name or is_change(figure)):
                     yield _pair(name, against, measure, figure, told, own, own_base)
 
 

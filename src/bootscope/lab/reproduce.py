@@ -105,13 +105,14 @@ def _system(base: LoadedSystem, row: Row, known: Facts | None) -> LoadedSystem:
 
 
 def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
-    if not seen.boot.info.complete:
-        return RowResult(run.info.run_id, seen.boot.info.message)
-    values, problems = {}, []
+    complete = seen.boot.info.complete
+    values, problems = {}, [] if complete else [seen.boot.info.message]
     # Of a row that others are compared with also what is compared, published of it or not.
     compared = pairs(table, Result(table.id, "", "", {}, {}))
     wanted = {*table.rows[name].published, *(pair.measure for pair in compared if pair.against == name)}
-    for key in (key for key in table.measures if key in wanted):
+    # What was built has its size whatever comes of booting it.
+    told = (key for key, measure in table.measures.items() if complete or measure.kind == "parts")
+    for key in (key for key in told if key in wanted):
         try:
             values[key] = measured(table.measures[key], seen)
         except UserError as error:

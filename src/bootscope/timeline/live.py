@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from bootscope.capture.record import RunInfo
@@ -21,6 +22,8 @@ _PHASE_OF_HOOK = {
     "application.start": "application",
 }
 MAX_LINE_BYTES = 4096
+_LAST_LINES = 3
+"""A boot loader that gives up says why, that it resets, and perhaps how."""
 
 
 class Live:
@@ -41,6 +44,8 @@ class Live:
         self.phase = "rom"
         self.panicked = False
         self.last: Record | None = None
+        self.last_lines: deque[bytes] = deque(maxlen=_LAST_LINES)
+        """What the console said last, without empty lines."""
 
     @property
     def now_ns(self) -> int:
@@ -80,5 +85,8 @@ class Live:
     def flush(self) -> None:
         """Hands out the line as it stands."""
         if self._line:
-            self._on_line(self._line_ns, self.phase, bytes(self._line).rstrip(b"\r\n"))
+            line = bytes(self._line).rstrip(b"\r\n")
+            if line.strip():
+                self.last_lines.append(line.strip())
+            self._on_line(self._line_ns, self.phase, line)
             self._line.clear()
