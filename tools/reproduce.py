@@ -67,6 +67,8 @@ def _lines() -> Iterator[str]:
         compared, agree = words.score(t, found)
         date = found.date if found else "not run yet"
         yield f"| [{t.title}](#{t.id}) | {compared} | {agree if found else ''} | {date} |"
+    scores = [words.score(t, result(t.id)) for t in known]
+    yield f"| all | {sum(compared for compared, _ in scores)} | {sum(agree for _, agree in scores)} | |"
     for t in known:
         yield from _table(t, result(t.id))
 
