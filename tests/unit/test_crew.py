@@ -247,6 +247,47 @@ def test_a_kill_loses_only_what_was_under_way(scene: Make, tmp_path: Path, after
     assert all(said.count(line) <= 2 for line in twice)
 
 
+THREADS = """
+import sys
+import threading
+from pathlib import Path
+import pytest
+from tests.unit.test_crew import FOUND, WORTH
+from tests.unit.search_scenes import Scene
+
+main, calls = threading.get_ident(), []
+
+def look(frame, event, _):
+    if event == "call" and frame.f_code.co_name in ("get_class_annotations", "get_dataclass_info"):
+        calls.append(threading.get_ident() == main)
+
+threading.setprofile(look)
+sys.setprofile(look)
+with pytest.MonkeyPatch.context() as patch:
+    here = Scene(Path(sys.argv[1]), patch, FOUND)
+    here.search(WORTH, boots=2).run()
+    here.close()
+print(len(calls), calls.count(False))
+"""
+
+
+def test_types_are_ready_before_threads_use_them(tmp_path: Path) -> None:
+    """Two threads that had msgspec work out the same type at once made the process die."""
+    script = tmp_path / "threads.py"
+    script.write_text(THREADS)
+    done = subprocess.run(
+        [sys.executable, script, tmp_path],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    worked_out, by_threads = map(int, done.stdout.split())
+    assert worked_out > 50
+    assert by_threads == 0
+
+
 # ---- the file ----
 
 

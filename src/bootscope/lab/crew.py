@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from bootscope import structs
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import StoredRun
 from bootscope.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
@@ -111,6 +112,7 @@ class Crew:
         self._changed = threading.Condition()
         # Daemons: when the process ends in whatever way, nobody waits for them, and what they started
         # dies with them.
+        structs.ready()
         works = [self._build, *([self._boot] * self.boots)]
         self._threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self._threads:
