@@ -43,9 +43,10 @@ setup-test:
 agent: setup
 	$(VENV)/bin/python tools/build_agent.py bootscope-agent
 
-# make bench   what recording costs, against plain QEMU in the same run
+# make bench   what recording costs, against plain QEMU in the same run; how long one waits for the command
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
+	$(VENV)/bin/python benchmarks/startup.py
 
 # make reproduce   runs the published tables on the emulated board and writes docs/reproduced.md (hours)
 # make reproduce TABLES="quiet lpj"   only these

@@ -125,6 +125,8 @@ set -- $(missing $PACKAGES)
 command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
 install_python .venv "$lock"
+# Once, and not at each start where the one who starts it may not write here. What has not changed is left alone.
+.venv/bin/python -m compileall -q src || say "setup: src cannot be written to; bootscope will start more slowly"
 # labgrid has packages of its own that would get in the way of ours; bootscope only talks to it.
 [ "$asked" != test ] || install_python .venv/labgrid requirements-labgrid.lock
 if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then

@@ -7,8 +7,6 @@ Whatever is not in this tree is a bug and shows its trace.
 
 from __future__ import annotations
 
-import difflib
-
 
 class BootscopeError(Exception):
     """Base of all expected errors: a message in one line and, if there is one, a way out."""
@@ -77,6 +75,8 @@ _MOST_LISTED = 50
 def unknown(what: str, name: str, known: list[str]) -> UserError:
     """The error for a name that does not exist, naming those that do; of very many, those like it."""
     if len(known) > _MOST_LISTED:
+        import difflib
+
         like = difflib.get_close_matches(name[:100], known, n=5)
         hint = f"there are {len(known)}, such as: {', '.join(like or sorted(known)[:5])}"
     else:

@@ -14,7 +14,7 @@ import pytest
 
 from bootscope import __version__
 from bootscope.capture.store import Store
-from bootscope.cli.main import VERBS
+from bootscope.cli.verbs import VERBS
 
 from .builders import BOOT, environment, keep_run
 from .conftest import Command, Done

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from bootscope.errors import UserError
@@ -42,6 +41,8 @@ def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N fi
 def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner:
     """A runner as the build options ask for it."""
     # Verbs that build nothing need not wait for the builder to be loaded.
+    import shutil
+
     from bootscope.build.step import Runner
 
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None

@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from bootscope.boards.profile import board_names
-from bootscope.capture.store import Store
 from bootscope.cli.verb import Verb, print_json
-from bootscope.paths import store_dir
-from bootscope.system.load import system_names
+from bootscope.cli.verbs import VERBS
 
 _BASH = """\
 _bootscope() {
@@ -91,22 +88,32 @@ class Completion(Verb):
         return 0
 
     def _words(self, what: str) -> list[str]:
-        if what == "verbs":
-            from bootscope.cli.main import VERBS
+        return list(VERBS) if what == "verbs" else _names(what)
 
-            return list(VERBS)
-        if what == "runs":
-            return ["last", *Store(store_dir()).run_ids()]
-        if what == "trees":
-            from bootscope.buildtrees.keep import tree_names
 
-            return tree_names()
-        if what == "techniques":
-            from bootscope.techniques.model import technique_ids
+def _names(what: str) -> list[str]:
+    """What there is of a kind. Somebody waits at a prompt: only what is asked for is loaded."""
+    if what == "runs":
+        from bootscope.capture.store import Store
+        from bootscope.paths import store_dir
 
-            return technique_ids()
-        if what == "tables":
-            from bootscope.techniques.tables import table_ids
+        return ["last", *Store(store_dir()).run_ids()]
+    if what == "trees":
+        from bootscope.buildtrees.keep import tree_names
 
-            return table_ids()
-        return system_names() if what == "systems" else board_names()
+        return tree_names()
+    if what == "techniques":
+        from bootscope.techniques.model import technique_ids
+
+        return technique_ids()
+    if what == "tables":
+        from bootscope.techniques.tables import table_ids
+
+        return table_ids()
+    if what == "systems":
+        from bootscope.system.load import system_names
+
+        return system_names()
+    from bootscope.boards.profile import board_names
+
+    return board_names()

@@ -16,42 +16,14 @@ import io
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
 
 from bootscope import __version__
 from bootscope.cli.common import add_json
 from bootscope.cli.verb import Verb
+from bootscope.cli.verbs import VERBS
 from bootscope.errors import BootscopeError
-from bootscope.paths import cache_dir, store_dir
 
-VERBS = {
-    "record": "bootscope.cli.record:Record",
-    "import": "bootscope.cli.imports:Import",
-    "show": "bootscope.cli.show:Show",
-    "what-if": "bootscope.cli.whatif:WhatIf",
-    "calibrate": "bootscope.cli.calibrate:Calibrate",
-    "compare": "bootscope.cli.show:Compare",
-    "check": "bootscope.cli.check:CheckVerb",
-    "report": "bootscope.cli.report:Report",
-    "export": "bootscope.cli.export:Export",
-    "list": "bootscope.cli.store:List",
-    "rm": "bootscope.cli.store:Remove",
-    "audit": "bootscope.cli.audit:AuditVerb",
-    "optimize": "bootscope.cli.optimize:Optimize",
-    "trim": "bootscope.cli.trim:TrimVerb",
-    "try": "bootscope.cli.trial:Try",
-    "techniques": "bootscope.cli.techniques:Techniques",
-    "pitfalls": "bootscope.cli.pitfalls:Pitfalls",
-    "reproduce": "bootscope.cli.reproduce:Reproduce",
-    "apply": "bootscope.cli.apply:Apply",
-    "build": "bootscope.cli.build:Build",
-    "system": "bootscope.cli.systems:SystemVerb",
-    "cache": "bootscope.cli.store:CacheVerb",
-    "doctor": "bootscope.cli.doctor:Doctor",
-    "completion": "bootscope.cli.completion:Completion",
-}
-"""Verb -> where it is. One that is not asked for is not loaded: `show` should not wait for the builder."""
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 
@@ -67,19 +39,25 @@ class Parser(argparse.ArgumentParser):
 
 def load(name: str) -> type[Verb]:
     """The verb of that name."""
-    module, _, kind = VERBS[name].partition(":")
-    found: type[Verb] = getattr(importlib.import_module(module), kind)
+    module, _, kind = VERBS[name][0].partition(":")
+    found: type[Verb] = getattr(importlib.import_module(f"bootscope.cli.{module}"), kind)
     return found
 
 
-def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
-    """The parser of some verbs, or of all."""
+def _top() -> argparse.ArgumentParser:
+    """The parser without verbs. An option that takes a value would break :func:`_parser_for`."""
     top = Parser(
         prog="bootscope",
         description="Measures, explains and shrinks the boot time of Linux devices.",
         epilog="Start with: bootscope record stock",
     )
     top.add_argument("--version", action="version", version=f"bootscope {__version__}")
+    return top
+
+
+def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """The parser of some verbs, or of all, with their options."""
+    top = _top()
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for name in names:
         verb = load(name)()
@@ -96,16 +74,26 @@ def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
     return top
 
 
-def _asked_for(arguments: Sequence[str] | None) -> Iterable[str]:
-    """The verb that a command line begins with; all where it begins with something else."""
-    words = sys.argv[1:] if arguments is None else arguments
-    return words[:1] if words and words[0] in VERBS else VERBS
+def overview() -> argparse.ArgumentParser:
+    """A parser that knows what the verbs are called and what they do, and loads none of them."""
+    top = _top()
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for name, (_, summary) in VERBS.items():
+        verbs.add_parser(name, help=summary)
+    return top
+
+
+def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the verb that a command line names; the overview where it names none."""
+    first = next((word for word in words if word == "--" or not word.startswith("-")), "")
+    return parser([first]) if first in VERBS else overview()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line; returns the exit code."""
     try:
-        args = parser(_asked_for(arguments)).parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        args = _parser_for(words).parse_args(words)
         status = int(args.do(args))
         sys.stdout.flush()
         return status
@@ -137,6 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def no_room() -> str:
     """What may be done where a disk is full."""
+    from bootscope.paths import cache_dir, store_dir
+
     return (
         f"recordings are in {store_dir()}, builds in {cache_dir()}; what is there already stays. Make room "
         "(bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
@@ -145,6 +135,8 @@ def no_room() -> str:
 
 def show_bug() -> None:
     """Shows the trace of an error that nobody expected."""
+    import traceback
+
     traceback.print_exc()
     print("bootscope: this is a bug; please report it with the lines above", file=sys.stderr)
 

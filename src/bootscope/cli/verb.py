@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 JSON_SCHEMA = 1
 """Version of all --json output (docs/json.md)."""
@@ -29,20 +29,18 @@ class Verb:
         raise NotImplementedError
 
 
-class Terminal(Console):
-    """A console that leaves a reader who has seen enough to main()."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
 def terminal() -> Console:
     """Where results go: coloured on a terminal, plain elsewhere."""
     # Without a terminal nobody needs lines to be short, and a cut table cannot be searched.
+    # What prints JSON or lists verbs need not wait for the library that draws tables.
+    from bootscope.cli.terminal import Terminal
+
     return Terminal(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def print_json(kind: str, value: dict[str, object]) -> None:
     """Prints one JSON document: `schema`, `kind`, and the fields of `value`."""
+    import msgspec
+
     document = {"schema": JSON_SCHEMA, "kind": kind, **value}
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console on which results are printed."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+
+class Terminal(Console):
+    """A console that leaves a reader who has seen enough to main()."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
