@@ -20,13 +20,13 @@ from bootscope.build.kconfig import written
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import StepError, SymbolError
 from bootscope.lab import ablation, audit, journal, pareto, trials
-from bootscope.lab import optimize as optimize_module
 from bootscope.lab.crew import Crew
 from bootscope.lab.journal import Journal
 from bootscope.lab.optimize import Goal, Search
 from bootscope.report import search_html
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
+from bootscope.techniques import model
 from bootscope.techniques.model import Status, Technique, Way
 
 from .lab_scenes import CONFIGS, boot, keep, stock
@@ -189,7 +189,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (audit, journal, trials, pareto, ablation, optimize_module, search_html):
+        for module in (audit, journal, trials, pareto, ablation, model, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})

@@ -25,11 +25,10 @@ from bootscope.cli.apply import values_of
 from bootscope.cli.board_options import QuietBoots, ordered
 from bootscope.cli.common import check_positive
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError, printable
-from bootscope.lab.applies import why_not
+from bootscope.errors import UserError
 from bootscope.lab.board_bench import BoardBench
 from bootscope.lab.board_verdict import board_verdict
-from bootscope.lab.experiment import check, title
+from bootscope.lab.experiment import check, check_apply, title
 from bootscope.lab.services import words_of
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report import boots, tried
@@ -62,14 +61,8 @@ def try_on_board(args: argparse.Namespace) -> int:
 
 def _check_apply(tree: Tree, specs: list[str]) -> None:
     """Raises UserError for what need not be tried, as far as the tree's files tell."""
-    known = together(subject.pieces(tree)[0])
-    for found, name, way in check(specs):
-        reason = why_not(way, known)
-        if reason:
-            raise UserError(
-                f"{title(found, name)} does not apply to {tree.name}: {printable(reason)}",
-                hint="--force tries it all the same",
-            )
+    ways = {title(found, name): way for found, name, way in check(specs)}
+    check_apply(ways, together(subject.pieces(tree)[0]), tree.name)
 
 
 @dataclass

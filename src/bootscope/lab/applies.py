@@ -70,15 +70,31 @@ def fill(change: Change, put_in: Callable[[str], str]) -> Change:
     )
 
 
+SO_ALREADY = "it is so already"
+
+
 def why_not(way: Way, facts: Known) -> str:
     """Why a way of a technique need not be tried on this system; empty when it applies, or when too little
     is known to tell (see :func:`not_known`)."""
+    return SO_ALREADY if changes_nothing(way, facts) else unmet(way, facts)
+
+
+def changes_nothing(way: Way, facts: Known) -> bool:
+    """Whether a way is known to make no difference to this system."""
+    try:
+        change = filled(way.change, facts)
+    except UserError:
+        return False
+    return not any(_differences(change, facts)) and not any(_blind(change, facts))
+
+
+def unmet(way: Way, facts: Known) -> str:
+    """The first condition of a way that this system does not meet; empty when it meets all, or when too
+    little is known to tell."""
     try:
         change = filled(way.change, facts)
     except UserError as error:
         return error.message if facts.knows(Part.BOOT) else ""
-    if not any(_differences(change, facts)) and not any(_blind(change, facts)):
-        return "it is so already"
     return next(chain(_unmet(way.applies, facts), _out_of_it(change, facts)), "")
 
 
@@ -192,7 +208,9 @@ def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
     """What is not met of the kernel's command line."""
     if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
         needed = (with_values(word, facts) for word in wanted.command_line)
-        yield from (f"the command line lacks {word}" for word in needed if word not in facts.words)
+        # The first process of a root in memory is named by another word.
+        there = {*facts.words, *(word[2:] for word in facts.words if word.startswith("rdinit="))}
+        yield from (f"the command line lacks {word}" for word in needed if word not in there)
     for name in wanted.command_line_lacks:
         if any(word_name(word) == name for word in facts.words):
             yield f"the command line has {name}"

@@ -32,7 +32,7 @@ from bootscope.report.boots import interval
 from bootscope.report.text import span
 from bootscope.seen import seen_boot
 from bootscope.system.changes import Change
-from bootscope.techniques.model import techniques
+from bootscope.techniques.model import in_order, techniques
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,7 @@ class BoardSearch:
 
     def variant(self, accepted: Mapping[str, Change]) -> Variant:
         """The tree with what was accepted. Raises UserError when that cannot be put together or written."""
-        # In one order whatever the way there, so that the same techniques are the same variant.
-        order = {name: number for number, name in enumerate(techniques())}
-        names = sorted(accepted, key=lambda s: (order.get(s.partition("=")[0], len(order)), s))
-        return self.bench.shop.variants.of(names)
+        return self.bench.shop.variants.of(in_order(accepted))
 
     def measured(self, base: Variant, variant: Variant) -> BoardVerdict:
         """A variant measured beside another one. Raises as the bench does."""

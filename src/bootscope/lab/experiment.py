@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from bootscope.errors import UserError, unknown
-from bootscope.lab.applies import filled, why_not
+from bootscope.errors import UserError, printable, unknown
+from bootscope.lab.applies import filled
 from bootscope.lab.compose import composed, told
 from bootscope.lab.facts import Facts
+from bootscope.lab.in_list import refused
 from bootscope.lab.known import Known, Part
 from bootscope.recording import flat
-from bootscope.system.changes import Change, apply
+from bootscope.system.changes import apply
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import Status, Technique, Way, technique
+from bootscope.techniques.model import Status, Technique, Way, in_order, technique
 
 
 def chosen(spec: str) -> tuple[Technique, str, Way]:
@@ -47,23 +50,28 @@ def title(found: Technique, way: str) -> str:
 
 
 def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = False) -> LoadedSystem:
-    """The system with techniques, in the order given.
+    """The system with techniques, the same one whatever the order that they are given in.
 
-    Raises UserError for techniques that exclude each other, and, unless `force`, for one that does not
-    apply to the system that `facts` tells of.
+    Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
+    neither to the system that `facts` tells of nor to that with others of them.
     """
-    changes: dict[str, Change] = {}
-    for found, name, way in check(specs):
-        reason = why_not(way, facts)
-        if reason and not force:
-            raise UserError(
-                f"{title(found, name)} does not apply to {loaded.system.name}: {reason}",
-                hint="--force tries it all the same",
-            )
-        changes[title(found, name)] = told(way.change, facts)
+    ways = {title(found, name): way for found, name, way in check(specs)}
+    if not force:
+        check_apply(ways, facts, loaded.system.name)
+    changes = {name: told(ways[name].change, facts) for name in in_order(ways)}
     system = apply(loaded.system, composed(loaded.system, changes))
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)
+
+
+def check_apply(ways: Mapping[str, Way], known: Known, name: str) -> None:
+    """Raises UserError when some ways of techniques do not apply to the system called `name`, in whatever
+    order, as far as what is known of it tells."""
+    left = refused(ways, known)
+    if left:
+        others = ", also with the others" if len(ways) > len(left) else ""
+        told_why = "; ".join(f"{spec} does not apply to {name}{others}: {why}" for spec, why in left.items())
+        raise UserError(printable(told_why), hint="--force tries it all the same")
 
 
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:

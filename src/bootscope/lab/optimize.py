@@ -22,11 +22,11 @@ from bootscope.lab.compose import composed
 from bootscope.lab.crew import Candidate, Crew
 from bootscope.lab.facts import facts
 from bootscope.lab.outcome import Outcome, faults
-from bootscope.lab.trials import expected_ns, leaves_out, name_of, needs_kernel, next_trial, rivals
+from bootscope.lab.trials import expected_ns, leaves_out, needs_kernel, next_trial, rivals
 from bootscope.report.text import seconds, span
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import techniques
+from bootscope.techniques.model import in_order
 from bootscope.views import view
 
 
@@ -186,10 +186,7 @@ class Search:
 
     def changes(self, accepted: Mapping[str, Change]) -> dict[str, Change]:
         """Changes as they are made together. Raises UserError when they conflict."""
-        # In one order whatever the way there, so that the same techniques give the same system.
-        order = {name: number for number, name in enumerate(techniques())}
-        names = sorted(accepted, key=lambda spec: (order.get(name_of(spec), len(order)), spec))
-        return composed(self.loaded.system, {name: accepted[name] for name in names})
+        return composed(self.loaded.system, {name: accepted[name] for name in in_order(accepted)})
 
     def system(self, accepted: Mapping[str, Change]) -> LoadedSystem:
         """The system that was begun with, with some changes. Raises UserError when they conflict."""

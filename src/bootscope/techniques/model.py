@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import functools
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -196,3 +197,10 @@ def techniques() -> dict[str, Technique]:
     """All techniques by id, in the order of the phases they belong to, then by id."""
     found = [technique(name) for name in technique_ids()]
     return {t.id: t for t in sorted(found, key=lambda t: (PHASES.index(t.phase), t.id))}
+
+
+def in_order(specs: Iterable[str]) -> list[str]:
+    """Ways of techniques (ID or ID=WAY) in one order, whatever the order that they come in: so that the same
+    techniques make the same system."""
+    order = {name: number for number, name in enumerate(techniques())}
+    return sorted(specs, key=lambda spec: (order.get(spec.partition("=")[0], len(order)), spec))
