@@ -36,7 +36,7 @@ def test_three_boots_are_measured_and_shown(bootscope: Bootscope, fake: Make) ->
     assert [console(boot) for boot in found["boots"]] == [HELLO] * 3
     shown = bootscope.json("show", f"{found['run_id']}/2")
     assert (shown["number"], shown["boots"], shown["how"]) == (2, 3, "measured")
-    phases = ["earlier", "spl", "bootloader", "decompress", "kernel", "init", "application"]
+    phases = ["earlier", "spl", "bootloader", "decompress+early-kernel", "kernel", "init", "application"]
     assert [p["name"] for p in shown["phases"]] == phases
     at = shown["milestones"]
     assert at["spl"] < at["bootloader"] < at["kernel-entry"] < at["init"] < at["login"]

@@ -45,7 +45,7 @@ def test_the_kernel_began_before_its_console() -> None:
     phases = both.track("phases")
     assert phases
     assert [(s.name, s.start_ns // MS) for s in phases.spans] == [
-        ("spl", 0), ("bootloader", 486), ("decompress", 8416), ("kernel", 9454),
+        ("spl", 0), ("bootloader", 486), ("decompress+early-kernel", 8416), ("kernel", 9454),
         ("init", 14265), ("application", 27057),
     ]  # fmt: skip
     assert both.total_ns == 27_057_707_000

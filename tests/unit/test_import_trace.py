@@ -32,7 +32,7 @@ def test_a_console_log_has_phases_and_milestones() -> None:
     assert phases(found) == [
         ("spl", 0, 100 * MS),
         ("bootloader", 100 * MS, 3_700 * MS),
-        ("decompress", 3_700 * MS, 4_200 * MS),
+        ("decompress+early-kernel", 3_700 * MS, 4_200 * MS),
         ("kernel", 4_200 * MS, run_ns),
         ("init", run_ns, 9 * S),
         ("application", 9 * S, 9 * S),
@@ -49,7 +49,7 @@ def test_a_joined_dmesg_puts_the_kernels_start_where_it_was() -> None:
     assert abs(kernel.at_ns - OFFSET_NS) <= kernel.error_ns < 2 * MS
     assert dict((name, start) for name, start, _ in phases(found))["kernel"] == kernel.at_ns
     assert found.title == "console.log, dmesg.txt"
-    assert len(found.notes) == 1
+    assert len(found.notes) == 2
 
 
 def test_a_line_in_two_logs_is_there_once() -> None:

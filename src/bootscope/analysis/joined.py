@@ -2,49 +2,76 @@
 """Phases of two runs made comparable, where one of them does not have all.
 
 The end of a phase is the beginning of the next that was seen. A kernel that is told to be quiet shows no line
-of its own, so that all its time goes to the phase before: beside a run that shows both, only their sum means
-something.
+of its own, so that all its time goes to the phase before; a console shows the kernel only once its driver is
+there. Beside a run that shows more, only their sum means something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from bootscope.analysis.samples import PHASE, BootTimes, Quantity, SampleSet
+
+_EARLY, _KERNEL, _REST = "early-kernel", "kernel", "rest"
 
 
 def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
     """Both runs, with each phase that only one of them has put together with the phase before it that both
     have; `decompress`, `kernel` and `init` become `decompress+kernel+init`."""
     in_a, in_b = _phases(a), _phases(b)
-    groups: dict[Quantity, list[Quantity]] = {}
-    for of, other in ((in_a, in_b), (in_b, in_a)):
-        last: Quantity | None = None
-        for phase in of:
-            if phase in other:
-                last = phase
-            elif last and phase not in groups.setdefault(last, []):
-                groups[last].append(phase)
-    names = {
-        part: Quantity(PHASE, "+".join(q.name for q in (first, *rest)))
-        for first, rest in groups.items()
-        for part in (first, *rest)
-    }
-    return (_renamed(a, names), _renamed(b, names)) if names else (a, b)
+    common = {_begins(name) for name in in_a} & {_begins(name) for name in in_b}
+    if _has_early(in_a) != _has_early(in_b):
+        # What one calls the kernel begins with its console, what the other calls so with its code.
+        common.discard(_KERNEL)
+    groups_a, groups_b = _groups(in_a, common), _groups(in_b, common)
+    names = {first: _sum_of((*groups_a[first], *groups_b[first])) for first in groups_a}
+    return _renamed(a, groups_a, names), _renamed(b, groups_b, names)
 
 
-def _phases(boots: SampleSet) -> list[Quantity]:
-    return [q for q in boots.quantities() if q.kind == PHASE]
+def _phases(boots: SampleSet) -> list[str]:
+    return [q.name for q in boots.quantities() if q.kind == PHASE]
 
 
-def _renamed(boots: SampleSet, names: Mapping[Quantity, Quantity]) -> SampleSet:
-    return replace(boots, boots=tuple(_of_boot(boot, names) for boot in boots.boots))
+def _begins(name: str) -> str:
+    """The phase that a phase begins with, which may be a sum."""
+    return name.partition("+")[0]
 
 
-def _of_boot(boot: BootTimes, names: Mapping[Quantity, Quantity]) -> BootTimes:
+def _has_early(names: Iterable[str]) -> bool:
+    return any(_EARLY in name.split("+") for name in names)
+
+
+def _groups(names: Iterable[str], common: Collection[str]) -> dict[str, list[str]]:
+    """Phases that both runs have, by what they begin with, each with those after it that only one has."""
+    groups: dict[str, list[str]] = {}
+    last = ""
+    for name in names:
+        last = _begins(name) if _begins(name) in common else last
+        if last:
+            groups.setdefault(last, []).append(name)
+    return groups
+
+
+def _sum_of(names: Iterable[str]) -> str:
+    """The name of phases put together: each part once, and none that another one holds."""
+    parts = dict.fromkeys(part for name in names for part in name.split("+"))
+    if _KERNEL in parts:
+        parts.pop(_EARLY, None)
+    if len(parts) > 1 and any(_REST not in name.split("+") for name in names):
+        parts.pop(_REST, None)
+    return "+".join(parts)
+
+
+def _renamed(boots: SampleSet, groups: Mapping[str, Iterable[str]], names: Mapping[str, str]) -> SampleSet:
+    new = {old: names[first] for first, members in groups.items() for old in members}
+    return replace(boots, boots=tuple(_of_boot(boot, new) for boot in boots.boots))
+
+
+def _of_boot(boot: BootTimes, names: Mapping[str, str]) -> BootTimes:
     times: dict[Quantity, int] = {}
     for quantity, ns in boot.times.items():
-        name = names.get(quantity, quantity)
-        times[name] = times.get(name, 0) + ns
+        name = names.get(quantity.name, quantity.name) if quantity.kind == PHASE else quantity.name
+        known = Quantity(quantity.kind, name)
+        times[known] = times.get(known, 0) + ns
     return replace(boot, times=times)

@@ -152,7 +152,7 @@ def _with_slope(points: Sequence[Pair], drift_ppt: int, side: int, close_ns: int
     """The best offset for a drift, and how well the two fit."""
     rest = [y - x - x * drift_ppt // TRILLION for x, y in points]
     ordered = sorted(rest)
-    offset_ns = ordered[len(rest) // 2] if side == EITHER else _least(ordered, close_ns)
+    offset_ns = ordered[len(rest) // 2] if side == EITHER else least(ordered, close_ns)
     if side == EITHER:
         close_ns = max(close_ns, 3 * sorted(abs(r - offset_ns) for r in rest)[len(rest) // 2])
     used = [point for point, r in zip(points, rest, strict=True) if abs(r - offset_ns) <= close_ns]
@@ -162,7 +162,7 @@ def _with_slope(points: Sequence[Pair], drift_ppt: int, side: int, close_ns: int
     return _Try(offset_ns, drift_ppt, off[(len(off) * 95 - 1) // 100], off[len(off) // 2], used, len(bins))
 
 
-def _least(ordered: Sequence[int], close_ns: int) -> int:
+def least(ordered: Sequence[int], close_ns: int) -> int:
     """The smallest of sorted figures that is not alone: a single early one is a mistake."""
     company = max(1, len(ordered) // 50)
     for index in range(len(ordered) - company):

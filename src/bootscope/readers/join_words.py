@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bootscope.errors import printable
 from bootscope.readers import link as on
 from bootscope.readers.base import Clock
+from bootscope.readers.early_kernel import Bound
 from bootscope.readers.fit import TRILLION
 from bootscope.readers.join import File, Group
 from bootscope.readers.link import Link, Refusal, extent
@@ -83,6 +84,21 @@ _STAMP = {
     "when logged": "when its line was logged",
     "unknown": "of an unknown moment of its line (--stamp tells)",
 }
+
+
+def silence_words(phase: str, found: Bound) -> str:
+    """What is known of the phase in which the kernel is unpacked and runs without a console."""
+    if found.unpack_most_ns is None or found.kernel_least_ns is None:
+        return f"{phase}: nothing here tells one from the other; the kernel is silent until its console works"
+    most = f"{phase}: unpacking took at most {_milliseconds(found.unpack_most_ns)}"
+    if not found.kernel_least_ns:
+        return f"{most}, with what the kernel did before its clock began"
+    least = _milliseconds(found.kernel_least_ns)
+    return f"{most}; for at least {least} the kernel was running without a console (its stamps tell)"
+
+
+def _milliseconds(ns: int) -> str:
+    return f"{ns / 1e6:,.1f} ms"
 
 
 def _seconds(ns: int) -> str:

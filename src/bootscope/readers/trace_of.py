@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from bootscope.errors import printable
+from bootscope.readers import early_kernel
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Joined, Member
-from bootscope.readers.join_words import boot_name, clock_words, link_words, refusal_words
+from bootscope.readers.join_words import boot_name, clock_words, link_words, refusal_words, silence_words
 from bootscope.readers.link import extent
 from bootscope.readers.markers import MARKERS, Marker, marker_lines, split_line
 from bootscope.timeline.trace import Point, Span, Table, Trace, Track
@@ -31,6 +34,8 @@ class Hit:
     at_ns: int
     error_ns: int
     evidence: str
+    firsts: tuple[tuple[Member, int], ...] = ()
+    """In which logs it is, and which line of theirs it is."""
 
 
 class _View:
@@ -72,7 +77,7 @@ def trace_of(
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)
-    phases = _phases(hits, view)
+    phases = tuple(_phases(hits, view))
     return Trace(
         title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
         clock=clock_words(files, group, view.shift_ns != 0),
@@ -81,7 +86,7 @@ def trace_of(
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=_tables(view),
-        notes=_notes(files, joined, group),
+        notes=(*_notes(files, joined, group), *_silences(phases)),
     )
 
 
@@ -98,6 +103,11 @@ def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ..
     return (*(link_words(files, x) for x in group.links), *(refusal_words(files, r) for r in apart))
 
 
+def _silences(phases: Iterable[Track]) -> Iterator[str]:
+    for span in (s for track in phases for s in track.spans if s.name == early_kernel.BOTH):
+        yield silence_words(span.name, early_kernel.Bound.of(span.detail))
+
+
 def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
     """The first line of each marker in any of the logs, in the order of the markers."""
     found: dict[str, Hit] = {}
@@ -107,9 +117,13 @@ def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
         hits = marker_lines(boot.log, markers)
         for marker in markers:
             if marker.name in hits:
-                at_ns = way.at(hits[marker.name].at_ns)
-                if marker.name not in found or at_ns < found[marker.name].at_ns:
-                    found[marker.name] = Hit(marker, at_ns, error_ns, hits[marker.name].text)
+                hit, known = hits[marker.name], found.get(marker.name)
+                at_ns = way.at(hit.at_ns)
+                firsts = (*(known.firsts if known else ()), (member, hit.index))
+                if known and known.at_ns <= at_ns:
+                    found[marker.name] = replace(known, firsts=firsts)
+                else:
+                    found[marker.name] = Hit(marker, at_ns, error_ns, hit.text, firsts)
     return [found[m.name] for m in markers if m.name in found]
 
 
@@ -148,11 +162,20 @@ def _phases(hits: list[Hit], view: _View) -> Iterator[Track]:
     else:
         starts.insert(0, (0, BEFORE, "lines before any that is known"))
     ends = [at_ns for at_ns, _, _ in starts[1:]] + [max(view.total_ns, starts[-1][0])]
+    after = [phase for _, phase, _ in starts[1:]] + [""]
     spans = tuple(
-        Span(at_ns, end_ns, phase, {"evidence": evidence})
-        for (at_ns, phase, evidence), end_ns in zip(starts, ends, strict=True)
+        Span(at_ns, end_ns, early_kernel.phase_name(phase, following), {"evidence": evidence})
+        for (at_ns, phase, evidence), end_ns, following in zip(starts, ends, after, strict=True)
     )
+    spans = tuple(_bounded(s, known["kernel"], view) if s.name == early_kernel.BOTH else s for s in spans)
     yield Track(PHASES_TRACK, "phase", "Phases, by console lines", spans)
+
+
+def _bounded(span: Span, kernel: Hit, view: _View) -> Span:
+    """The silence before the kernel's first line, with what is known of it."""
+    logs = [(view.boot(member), view.map(member), index) for member, index in kernel.firsts]
+    found = early_kernel.bound(logs, span.start_ns, kernel.at_ns, kernel.error_ns)
+    return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
 def _tracks(view: _View) -> Iterator[Track]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from bootscope.analysis.silences import Silence
 from bootscope.imports import FileRead, Understood
 from bootscope.readers.base import Boot, Reader
+from bootscope.readers.early_kernel import Bound
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
 from bootscope.report.text import visible
@@ -99,6 +100,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
                 "start_ns": s.start_ns,
                 "end_ns": s.end_ns,
                 "evidence": _safe(str(s.detail.get("evidence", ""))),
+                **Bound.of(s.detail).detail,
             }
             for track in t.tracks
             if track.kind == "phase"
