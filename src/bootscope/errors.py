@@ -7,6 +7,8 @@ Whatever is not in this tree is a bug and shows its trace.
 
 from __future__ import annotations
 
+import sys
+
 
 class BootscopeError(Exception):
     """Base of all expected errors: a message in one line and, if there is one, a way out."""
@@ -87,3 +89,8 @@ def unknown(what: str, name: str, known: list[str]) -> UserError:
 def printable(text: str) -> str:
     """`text` with everything a terminal might act on made visible."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def to_stderr(text: str) -> None:
+    """Tells a person something that is no result."""
+    print(f"bootscope: {printable(text)}", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from bootscope.analysis.compare import Comparison, compare, differences
+from bootscope.analysis.compare import Comparison, End, compare, differences
 from bootscope.analysis.consumers import Consumer, consumers
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
@@ -116,4 +116,10 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
     if all(files):  # recordings of the first days have no list
         configs["file"] = files
     found = differences(a.run.info, b.run.info, configs)
-    return compare(a.timeline, b.timeline, found, a.run.info.build_id == b.run.info.build_id)
+    same_build = a.run.info.build_id == b.run.info.build_id
+    return compare(a.timeline, b.timeline, found, same_build, (_end(a), _end(b)))
+
+
+def _end(v: View) -> End:
+    info = v.boot.info
+    return End(v.run.info.until, "" if info.complete else f"{info.ended}: {info.message}")

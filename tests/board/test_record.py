@@ -44,8 +44,8 @@ def test_three_boots_are_measured_and_shown(bootscope: Bootscope, fake: Make) ->
     assert "login at" in shown["message"]
     out, _ = bootscope("show")
     assert f"{found['run_id']}: 3 of 3 boots came to their end" in out
-    compared = bootscope.json("compare", "last", "last", "--milestone", "login")
-    assert compared["goal"]["verdict"] == "no difference shown"
+    _, refused = bootscope("compare", "last", found["run_id"], "--milestone", "login", status=2)
+    assert f"A and B are both {found['run_id']}" in refused
     listed = bootscope.json("list")["runs"][0]
     assert (listed["kind"], listed["boots"], listed["complete"]) == ("measured", 3, 3)
 

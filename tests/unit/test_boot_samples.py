@@ -220,7 +220,7 @@ def test_compare_refuses_too_few_boots_and_shows_their_figures(main_here: Comman
 def test_compare_keeps_to_single_boots_where_they_are_exact(main_here: Command, store: Store) -> None:
     run_id = keep_run(store, BOOT, boots=3)
     assert document(main_here("compare", run_id, f"{run_id}/2", "--json"))["kind"] == "compare"
-    done = main_here("compare", run_id, run_id, "--milestone", "init")
+    done = main_here("compare", run_id, f"{run_id}/2", "--milestone", "init")
     assert (done.returncode, "these are exact" in done.stderr) == (2, True)
 
 
@@ -237,9 +237,10 @@ def test_a_recorded_run_and_an_imported_one_are_shown_and_refused(
 
 def test_names_from_a_log_do_nothing_on_a_terminal(main_here: Command, tmp_path: Path) -> None:
     (tmp_path / "x.log").write_text(log([5000 * MS, 5010 * MS, 5020 * MS]))
-    done = main_here("import", "x.log", "--milestone", "\x1b[31m[red]evil=app: ready")
-    assert done.returncode == 0, done.stderr
-    done = main_here("compare", "last", "last")
+    for _ in range(2):
+        done = main_here("import", "x.log", "--milestone", "\x1b[31m[red]evil=app: ready")
+        assert done.returncode == 0, done.stderr
+    done = main_here("compare", "last~1", "last")
     assert "\x1b" not in done.stdout
     assert "\\x1b[31m[red]evil" in done.stdout
 

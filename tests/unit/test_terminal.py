@@ -13,11 +13,12 @@ import pytest
 from rich.console import Console
 
 from bootscope.analysis.all_views import rows_of
+from bootscope.analysis.compare import End
 from bootscope.analysis.compare import compare as compare_timelines
 from bootscope.capture.store import Store
 from bootscope.report import rows
 from bootscope.report.terminal import BAR_CELLS, compare, runs, show
-from bootscope.report.text import span
+from bootscope.report.text import seconds, span
 from bootscope.views import View, view
 
 from ..fixtures.stock_boot import unpack
@@ -98,23 +99,36 @@ def end(stock: View, ended: str, **run: str) -> View:
     return replace(made, run=replace(stock.run, info=msgspec.structs.replace(stock.run.info, **run)))
 
 
-def compared(stock: View, a: View, b: View) -> str:
+def compared(a: View, b: View) -> str:
     out = io.StringIO()
-    same = compare_timelines(stock.timeline, stock.timeline, (), True)
-    compare(Console(file=out, width=200, color_system=None), a, b, same, 5)
+    ends = [End(v.run.info.until, "" if v.boot.info.complete else "it hung \x1b[31m") for v in (a, b)]
+    found = compare_timelines(a.timeline, b.timeline, (), True, (ends[0], ends[1]))
+    compare(Console(file=out, width=200, color_system=None), a, b, found, 5)
     return out.getvalue()
 
 
-def test_a_comparison_with_a_boot_that_did_not_get_there_says_so(stock: View) -> None:
-    text = compared(stock, end(stock, "hang"), stock)
-    assert (
-        "note: A did not get to first-frame (hang: hang at 1 s \\x1b[31m); its time is what there is" in text
-    )
-    assert "B did not" not in text
-    assert "note: A was recorded until first-frame, B until init" in compared(
-        stock, stock, end(stock, "milestone", until="init")
-    )
-    assert "note:" not in compared(stock, stock, stock)
+def test_a_boot_that_did_not_get_there_gets_no_verdict(stock: View) -> None:
+    text = compared(end(stock, "hang"), stock)
+    assert "first-frame, not reached (A), first-frame (B); both are cut at first-frame" in text
+    for verdict in ("faster", "slower", "the same to"):
+        assert verdict not in text
+    assert "the same to the nanosecond" in compared(stock, stock)
+
+
+def test_boots_that_end_at_different_milestones_are_cut_at_the_last_that_both_reached(stock: View) -> None:
+    """The shorter recording of two equal boots was told to be faster."""
+    at_ns = stock.timeline.milestones["init"]
+    phases = tuple(p for p in stock.timeline.phases if p.end_ns <= at_ns)
+    reached = {name: ns for name, ns in stock.timeline.milestones.items() if ns <= at_ns}
+    tl = replace(stock.timeline, total_ns=at_ns, phases=phases, milestones=reached)
+    shorter = end(stock, "milestone", until="init")
+    shorter = replace(shorter, evidence=replace(stock.evidence, timeline=tl))
+    text = compared(stock, shorter)
+    assert "first-frame (A), init (B); both are cut at init, the last that both reached" in text
+    assert "the same to the nanosecond at init" in text
+    assert "faster" not in text
+    assert not re.search(r"^(application|init) ", text, re.MULTILINE)
+    assert re.search(rf"^until init +({re.escape(seconds(at_ns))}) +\1 +=", text, re.MULTILINE)
 
 
 def test_a_path_leads_to_the_milestone_only_if_the_boot_got_there() -> None:

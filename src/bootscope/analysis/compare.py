@@ -14,7 +14,8 @@ SPLIT = ("cpu_ns", "storage_ns", "console_ns", "idle_ns", "fixed_ns")
 
 @dataclass(frozen=True, slots=True)
 class PhaseChange:
-    """A phase in boot A and in boot B; 0 where a boot has no such phase. `split` is B minus A."""
+    """A phase in boot A and in boot B; 0 where a boot has no such phase. `split` is B minus A; it is empty
+    where the phase was cut in one of them, since nobody has split what is left of it."""
 
     name: str
     a_ns: int
@@ -37,8 +38,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """What a boot was recorded until, and whether it got there; `why` not, in words."""
+
+    until: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """Boot B against boot A; `same_build` when every byte that booted is the same."""
+    """Boot B against boot A; `same_build` when every byte that booted is the same.
+
+    Where the two did not end at the same milestone, both are cut at `cut_at`, the last that both reached;
+    it is empty for whole boots. `refused` says why there is no verdict, and is empty where there is one.
+    """
 
     same_build: bool
 
@@ -47,27 +60,68 @@ class Comparison:
     phases: tuple[PhaseChange, ...]
     milestones: dict[str, tuple[int | None, int | None]]
     differences: tuple[Difference, ...]
+    cut_at: str = ""
+    refused: str = ""
 
 
-def compare(a: Timeline, b: Timeline, differences: tuple[Difference, ...], same_build: bool) -> Comparison:
-    """Compares two timelines; `differences` come from :func:`differences`."""
-    in_a, in_b = {p.name: p for p in a.phases}, {p.name: p for p in b.phases}
+def compare(
+    a: Timeline,
+    b: Timeline,
+    differences: tuple[Difference, ...],
+    same_build: bool,
+    ends: tuple[End, End] = (End(""), End("")),
+) -> Comparison:
+    """Compares two timelines that end as `ends` say; `differences` come from :func:`differences`."""
+    same_end = ends[0] == ends[1] and not ends[0].why
+    cut_at = "" if same_end else _last_common(a, b)
+    total_a_ns = a.milestones[cut_at] if cut_at else a.total_ns
+    total_b_ns = b.milestones[cut_at] if cut_at else b.total_ns
+    in_a = {p.name: p for p in a.phases if p.start_ns < total_a_ns}
+    in_b = {p.name: p for p in b.phases if p.start_ns < total_b_ns}
     names = [name for name in PHASES if name in in_a or name in in_b]
-    changes = tuple(_change(name, in_a.get(name), in_b.get(name)) for name in names)
+    changes = tuple(
+        _change(name, (in_a.get(name), total_a_ns), (in_b.get(name), total_b_ns)) for name in names
+    )
     reached = list(dict.fromkeys([*a.milestones, *b.milestones]))
     return Comparison(
         same_build,
-        a.total_ns,
-        b.total_ns,
+        total_a_ns,
+        total_b_ns,
         changes,
         {name: (a.milestones.get(name), b.milestones.get(name)) for name in reached},
         differences,
+        cut_at,
+        _refusal(ends, cut_at),
     )
 
 
-def _change(name: str, a: Phase | None, b: Phase | None) -> PhaseChange:
-    split = {key: (getattr(b, key) if b else 0) - (getattr(a, key) if a else 0) for key in SPLIT}
-    return PhaseChange(name, a.duration_ns if a else 0, b.duration_ns if b else 0, split)
+def _last_common(a: Timeline, b: Timeline) -> str:
+    """The last milestone that both reached; empty for none."""
+    common = [name for name in a.milestones if name in b.milestones]
+    return max(common, key=lambda name: (a.milestones[name], b.milestones[name]), default="")
+
+
+def _refusal(ends: tuple[End, End], cut_at: str) -> str:
+    """Why there is no verdict; empty where there is one."""
+    short = [
+        f"{side} did not get to {end.until} ({end.why})"
+        for side, end in zip("AB", ends, strict=True)
+        if end.why
+    ]
+    if short:
+        return f"no verdict: {' and '.join(short)}"
+    if ends[0] != ends[1] and not cut_at:
+        return f"no verdict: A ends at {ends[0].until}, B at {ends[1].until}, and no milestone is in both"
+    return ""
+
+
+def _change(name: str, a: tuple[Phase | None, int], b: tuple[Phase | None, int]) -> PhaseChange:
+    """A phase in both, each with the moment at which its boot is cut."""
+    a_ns, b_ns = (min(p.end_ns, end_ns) - p.start_ns if p else 0 for p, end_ns in (a, b))
+    if any(p and p.end_ns > end_ns for p, end_ns in (a, b)):
+        return PhaseChange(name, a_ns, b_ns, {})
+    split = {key: (getattr(b[0], key) if b[0] else 0) - (getattr(a[0], key) if a[0] else 0) for key in SPLIT}
+    return PhaseChange(name, a_ns, b_ns, split)
 
 
 def _pairs(prefix: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:

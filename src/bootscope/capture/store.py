@@ -23,19 +23,28 @@ import re
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bootscope.capture import decoded, record, stream
+from bootscope.capture import decoded, naming, record, stream
 from bootscope.capture.imported import IMPORT, read_import
-from bootscope.capture.measured import MEASURED, TAP, MeasuredInfo, read_measured
+from bootscope.capture.measured import MEASURED, MeasuredInfo, read_measured
+from bootscope.capture.partial import mark_partial
 from bootscope.capture.record import RUN, BootInfo, RunInfo
-from bootscope.errors import ToolError, UserError, printable, unknown
+from bootscope.errors import ToolError, UserError, to_stderr
 
 RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
+RECORDING = "recording"
+"""How a run has ended that is still being recorded."""
+_WHY = {
+    RECORDING: "it is being recorded",
+    "partial": "its recorder was killed",
+    "damaged": "it is damaged",
+    "no boot": "it has no boot",
+}
 _LOCK = "recording.lock"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -62,6 +71,16 @@ class Summary:
     complete: int
     ended: str
     kind: str = RECORDED
+
+    @property
+    def usable(self) -> bool:
+        """Whether a boot at least came to its end, and nobody is recording it any more."""
+        return self.complete > 0 and self.ended != RECORDING
+
+    @property
+    def why(self) -> str:
+        """Why it is not usable, in words."""
+        return _WHY.get(self.ended, f"ended by {self.ended}")
 
 
 @dataclass(frozen=True)
@@ -100,10 +119,15 @@ class MeasuredRun:
 
 
 class Store:
-    """The store below `root`, which is made when it is not there."""
+    """The store below `root`, which is made when it is not there.
 
-    def __init__(self, root: Path) -> None:
+    `says` is told which runs were passed over for a name.
+    """
+
+    def __init__(self, root: Path, says: Callable[[str], None] = to_stderr) -> None:
         self.root = root
+        self._says = says
+        self._told: set[str] = set()
         self.runs = root / "runs"
         self._objects = root / "objects"
         try:
@@ -194,31 +218,27 @@ class Store:
             raise UserError(f"{run_id} {how}; only recordings of an emulated board will do here", hint=hint)
         return self.load(run_id)
 
-    def find_id(self, name: str | None, strict: bool = False) -> str:
-        """The id of the run called `name`.
+    def find_id(self, name: str | None) -> str:
+        """The id of the run called `name` (naming.py says what names there are).
 
-        That is an id, the unique beginning of one, or `last`; if not `strict`, also a system's name
-        (its last run) or the unique part of an id.
+        Says which newer runs were passed over since they are not complete.
         Raises UserError when there is none, or more than one.
         """
-        ids = self.run_ids()
-        if not ids:
-            raise UserError("no boot has been recorded yet", hint="bootscope record stock")
-        if name is None or name == "last":
-            return ids[-1]
-        if not name:
-            raise UserError("an empty name is no run", hint="'last' is the last one")
-        found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
-        if strict and not found:
-            raise unknown("run", name, ids[-10:])
-        # After date and time an id is the system's name, perhaps with a number.
-        found = found or [i for i in ids if re.fullmatch(rf"\d+-\d+-{re.escape(name)}(-\d+)?", i)][-1:]
-        found = found or [i for i in ids if name in i]
-        if not found:
-            raise unknown("run", name, ids[-10:])
-        if len(found) > 1:
-            raise UserError(f"'{printable(name)}' fits {len(found)} runs", hint=", ".join(found[-10:]))
-        return found[0]
+        found = self.named(name)
+        for run_id in found.skipped:
+            if run_id not in self._told:
+                self._told.add(run_id)
+                self._says(f"skipped {run_id}: {self.summary(run_id).why}")
+        return found.run_id
+
+    def named(self, name: str | None) -> naming.Found:
+        """What a name means, and what was passed over for it. Raises UserError as :meth:`find_id`."""
+        return naming.resolve(name, self.run_ids(), lambda run_id: self.summary(run_id).usable)
+
+    def newest(self, kind: str) -> str | None:
+        """The newest complete run of a kind; where none is complete, the newest."""
+        ids = [run_id for run_id in self.run_ids() if self.kind(run_id) == kind]
+        return naming.resolve(None, ids, lambda i: self.summary(i).usable).run_id if ids else None
 
     def load(self, run_id: str) -> StoredRun:
         """A recorded run by its whole id. Raises UserError when its description is damaged."""
@@ -250,6 +270,12 @@ class Store:
         rows = {row[0]: Summary(*row) for row in self._index(f"SELECT {names} FROM runs")}
         self._forget(sorted(set(rows) - set(ids)))
         return [rows[i] if i in rows else self._read_summary(i) for i in ids]
+
+    def summary(self, run_id: str) -> Summary:
+        """A run, from the index if it has it."""
+        names = ", ".join(Summary.__dataclass_fields__)
+        rows = self._index(f"SELECT {names} FROM runs WHERE run_id = ?", one=run_id)
+        return Summary(*rows[0]) if rows else self._read_summary(run_id)
 
     def _read_summary(self, run_id: str) -> Summary:
         """A run that the index lacks; one that cannot be read must not hide the others."""
@@ -315,8 +341,10 @@ class Store:
             return False
         return False
 
-    def _index(self, statement: str, rows: list[tuple[Any, ...]] | None = None) -> list[tuple[Any, ...]]:
-        """Runs one statement on the index (once for each of `rows`, if given); returns what it yields.
+    def _index(
+        self, statement: str, rows: list[tuple[Any, ...]] | None = None, one: str | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Runs one statement on the index, once for each of `rows` or about `one`; returns what it yields.
 
         The index only saves time: a damaged one is thrown away, and one that cannot be written or read
         (a full disk, a read-only store) is done without.
@@ -327,7 +355,7 @@ class Store:
                 with contextlib.closing(sqlite3.connect(path, timeout=30)) as db, db:
                     db.execute(_TABLE)
                     if rows is None:
-                        return db.execute(statement).fetchall()
+                        return db.execute(statement, (one,) if one is not None else ()).fetchall()
                     db.executemany(statement, rows)
                     return []
             except sqlite3.DatabaseError as error:
@@ -342,38 +370,9 @@ class Store:
 def _how_far(boots: tuple[StoredBoot, ...], recording: bool) -> tuple[int, str]:
     """(how many boots are complete, how the last one ended)."""
     complete = sum(boot.info.complete for boot in boots)
-    return complete, "recording" if recording else boots[-1].info.ended if boots else "no boot"
+    return complete, RECORDING if recording else boots[-1].info.ended if boots else "no boot"
 
 
 def _natural(run_id: str) -> list[str | int]:
     """A sort key in which `-10` comes after `-9`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", run_id)]
-
-
-def mark_partial(folder: Path, boot_id: str) -> BootInfo:
-    """Gives a boot whose recorder was killed the description that it lacks.
-
-    Where it cannot be written (a full disk), it is only returned.
-    """
-    path = folder / record.STREAM
-    sha256 = ""
-    if not path.exists():
-        path = folder / TAP  # cut off in a record, which its reader minds not
-    else:
-        with contextlib.suppress(UserError, OSError):
-            stream.trim(path)
-    if path.exists():
-        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    started = datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds")
-    info = BootInfo(
-        boot_id=boot_id,
-        number=int(folder.name),
-        started=started,
-        ended="partial",
-        message="the recorder was killed",
-        host_ms=0,
-        stream_sha256=sha256,
-    )
-    with contextlib.suppress(OSError):
-        record.write_json(folder / record.BOOT, info)
-    return info

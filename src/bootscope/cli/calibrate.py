@@ -73,13 +73,12 @@ def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot
     """The boot named by --like, or the last one on the emulated board. Raises UserError for none."""
     wanted, number = run_and_boot(name)
     if wanted is None:
-        recorded = [run_id for run_id in store.run_ids() if store.kind(run_id) == RECORDED]
-        if not recorded:
+        wanted = store.newest(RECORDED)
+        if wanted is None:
             raise UserError(
                 "there is no run on the emulated board to calibrate by",
                 hint="bootscope record SYSTEM, the same system as on the real board",
             )
-        wanted = recorded[-1]
     run = store.find(wanted)
     boot = choose_boot(run, number)
     if not boot.info.complete:

@@ -15,9 +15,8 @@ from bootscope.report import boots_json
 from bootscope.sampling import recorded
 
 
-def differ(store: Store, names: tuple[str | None, str | None]) -> bool:
+def differ(store: Store, ids: tuple[str, str]) -> bool:
     """Whether one of two runs was not recorded on the emulated board, or has boots that differ there."""
-    ids = [store.find_id(name) for name in names]
     if any(store.kind(run_id) != RECORDED for run_id in ids):
         return True
     runs = [store.load(run_id) for run_id in ids]

@@ -94,10 +94,12 @@ class Completion(Verb):
 def _names(what: str) -> list[str]:
     """What there is of a kind. Somebody waits at a prompt: only what is asked for is loaded."""
     if what == "runs":
+        from bootscope.capture.naming import names_of
         from bootscope.capture.store import Store
         from bootscope.paths import store_dir
 
-        return ["last", *Store(store_dir()).run_ids()]
+        ids = Store(store_dir()).run_ids()
+        return ["last", "last~1", *names_of(ids), *ids]
     if what == "trees":
         from bootscope.buildtrees.keep import tree_names
 

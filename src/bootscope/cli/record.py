@@ -175,7 +175,9 @@ class Record(Verb):
                 )
                 out.print(f"{len(run.boots)} boots: {same}")
             out.print(f"recorded as {run.info.run_id}", markup=False)
-            out.print("next: bootscope show", style="dim")
+            # Without a name it is the newest run of which a boot came to its end.
+            name = "" if any(boot.info.complete for boot in run.boots) else f" {run.info.run_id}"
+            out.print(f"next: bootscope show{name}", style="dim", markup=False)
         return 0 if complete else FAILED
 
 

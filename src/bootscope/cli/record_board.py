@@ -35,5 +35,7 @@ def record_board(args: argparse.Namespace) -> int:
         if order.boots > 1:
             out.print(f"{good} of {order.boots} boots came to {order.end.words}", markup=False)
         out.print(f"recorded as {run_id}", markup=False)
-        out.print("next: bootscope show", style="dim")
+        # Without a name it is the newest run of which a boot came to its end.
+        name = "" if any(boot.info.complete for boot in run.boots) else f" {run_id}"
+        out.print(f"next: bootscope show{name}", style="dim", markup=False)
     return 0 if complete else FAILED

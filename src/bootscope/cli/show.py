@@ -17,6 +17,7 @@ from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
+from bootscope.report.text import visible
 from bootscope.sampling import sample_set
 from bootscope.views import View, comparison, view
 
@@ -101,6 +102,15 @@ class Show(Verb):
         return 0
 
 
+def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> None:
+    """Raises UserError where A and B are the same run or boot: it would be told that nothing differs."""
+    if ids[0] == ids[1] and boots[0] == boots[1]:
+        what = ids[0] if boots[0] is None else f"{ids[0]}/{boots[0]}"
+        raise UserError(
+            f"A and B are both {what}", hint="last~1 is the run before the last, NAME~1 that of a name"
+        )
+
+
 class Compare(Verb):
     name = "compare"
     summary = "compare two runs phase by phase, and what booted; with statistics where boots vary"
@@ -119,13 +129,16 @@ class Compare(Verb):
         check_positive(args, "top")
         store = Store(store_dir())
         (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
-        if differ(store, (name_a, name_b)):
+        ids = store.find_id(name_a), store.find_id(name_b)
+        _refuse_same(ids, (boot_a, boot_b))
+        if differ(store, ids):
             if args.view:
                 raise UserError("--view compares single boots of the emulated board", hint="without --view")
-            return compare_boots(args, sample_set(store, name_a, boot_a), sample_set(store, name_b, boot_b))
+            return compare_boots(args, sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b))
         if args.milestone:
             raise UserError("--milestone is for runs whose boots vary; these are exact", hint="without it")
-        a, b = view_of(store, name_a, boot_a), view_of(store, name_b, boot_b)
+        a, b = view_of(store, ids[0], boot_a), view_of(store, ids[1], boot_b)
+        _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
         if args.view:
             return self._in_detail(args, a, b)
         found = comparison(store, a, b)
@@ -133,6 +146,9 @@ class Compare(Verb):
             print_json("compare", jsondoc.compare(a, b, found))
         else:
             text.compare(terminal(), a, b, found, args.top)
+        if found.refused:
+            refused = found.refused.encode("utf-8", "backslashreplace")
+            raise UserError(visible(refused), hint="compare boots that came to their end")
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:

@@ -11,7 +11,7 @@ from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
 from bootscope.build.step import read_meta
 from bootscope.capture.store import Store
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
+from bootscope.errors import UserError, printable
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report import terminal as text
 from bootscope.report.text import size
@@ -39,12 +39,12 @@ class Remove(Verb):
     example = "bootscope rm 20261121-081735-stock"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", nargs="+", help="run id, the unique beginning of one, or last")
+        parser.add_argument("run", nargs="+", help="run id or part of one, last, last~1, ...")
 
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
         # All names first: a wrong one must not leave half of the work done.
-        ids = [store.find_id(name, strict=True) for name in args.run]
+        ids = [_meant(store, name) for name in args.run]
         for run_id in dict.fromkeys(ids):
             store.remove(run_id)
         if args.json:
@@ -52,6 +52,17 @@ class Remove(Verb):
         else:
             terminal().print("\n".join(f"removed {run_id}" for run_id in dict.fromkeys(ids)), markup=False)
         return 0
+
+
+def _meant(store: Store, name: str) -> str:
+    """The run that is to go. Raises UserError where a newer, incomplete one could be meant as well."""
+    found = store.named(name)
+    if found.skipped:
+        raise UserError(
+            f"'{printable(name)}' is {found.run_id}, but {found.skipped[0]} is newer and not complete",
+            hint="name the run that is to go by its id",
+        )
+    return found.run_id
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -108,14 +108,17 @@ def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
 
 def _is_path(store: Store, name: str) -> bool:
     """Whether a name is that of a file; the exact name of a run or a system comes first."""
-    if name == "last" or name in system_names() or name in store.run_ids() or _RUN_AND_BOOT.fullmatch(name):
+    if _LAST.fullmatch(name) or name in system_names() or name in store.run_ids():
+        return False
+    if _RUN_AND_BOOT.fullmatch(name):
         return False
     if any(part in name for part in ("/", "\0")) or name in (".", ".."):
         return True
     return Path(name).exists()
 
 
-_RUN_AND_BOOT = re.compile(r"(?:last|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
+_LAST = re.compile(r"last(~\d*)?")
+_RUN_AND_BOOT = re.compile(r"(?:last(?:~\d*)?|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
 
 
 def _files(names: Sequence[str]) -> Subject:

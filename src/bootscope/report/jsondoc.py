@@ -72,10 +72,18 @@ def compare(a: View, b: View, c: Comparison) -> dict[str, object]:
     return {
         "a": a.boot.info.boot_id,
         "b": b.boot.info.boot_id,
+        "cut_at": c.cut_at or None,
+        "refused": visible(c.refused.encode("utf-8", "backslashreplace")) or None,
         "total_a_ns": c.total_a_ns,
         "total_b_ns": c.total_b_ns,
         "phases": [
-            {"name": p.name, "a_ns": p.a_ns, "b_ns": p.b_ns, "change_ns": p.change_ns, "split": p.split}
+            {
+                "name": p.name,
+                "a_ns": p.a_ns,
+                "b_ns": p.b_ns,
+                "change_ns": p.change_ns,
+                "split": p.split or None,
+            }
             for p in c.phases
         ],
         "milestones": {name: {"a_ns": x, "b_ns": y} for name, (x, y) in c.milestones.items()},

@@ -190,14 +190,15 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     sides(out, a, b)
     table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
     for phase in c.phases:
-        split = [_change(phase.split[f"{kind}_ns"]) for kind in KINDS]
+        split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in KINDS]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
     total_ns = c.total_b_ns - c.total_a_ns
-    table.add_row("total", seconds(c.total_a_ns), seconds(c.total_b_ns), _change(total_ns), style="bold")
+    name = f"until {visible(c.cut_at.encode(), 40)}" if c.cut_at else "total"
+    change = Text("-", "dim") if c.refused and not c.cut_at else _change(total_ns)
+    table.add_row(Text(name), seconds(c.total_a_ns), seconds(c.total_b_ns), change, style="bold")
     out.print(table)
     out.print()
-    _print_verdict(out, c)
-    _print_ends(out, a, b)
+    _print_verdict(out, a, b, c)
     _print_differences(out, c, top)
 
 
@@ -207,27 +208,23 @@ def _change(ns: int) -> Text:
     return Text(("+" if ns > 0 else "-") + span(abs(ns)), "red" if ns > 0 else "green")
 
 
-def _print_verdict(out: Console, c: Comparison) -> None:
-    change_ns = c.total_b_ns - c.total_a_ns
+def _print_verdict(out: Console, a: View, b: View, c: Comparison) -> None:
+    if c.cut_at:
+        ends = (f"{v.run.info.until}{'' if v.boot.info.complete else ', not reached'}" for v in (a, b))
+        which = " (A), ".join(ends)
+        words = (
+            f"the two do not end alike: {which} (B); both are cut at {c.cut_at}, the last that both reached"
+        )
+        out.print(Text(f"note: {visible(words.encode(), 300)}", "yellow"))
+    if c.refused:
+        return
+    change_ns, where = c.total_b_ns - c.total_a_ns, f" at {c.cut_at}" if c.cut_at else ""
     if not change_ns:
-        out.print("the same to the nanosecond")
+        out.print(Text(f"the same to the nanosecond{where}"))
         return
     share = f" ({100 * abs(change_ns) / c.total_a_ns:.2f} %)" if c.total_a_ns else ""
     word = "faster" if change_ns < 0 else "slower"
-    out.print(Text(f"B is {span(abs(change_ns))} {word}{share}", "green" if change_ns < 0 else "red"))
-
-
-def _print_ends(out: Console, a: View, b: View) -> None:
-    """Why two totals may be of different stretches."""
-    for name, v in (("A", a), ("B", b)):
-        info = v.boot.info
-        if not info.complete:
-            why = f"{info.ended}: {visible(info.message.encode())}"
-            text = f"note: {name} did not get to {v.run.info.until} ({why}); its time is what there is of it"
-            out.print(Text(text, "yellow"))
-    if a.run.info.until != b.run.info.until:
-        text = f"note: A was recorded until {a.run.info.until}, B until {b.run.info.until}"
-        out.print(Text(text, "yellow"))
+    out.print(Text(f"B is {span(abs(change_ns))} {word}{where}{share}", "green" if change_ns < 0 else "red"))
 
 
 def _print_differences(out: Console, c: Comparison, top: int) -> None:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a name on the command line means: one rule for all verbs.
+
+    20261121-081735-stock      a run by its id, or by the unique beginning or part of one; also a broken one
+    last, stock                the newest complete run; the newest complete one of that system or board
+    last~1, stock~1            the complete run before that, as git counts
+
+A run is complete when one of its boots at least came to its end and nobody is recording it any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bootscope.errors import UserError, printable, unknown
+
+LAST = "last"
+_BACK = re.compile(r"(?P<base>.+)~(?P<back>\d{0,6})", re.DOTALL)
+_STAMP = r"\d+-\d+-"
+_MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Found:
+    """The run that a name means, and the newer ones that it does not mean since they are not complete."""
+
+    run_id: str
+    skipped: tuple[str, ...] = ()
+
+
+def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], bool]) -> Found:
+    """The run called `name` (see above) among `ids`, oldest first; None is `last`.
+
+    Where no run of a name is complete, it means the newest one.
+    Raises UserError when there is none, or more than one.
+    """
+    if not ids:
+        raise UserError("no boot has been recorded yet", hint="bootscope record stock")
+    if name is not None and not name:
+        raise UserError("an empty name is no run", hint="'last' is the last one")
+    base, back = _taken_apart(name or LAST, ids)
+    named = list(ids) if base == LAST else [] if base in ids else _of_name(base, ids)
+    if back:
+        if not named:
+            raise UserError(
+                f"'{printable(base)}' is no name of runs",
+                hint="~N goes with last, or a system's or board's name",
+            )
+        return _newest(base, named, is_complete, back)
+    if base == LAST:
+        return _newest(base, named, is_complete)
+    if base in ids:
+        return Found(base)
+    begun = [i for i in ids if i.startswith(base)]
+    if named and not begun:
+        return _newest(base, named, is_complete)
+    return Found(_only(base, begun or [i for i in ids if base in i], ids))
+
+
+def names_of(ids: Sequence[str]) -> list[str]:
+    """The names of systems and boards in ids, each once."""
+    return list(dict.fromkeys(re.sub(rf"^{_STAMP}", "", i) for i in ids))
+
+
+def _taken_apart(name: str, ids: Sequence[str]) -> tuple[str, int]:
+    """(name, how many runs before it)."""
+    found = _BACK.fullmatch(name)
+    if name in ids or not found:
+        return name, 0
+    return found["base"], int(found["back"] or 1)
+
+
+def _of_name(name: str, ids: Sequence[str]) -> list[str]:
+    """After date and time an id is the system's or board's name, perhaps with a number."""
+    return [i for i in ids if re.fullmatch(rf"{_STAMP}{re.escape(name)}(-\d+)?", i)]
+
+
+def _newest(name: str, named: Sequence[str], is_complete: Callable[[str], bool], back: int = 0) -> Found:
+    """The newest complete run, or the one so far before it."""
+    skipped: list[str] = []
+    left = back
+    for run_id in reversed(named):
+        if not is_complete(run_id):
+            skipped.append(run_id)
+        elif left:
+            left -= 1
+        else:
+            return Found(run_id, tuple(skipped))
+    if not back:
+        return Found(named[-1])
+    count = back - left
+    have = f"only {count} complete run{'' if count == 1 else 's'}" if count else "no complete run"
+    raise UserError(f"there is no {printable(name)}~{back}: {have} of that name", hint="bootscope list")
+
+
+def _only(name: str, found: Sequence[str], ids: Sequence[str]) -> str:
+    if not found:
+        raise unknown("run", name, list(ids[-_MOST_LISTED:]))
+    if len(found) > 1:
+        raise UserError(f"'{printable(name)}' fits {len(found)} runs", hint=", ".join(found[-_MOST_LISTED:]))
+    return found[0]
