@@ -8,6 +8,7 @@ Whatever is not in this tree is a bug and shows its trace.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 
 class BootscopeError(Exception):
@@ -73,17 +74,32 @@ class SymbolError(UserError):
 _MOST_LISTED = 50
 """Names that a hint lists; more than that nobody reads."""
 
+_LIKE, _NEAR = 0.65, 0.1
+"""How like a name must be (1 is the same) to be meant, and how near to the likest one."""
+
 
 def unknown(what: str, name: str, known: list[str]) -> UserError:
-    """The error for a name that does not exist, naming those that do; of very many, those like it."""
+    """The error for a name that does not exist: it says which was probably meant, and those that do exist."""
+    like = similar(name, known)
+    listed = ", ".join(sorted(known)[:5] if len(known) > _MOST_LISTED else sorted(known))
     if len(known) > _MOST_LISTED:
-        import difflib
-
-        like = difflib.get_close_matches(name[:100], known, n=5)
-        hint = f"there are {len(known)}, such as: {', '.join(like or sorted(known)[:5])}"
+        there = f"there are {len(known)}" if like else f"there are {len(known)}, such as: {listed}"
     else:
-        hint = f"there are: {', '.join(sorted(known)) if known else 'none yet'}"
-    return UserError(f"unknown {what} '{printable(name)}'", hint=hint)
+        there = f"there are: {listed}" if known else "there are: none yet"
+    meant = f"did you mean {' or '.join(like)}? " if like else ""
+    return UserError(f"unknown {what} '{printable(name)}'", hint=f"{meant}{there}")
+
+
+def similar(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three of the known names that are like one that was typed, the likest first; those that are much
+    less like it than the first are left out."""
+    # Only who mistypes waits for this module.
+    from difflib import SequenceMatcher, get_close_matches
+
+    lower, typed = {other.lower(): other for other in known}, name.lower()[:100]
+    found = get_close_matches(typed, lower, cutoff=_LIKE)
+    likeness = [SequenceMatcher(None, other, typed).ratio() for other in found]
+    return [lower[other] for other, r in zip(found, likeness, strict=True) if r > likeness[0] - _NEAR]
 
 
 def printable(text: str) -> str:

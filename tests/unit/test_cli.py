@@ -28,7 +28,7 @@ def assert_refused(done: Done, *words: str) -> None:
 
 REFUSED: list[tuple[list[str], list[str]]] = [
     ([], ["VERB", "--help"]),
-    (["nonsense"], ["invalid choice", "record"]),
+    (["nonsense"], ["unknown verb 'nonsense'", "record"]),
     (["list", "--nonsense"], ["--nonsense"]),
     (["record"], ["system"]),
     (["record", "nonsense"], ["unknown system 'nonsense'", "there are: stock"]),
@@ -50,7 +50,7 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["compare", "last"], ["b"]),
     (["report"], ["-o"]),
     (["rm"], ["run"]),
-    (["cache", "nonsense"], ["invalid choice"]),
+    (["cache", "nonsense"], ["unknown word after cache 'nonsense'", "prune, show"]),
     (["cache", "prune", "--limit", "5X"], ["not a size: '5X'", "20G"]),
     (["cache", "prune", "--limit", "-5"], ["not a size: '-5'"]),
 ]

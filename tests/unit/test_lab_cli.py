@@ -120,7 +120,7 @@ def test_an_explanation_reaches_the_user(main_here: Command) -> None:
         (["nonsense"], "unknown technique 'nonsense'", "there are 140, such as: "),
         (["\x1b[31m"], r"unknown technique '\x1b[31m'", ""),
         (["--phase", "colonel"], "unknown phase 'colonel'", "bootloader"),
-        (["--status", "maybe"], "argument --status: invalid choice", "--help"),
+        (["--status", "maybe"], "unknown value of --status 'maybe'", "runs-here"),
         (["nonsense", "--json"], "unknown technique", ""),
     ],
 )

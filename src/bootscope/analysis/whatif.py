@@ -164,8 +164,8 @@ def _apply(change: str, plan: Plan, evidence: Evidence, stacks: Stacks, steps: l
     elif name == "memory=":
         whatif_kernel.memory(plan, evidence, stacks, value)
     else:
-        listed = f"there are: {', '.join(KNOWN)}; bootscope what-if --help says what they do"
-        raise UserError(f"'{printable(change)}' is no change that can be predicted", hint=listed)
+        known = unknown("change", change, list(KNOWN))
+        raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help says what they do")
 
 
 def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from bootscope import __version__
+from bootscope.cli.arguments import Parser
 from bootscope.cli.common import add_json
 from bootscope.cli.verb import Verb
 from bootscope.cli.verbs import VERBS
@@ -26,15 +27,6 @@ from bootscope.errors import BootscopeError
 
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with our way of saying what is wrong: one line, one hint, status 2."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        print(f"bootscope: {message}", file=sys.stderr)
-        print(f"  hint: {self.prog} --help", file=sys.stderr)
-        raise SystemExit(2)
 
 
 def load(name: str) -> type[Verb]:

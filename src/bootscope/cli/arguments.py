@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""argparse with our way of saying what is wrong: one line, one hint, status 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bootscope.errors import UserError, printable, unknown
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name what was probably meant. Raises UserError where argparse would exit."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise UserError(printable(message), hint=f"{self.prog} --help")
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse does it; but a word that nobody knows is an error of the verb that it was given to."""
+        words = list(sys.argv[1:] if args is None else args)
+        # What is misspelt comes before what is missing, since that is why it is missing.
+        for word in self._misspelt(words):
+            raise unknown(f"option of {self._verb}", word, self._long_options())
+        found, left = super().parse_known_args(words, namespace)
+        if left:
+            self.error(f"{self._verb} does not take {' '.join(left)}")
+        return found, left
+
+    @property
+    def _verb(self) -> str:
+        return self.prog.rpartition(" ")[2]
+
+    def _long_options(self) -> list[str]:
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+    def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
+        """Options that there are none of, up to where a verb's own begin."""
+        known = self._long_options()
+        for word in words:
+            if word == "--" or (self._subparsers and not word.startswith("-")):
+                return
+            name = word.partition("=")[0]
+            # What has a space in it is a value, and the beginning of an option stands for it.
+            if name.startswith("--") and " " not in name and not any(o.startswith(name) for o in known):
+                yield name
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raises UserError for a value that is none of an option's choices."""
+        if action.choices is not None and value not in action.choices:
+            option = action.option_strings[-1:]
+            place = "verb" if self._subparsers else f"word after {self._verb}"
+            what = f"value of {option[0]}" if option else place
+            raise unknown(what, str(value), [str(choice) for choice in action.choices])
