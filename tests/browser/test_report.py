@@ -247,3 +247,53 @@ def test_paper_is_light_whatever_the_screen_is(browser: Browser, report: Path) -
 def test_the_screen_is_shown(page: Page) -> None:
     width = page.locator("figure img").evaluate("image => image.naturalWidth")
     assert width == 800
+
+
+COLOURED = """([canvas, at_s, top, height]) => {
+  const box = document.querySelector(".timeline"), c = box.querySelector(`canvas.${canvas}`);
+  const scale = devicePixelRatio, left = 168, width = box.clientWidth - left - 8;
+  const from = Number(box.dataset.from) / 1e9, to = Number(box.dataset.to) / 1e9;
+  const x = Math.round((left + (at_s - from) / (to - from) * width) * scale);
+  const copy = document.createElement("canvas"), found = {};
+  copy.width = c.width; copy.height = c.height;
+  const g = copy.getContext("2d", { willReadFrequently: true });
+  g.drawImage(c, 0, 0);
+  const data = g.getImageData(x - 6, top * scale, 12, height * scale).data;
+  const style = getComputedStyle(document.documentElement);
+  for (const kind of ["cpu", "storage", "console", "idle", "fixed"]) {
+    const rgb = style.getPropertyValue("--" + kind).trim().slice(1).match(/../g).map((h) => parseInt(h, 16));
+    let n = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      n += data[i + 3] > 200 && rgb.every((v, k) => Math.abs(v - data[i + k]) < 12);
+    }
+    found[kind] = n / (data.length / 4);
+  }
+  return found;
+}"""
+
+
+def coloured(page: Page, canvas: str, at_ns: int, top: int, height: int) -> dict[str, float]:
+    """Kind -> its share of the pixels around a moment."""
+    found: dict[str, float] = page.evaluate(COLOURED, [canvas, at_ns / 1e9, top, height])
+    return found
+
+
+def test_the_strip_under_the_phases_shows_what_each_moment_went_into(page: Page) -> None:
+    """The sums of a phase, stacked from its beginning, said that it began with the CPU and ended idle."""
+    shown(page)
+    at = {"fixed": 100_000_000, "cpu": 2_500_000_000, "storage": 3_800_000_000, "console": 5_300_000_000}
+    for kind, at_ns in at.items():
+        found = coloured(page, "head", at_ns, 66, 7)
+        assert max(found, key=lambda k: found[k]) == kind, (kind, found)
+
+
+def test_a_line_that_stays_open_is_not_drawn_as_waiting_for_the_console(page: Page) -> None:
+    """`Seeding the random number generator: ` stands there for 2.57 s, of which 1.8 ms are the line's."""
+    shown(page)
+    box = page.locator(".timeline").bounding_box()
+    row = page.locator(".names > *", has_text="console").first.bounding_box()
+    assert box and row
+    top = int(row["y"] - box["y"] - 80) + 3
+    seeding, printing = (coloured(page, "body", at_ns, top, 12) for at_ns in (8_500_000_000, 5_300_000_000))
+    assert 0.02 < seeding["console"] < 0.5
+    assert printing["console"] > 0.7

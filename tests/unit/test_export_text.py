@@ -227,6 +227,21 @@ def test_every_collapsed_line_can_be_read_back(trace: Trace) -> None:
 # ---- SVG ----
 
 
+def test_a_line_that_stays_open_is_an_outline_in_the_picture() -> None:
+    """Only what the boot waited for the serial line is filled."""
+    line = Track("console", "console", "console", (Span(100, 900, "Seeding: "),))
+    spent = Track(
+        "spent", "spent", "spent", (Span(0, 100, "cpu"), Span(100, 150, "console"), Span(150, 900, "cpu"))
+    )
+    bars = [
+        (r.get("class"), r.findtext(f"{SVG}title"))
+        for r in svg_of(Trace("t", "c", 900, (spent, line))).iter(f"{SVG}rect")
+    ]
+    found = [bar for bar in bars if bar[0] in ("open", "console")]
+    assert [kind for kind, _ in found] == ["open", "console"]
+    assert "Seeding" in str(found[0][1]) and "50 ns" in str(found[1][1])
+
+
 def svg_of(trace: Trace) -> Xml.Element:
     return Xml.fromstring(svg.make(Subject(trace)))
 

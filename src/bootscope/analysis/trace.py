@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from bootscope.analysis import bill, critical, instruments, storage
+from bootscope.analysis import bill, critical, instruments, spent, storage
 from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
@@ -29,6 +29,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
     lines = script_lines(evidence)
     tracks = [
         Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
+        Track("spent", "spent", "what the time went into", spent.spans(evidence)),
         Track("path", "path", f"critical path to {critical.goal(evidence)}", _path(evidence, stacks)),
         Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
         Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),

@@ -22,7 +22,7 @@ def _by_name(spans: Iterable[Span]) -> dict[str, int]:
     return dict(sums)
 
 
-_WHOLE = ("phase", "path")
+_WHOLE = ("phase", "path", "spent")
 
 
 def spent(trace: Trace) -> dict[str, int]:
@@ -42,7 +42,7 @@ def spent(trace: Trace) -> dict[str, int]:
 def busy(trace: Trace) -> dict[str, int]:
     """Kind of track -> ns in which at least one span of that kind was open.
 
-    Phases and the critical path are not among them: they are the whole boot.
+    Phases, the critical path and what the time went into are not among them: they are the whole boot.
     """
     by_kind: dict[str, list[Span]] = defaultdict(list)
     for track in trace.tracks:

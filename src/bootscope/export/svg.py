@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
 from bootscope.export.base import Exporter, Subject
@@ -35,6 +35,7 @@ STYLE = """
   .phase { fill: #dfe6f0; stroke: #fbfbf9; } .phase.odd { fill: #cbd5e4; }
   .cpu, .path, .process, .function { fill: #3b6fb6; } .storage, .waiting-disk { fill: #a33f8f; }
   .console { fill: #d99a1c; } .wait, .waiting { fill: #aab2bd; } .irq, .pin { fill: #1f7a4d; }
+  .open { fill: none; stroke: #d99a1c; }
   .initcall, .service { fill: #2f8f9d; } .probe { fill: #7a5fb0; } .other { fill: #6b7280; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6e9ee; } .paper { fill: #14181f; } .quiet { fill: #98a2b0; }
@@ -42,6 +43,7 @@ STYLE = """
     .phase { fill: #2a3444; stroke: #14181f; } .phase.odd { fill: #364359; }
     .cpu, .path, .process, .function { fill: #6d9ee0; } .storage, .waiting-disk { fill: #cf7cbf; }
     .console { fill: #e6b450; } .wait, .waiting { fill: #5b6675; } .irq, .pin { fill: #5cc08f; }
+    .open { stroke: #e6b450; }
     .initcall, .service { fill: #5ab8c5; } .probe { fill: #a68fd6; } .other { fill: #8b95a3; }
   }
 """
@@ -164,12 +166,23 @@ def _strips(canvas: _Canvas, trace: Trace, kinds: tuple[str, ...]) -> None:
         tracks = [track for track in trace.tracks if track.kind == kind and track.spans]
         for track in tracks[:MAX_LANES]:
             canvas.text(8, canvas.y + 11, plain(track.title, 22), "quiet")
-            for bar in bars(canvas, track):
-                canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, _about(bar))
+            _bars(canvas, track, trace)
             canvas.y += ROW + GAP
         if len(tracks) > MAX_LANES:
             canvas.text(8, canvas.y + 11, f"{len(tracks) - MAX_LANES} more of kind {kind}", "quiet")
             canvas.y += ROW + GAP
+
+
+def _bars(canvas: _Canvas, track: Track, trace: Trace) -> None:
+    """One row. A console line is an outline, filled where the boot waited for the serial line."""
+    spent = trace.track("spent") if track.kind == "console" else None
+    for bar in bars(canvas, track):
+        kind = "open" if spent else bar.kind
+        canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, kind, _about(bar))
+    if spent:
+        waits = tuple(s for s in spent.spans if s.name == "console")
+        for bar in bars(canvas, replace(track, spans=waits)):
+            canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"serial line: {_about(bar)}")
 
 
 def _processes(canvas: _Canvas, trace: Trace) -> None:

@@ -22,6 +22,7 @@ TRACK_KINDS = (
     "process",
     "cpu",
     "path",
+    "spent",
     "storage",
     "console",
     "wait",

@@ -51,8 +51,21 @@ function colours() {
     const style = getComputedStyle(document.documentElement);
     palette = {};
     for (const name of COLOURS) palette[name] = style.getPropertyValue("--" + name).trim();
+    palette.open = hatched(palette.console);
   }
   return palette;
+}
+
+// Slanting lines of a colour on nothing.
+function hatched(colour) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const g = tile.getContext("2d");
+  g.strokeStyle = colour;
+  g.lineWidth = 1.6;
+  for (const x of [-8, 0, 8]) { g.moveTo(x, 8); g.lineTo(x + 8, 0); }
+  g.stroke();
+  return g.createPattern(tile, "repeat");
 }
 
 function element(name, attributes, ...children) {

@@ -111,6 +111,7 @@ class Track {
 
   // The name of the colour of a span.
   colour(i) {
+    if (this.kind === "spent") return this.name(i);
     if (this.kind === "path") return this.detail(i, "how") === "runs" ? "cpu" : "idle";
     if (this.kind !== "process" && this.kind !== "cpu") return KIND_COLOUR[this.kind] || "other";
     const key = (this.hasState && this.detail(i, "state")) || this.name(i);
@@ -129,6 +130,7 @@ class Track {
   }
 }
 
+const KINDS = ["cpu", "storage", "console", "idle", "fixed"];
 const KIND_COLOUR = { phase: "fixed", storage: "storage", console: "console", wait: "idle", irq: "irq", pin: "pin",
   initcall: "initcall", probe: "probe", service: "service", function: "function", line: "console" };
 const KIND_NAME = { cpu: "CPU", path: "critical path", wait: "waiting", initcall: "initcalls", probe: "probes", process: "processes",
@@ -157,6 +159,40 @@ class Group {
   }
 }
 
+// What each moment went into: stretches of CPU, storage, console, idle and fixed, from the first to the last.
+class Spent {
+  constructor(track) {
+    this.start = track.start;
+    this.end = track.end;
+    this.kind = Array.from(track.start, (_, i) => KINDS.indexOf(track.name(i)));
+    // Sums of each kind before each stretch; what a console stretch holds of the CPU's time is the CPU's.
+    this.sums = KINDS.map(() => new Float64Array(track.count + 1));
+    const add = (kind, i, ns) => { this.sums[kind][i + 1] += ns; };
+    for (let i = 0; i < track.count; i++) {
+      for (const sums of this.sums) sums[i + 1] = sums[i];
+      const cpu = track.detail(i, "cpu_ns") || 0;
+      if (this.kind[i] >= 0) add(this.kind[i], i, track.end[i] - track.start[i] - cpu);
+      add(0, i, cpu);
+    }
+    this.console = new Row(track, this.kind.flatMap((kind, i) => KINDS[kind] === "console" ? [i] : []));
+  }
+
+  // How much of a kind lies before `t`.
+  before(kind, t) {
+    let low = 0, high = this.start.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.end[middle] <= t) low = middle + 1; else high = middle;
+    }
+    const sums = this.sums[kind];
+    if (low >= this.start.length || t <= this.start[low]) return sums[low];
+    return sums[low] + (sums[low + 1] - sums[low]) * (t - this.start[low]) / (this.end[low] - this.start[low]);
+  }
+
+  // The shares of the kinds in a stretch, in the order of KINDS.
+  shares(from, to) { return this.sums.map((_, kind) => (this.before(kind, to) - this.before(kind, from)) / (to - from)); }
+}
+
 class Model {
   constructor(data) {
     this.texts = data.texts;
@@ -164,11 +200,13 @@ class Model {
     this.milestones = data.milestones;
     this.tracks = data.tracks.map((raw, number) => new Track(raw, number, data.texts));
     const phases = this.phases = this.tracks.find((t) => t.kind === "phase") || null;
+    const spent = this.tracks.find((t) => t.kind === "spent");
+    this.spent = spent ? new Spent(spent) : null;
     const byId = new Map();
     for (const track of this.tracks) if (!byId.has(track.id)) byId.set(track.id, track);
     const roots = [];
     for (const track of this.tracks) {
-      if (track === phases) continue;
+      if (track === phases || track === spent) continue;
       const parent = byId.get(track.parentId);
       if (parent && parent !== phases && !circular(track, byId)) {
         parent.children.push(track);

@@ -79,9 +79,7 @@ function paintRuler(g, view, height, marks) {
   }
 }
 
-const KINDS = ["cpu", "storage", "console", "idle", "fixed"];
-
-// A phase is drawn as a whole with its name; the strip below it is its split by kind.
+// A phase is drawn as a whole with its name; below it stays room for what its moments went into.
 function paintPhases(g, phases, view, y, height) {
   if (!phases || !phases.rows.length) return;
   const shades = colours(), row = phases.rows[0];
@@ -95,18 +93,46 @@ function paintPhases(g, phases, view, y, height) {
     g.fillStyle = shades.ink;
     const text = fitted(`${phases.name(id)} ${span(to - from)}`, b - a - 8) || fitted(phases.name(id), b - a - 4);
     if (text) g.fillText(text, a + 4, y + (height - 12) / 2);
-    paintSplit(g, phases.details(id), view, from, y + height - 11);
   }
 }
 
-function paintSplit(g, details, view, at, y) {
-  for (const kind of KINDS) {
-    const ns = (details.find(([label]) => label === kind + "_ns") || [])[1];
-    if (!(ns > 0)) continue;
-    const a = Math.max(view.left, view.x(at)), b = Math.min(view.left + view.width, view.x(at + ns));
-    g.fillStyle = colours()[kind];
-    if (b > a) g.fillRect(a, y, b - a, 9);
-    at += ns;
+// What each moment went into. A column of pixels is divided as the time that it stands for was, from the bottom up.
+function paintSpent(g, spent, view, y, height) {
+  const shades = colours(), left = Math.round(view.left), right = Math.round(view.left + view.width);
+  let since = left, last = null;
+  const flush = (until) => {
+    let low = y + height;
+    for (let kind = 0; last && kind < KINDS.length; kind++) {
+      const high = last[kind] * height;
+      g.fillStyle = shades[KINDS[kind]];
+      if (high > 0) g.fillRect(since, low - high, until - since, high);
+      low -= high;
+    }
+    since = until;
+  };
+  for (let x = left; x < right; x++) {
+    const shares = spent.shares(Math.max(view.from, view.time(x)), Math.min(view.to, view.time(x + 1)));
+    if (last && shares.every((share, kind) => Math.abs(share - last[kind]) < 0.01)) continue;
+    flush(x);
+    last = shares;
+  }
+  flush(right);
+}
+
+// Console lines: hatched while a line is begun and not ended, solid where the boot waited for the serial line.
+function paintLines(g, row, waits, view, y, height, label) {
+  paintRow(g, row, view, y, height, () => "open", null);
+  waits.dim = row.dim;
+  paintRow(g, waits, view, y, height, () => "console", null);
+  g.fillStyle = colours().ink;
+  g.strokeStyle = colours().paper;
+  g.lineWidth = 3;
+  for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
+    const a = Math.max(view.left, view.x(row.start[k])), b = Math.min(view.left + view.width, view.x(row.end[k]));
+    const text = b - a > 28 ? fitted(label(row.ids[k]), b - a - 8) : "";
+    if (!text) continue;
+    g.strokeText(text, a + 4, y + height / 2 + 0.5);
+    g.fillText(text, a + 4, y + height / 2 + 0.5);
   }
 }
 

@@ -178,6 +178,7 @@ class Timeline {
     paintRuler(g, view, RULER, true);
     g.clearRect(0, 0, this.left, HEAD);
     paintPhases(g, this.model.phases, view, RULER + MARKS, PHASES);
+    if (this.model.spent) paintSpent(g, this.model.spent, view, RULER + MARKS + PHASES - 11, 9);
     paintMilestones(g, this.model.milestones, view, RULER, HEAD - RULER, true);
     g.fillStyle = colours().quiet;
     if (this.model.milestones.length) g.fillText("milestones", 10, RULER + 8);
@@ -196,7 +197,8 @@ class Timeline {
     rows.forEach((row, r) => {
       const y = block.y - top + r * ROW + (r ? FIRST - ROW : 0), high = r ? ROW - 2 : FIRST - 2;
       if (!row || y > this.canvas.clientHeight || y + high < 0) return;
-      paintRow(g, row, view, y, high, colour, label);
+      if (item.kind === "console" && label && this.model.spent) paintLines(g, row, this.model.spent.console, view, y, high, label);
+      else paintRow(g, row, view, y, high, colour, label);
       const s = this.selected;
       if (s && s.track === item && s.track.row[s.index] === r) this.outline(g, view, s.index, y, high);
     });
