@@ -30,16 +30,31 @@ def package_dir() -> Path:
     return Path(__file__).resolve().parent
 
 
+def is_installed() -> bool:
+    """Whether this package was installed from a wheel; else it runs from a checkout."""
+    return (package_dir() / "data").is_dir()
+
+
+def data_dir() -> Path:
+    """The folder that holds native/, docs/, ci/ and LICENSES/: a checkout, or where a wheel has them."""
+    return package_dir() / "data" if is_installed() else package_dir().parent.parent
+
+
+def docs_dir() -> Path:
+    """The documents."""
+    return data_dir() / "docs"
+
+
 def plugin_source_dir() -> Path:
-    """The C sources of the QEMU plugin, in a checkout or beside the installed package."""
-    return package_dir().parent.parent / "native" / "plugin"
+    """The C sources of the QEMU plugin."""
+    return data_dir() / "native" / "plugin"
 
 
 def agent_source_dir() -> Path:
     """The C sources of the collector that runs on a target."""
-    return package_dir().parent.parent / "native" / "agent"
+    return data_dir() / "native" / "agent"
 
 
 def steady_source() -> Path:
     """The C source of the library for file systems that must come out the same each time."""
-    return package_dir().parent.parent / "native" / "steady" / "steady.c"
+    return data_dir() / "native" / "steady" / "steady.c"
