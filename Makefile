@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    sets up all that is needed, boots the reference system, writes report.html
 # make test    sets up, then runs every test (builds and boots real systems: about an hour)
-.PHONY: agent demo test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
+.PHONY: agent demo dist test test-unit fuzz setup setup-test bench lint lock clean help reproduce measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -42,6 +42,10 @@ setup-test:
 # make agent   builds the collector for 32-bit ARM targets (docs/agent.md) as ./bootscope-agent
 agent: setup
 	$(VENV)/bin/python tools/build_agent.py bootscope-agent
+
+# make dist   builds the wheel and the sdist in dist/, the same bytes from the same commit
+dist: setup-test
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(VENV)/bin/python -m hatchling build -d dist
 
 # make bench   what recording costs, against plain QEMU in the same run; how long one waits for the command
 bench: setup

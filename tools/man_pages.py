@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope import __version__  # noqa: E402
-from bootscope.cli.main import parser  # noqa: E402
+from bootscope import __version__
+from bootscope.cli.main import parser
 
 NO_DATE_S = 1580601600
 """What hatchling puts into archives where SOURCE_DATE_EPOCH is not set: 2020-02-02."""
@@ -29,7 +29,7 @@ NOTHING = "\\&"
 SPECIAL = {
     "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti", '"': "\\(dq",
 }  # fmt: skip
-"""What roff would act on or print as another character, and how it wants it written; the backslash is first."""
+"""What roff would act on or print as something else, and how it wants that written. Backslash first."""
 ENVIRONMENT = {
     "BOOTSCOPE_STORE": "The folder of recorded boots. Default: bootscope in the user's data folder "
     "(~/.local/share/bootscope). Nothing in it is ever removed unasked.",
@@ -63,6 +63,11 @@ def running(text: str) -> str:
     return "\n".join(map(_no_request, words))
 
 
+def breakable(text: str) -> str:
+    """Words of a command line, which may be broken between the choices of a long list."""
+    return escaped(text).replace(",", ",\\:")
+
+
 def items(entries: dict[str, str]) -> Iterator[str]:
     """A list of words and what they mean."""
     for word, meaning in entries.items():
@@ -73,7 +78,8 @@ def argument(action: argparse.Action) -> str:
     """What follows an option, or what a positional argument is called, as a user would write it."""
     if action.nargs == 0:
         return ""
-    name = action.metavar or ("{%s}" % ",".join(map(str, action.choices)) if action.choices else None)
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else None
+    name = action.metavar or choices
     if isinstance(name, tuple):
         return " ".join(name)
     name = name or (action.dest.upper() if action.option_strings else action.dest)
@@ -93,7 +99,7 @@ def synopsis(prog: str, actions: list[argparse.Action]) -> str:
     named = [a for a in actions if a.option_strings and a.required]
     words = [*(f"{a.option_strings[-1]} {argument(a)}" for a in named), "[OPTION ...]"]
     words += [argument(a) for a in actions if not a.option_strings]
-    return f".B {escaped(prog)}\n{escaped(' '.join(words))}"
+    return f".B {escaped(prog)}\n{breakable(' '.join(words))}"
 
 
 def option(action: argparse.Action, sub: argparse.ArgumentParser) -> str:
@@ -101,9 +107,9 @@ def option(action: argparse.Action, sub: argparse.ArgumentParser) -> str:
     value = argument(action)
     if action.option_strings:
         names = ", ".join(f"\\fB{escaped(name)}\\fR" for name in action.option_strings)
-        head = f"{names} \\fI{escaped(value)}\\fR" if value else names
+        head = f"{names} \\fI{breakable(value)}\\fR" if value else names
     else:
-        head = f"\\fI{escaped(value)}\\fR"
+        head = f"\\fI{breakable(value)}\\fR"
     expanded = sub._get_formatter()._expand_help(action) if action.help else ""
     return f".TP\n{head}\n{running(expanded) or NOTHING}"
 

@@ -12,7 +12,7 @@ PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc
 	btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop ccache
 	debian-archive-keyring ca-certificates"
 TEST_PACKAGES="chromium shellcheck git squashfs-tools ser2net sigrok-cli
-	openssh-client openssh-server"
+	openssh-client openssh-server mandoc zsh fish"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 3; }

@@ -13,7 +13,7 @@ import pytest
 
 from .builders import ROOT, environment
 
-PYTHON_FOLDERS = ("src", "tests", "benchmarks")
+PYTHON_FOLDERS = ("src", "tests", "benchmarks", "tools")
 INIT_SCRIPTS = "src/bootscope/systems.d/stock/rootfs/etc/init.d"
 MAX_LINES = 500
 # Written so that this file does not hold what it looks for.
