@@ -113,6 +113,7 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
     names = {name: milestone.console for name, milestone in board.milestones.items()}
     if run.info.end_text:
         names[END_TEXT] = run.info.end_text
+    names |= run.info.milestones
     try:
         raw = Raw(TAP, (folder / TAP).read_bytes())
     except OSError as error:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bootscope.analysis.samples import (
     BootTimes,
     SampleSet,
@@ -33,11 +35,13 @@ def sample_set(store: Store, name: str | None, number: int | None = None) -> Sam
 def _imported(store: Store, run_id: str) -> SampleSet:
     # The readers are not loaded for a recording.
     from bootscope.imports import of_run
+    from bootscope.milestones import not_found, told
 
     info, found = of_run(store, run_id)
     numbers = range(1, found.boots + 1)
     boots = [(f"{run_id}/{n:03}", found.trace(n, lines=False)) for n in numbers]
-    return of_traces(run_id, boots, facts={"name": info.name})
+    sought = {one.name: told(one) for one in not_found(found, info.answers.milestones) if one.everywhere}
+    return replace(of_traces(run_id, boots, facts={"name": info.name}), sought=sought)
 
 
 def measured(run: MeasuredRun) -> SampleSet:

@@ -8,7 +8,7 @@ give :class:`BootTimes`, and a run's boots together are a :class:`SampleSet`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from bootscope.errors import UserError, unknown
@@ -66,6 +66,8 @@ class SampleSet:
     until: str = ""
     step_ns: int = 0
     facts: Mapping[str, str] = field(default_factory=dict)
+    sought: Mapping[str, str] = field(default_factory=dict)
+    """Milestone -> in words, why it may never be found: no line of the boots has its text."""
 
     @property
     def complete(self) -> tuple[BootTimes, ...]:
@@ -157,4 +159,4 @@ def single(boots: SampleSet, number: int) -> SampleSet:
     if not 1 <= number <= len(boots.boots):
         raise UserError(f"run {boots.run_id} has no boot {number}", hint=f"it has 1 to {len(boots.boots)}")
     kept = (boots.boots[number - 1],)
-    return SampleSet(boots.run_id, kept, boots.exact, boots.until, boots.step_ns, boots.facts)
+    return replace(boots, boots=kept)

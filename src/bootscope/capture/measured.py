@@ -34,7 +34,7 @@ class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A measured run. `until`: what each boot was to come to, in words: a milestone's name where it is one;
     `end_text`: the text that ended boots, which is the milestone `text` then; `power`: how the board was
     switched, in words; `asked`: how many boots were to be made; `techniques`: what was tried in what
-    booted."""
+    booted; `milestones`: name -> text of a console's line, given afterwards."""
 
     run_id: str
     created: str
@@ -47,6 +47,7 @@ class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
     asked: int
     host: dict[str, str]
     techniques: tuple[str, ...] = ()
+    milestones: dict[str, str] = {}
     schema: int = SCHEMA
 
 

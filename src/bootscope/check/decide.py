@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, called, goal
 from bootscope.analysis.versus import PLANNED_PERCENT, oddities
 from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
-from bootscope.errors import UserError, unknown
+from bootscope.errors import UserError, printable, unknown
 from bootscope.report.text import between, seconds, signed, span
 from bootscope.statistics.describe import describe, median
 from bootscope.statistics.planning import Noise
@@ -99,6 +99,10 @@ def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: S
         known.setdefault(boots.until, Quantity(MILESTONE, boots.until))
     if name not in known and not boots.complete:
         return called(name)  # nothing got anywhere, so nothing can say that there is no such milestone
+    if name not in known and name in boots.sought:
+        raise UserError(
+            f"{check.path}: milestone '{printable(name)}' of {boots.run_id}: {boots.sought[name]}"
+        )
     if name not in known:
         error = unknown(f"milestone or phase ({where})", name, list(known))
         raise UserError(f"{check.path}: {error.message}", hint=error.hint)
@@ -123,7 +127,7 @@ def _reached(check: Check, boots: SampleSet, baseline: SampleSet | None, wanted:
 def _boots(boots: SampleSet, wanted: Quantity) -> Finding:
     reached, all_of = len(boots.of(wanted)), len(boots.boots)
     words = f"{reached} of {all_of} boots reached {wanted}"
-    why = next((boot.why for boot in boots.boots if boot.why), "")
+    why = next((boot.why for boot in boots.boots if boot.why), boots.sought.get(wanted.name, ""))
     status = OK if reached == all_of and all_of else MISSED
     return Finding(BOOTS, str(wanted), "", status, None, None, all_of, f"{words} ({why})" if why else words)
 

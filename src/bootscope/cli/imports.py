@@ -9,9 +9,11 @@ from pathlib import Path
 
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
+from bootscope.cli.import_milestones import document, name_milestones, warn
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
 from bootscope.imports import ALL, Understood, by_file, understand
+from bootscope.milestones import not_found
 from bootscope.paths import store_dir
 from bootscope.readers import registry
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, PREVIOUS_NEWLINE
@@ -69,6 +71,11 @@ class Import(Verb):
             metavar="NAME=TEXT",
             help="a milestone: the first line with TEXT",
         )
+        parser.add_argument(
+            "--run",
+            metavar="RUN",
+            help="give --milestone to a run that is stored already, and import nothing",
+        )
         parser.add_argument("--keep-going", action="store_true", help="leave out what cannot be read")
         parser.add_argument("--dry-run", action="store_true", help="keep nothing")
         parser.add_argument(
@@ -78,19 +85,25 @@ class Import(Verb):
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
             return list_formats(args.json)
+        if args.run is not None:
+            return name_milestones(args, by_name(args.milestone))
         if not args.file:
             raise UserError("import what?", hint="bootscope import FILE..., or --formats")
         answers = answers_of(args)
         raws = gather(args.file)
         found = understand(raws, answers, strict=not args.keep_going)
         check_names(found, answers)
+        missing = not_found(found, answers.milestones)
         name = safe_name(args.output or Path(args.file[0]).resolve().name.split(".")[0])
         run_id = None if args.dry_run else store_run(name, raws, found)
         if args.json:
-            print_json("import", imported_json.understood(run_id, found))
+            print_json("import", {**imported_json.understood(run_id, found), "missing": document(missing)})
             return 0
         out = terminal()
         text.understood(out, found)
+        warn(out, missing)
+        if run_id and any(one.everywhere for one in missing):
+            out.print(f"mend it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)
         if run_id:
             out.print(f"kept as {run_id}; next: bootscope show {run_id}", markup=False)
         else:
