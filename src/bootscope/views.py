@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
+from bootscope.analysis.all_views import check_milestone, check_phase, path_to, rows_of
 from bootscope.analysis.compare import Comparison, End, compare, differences
 from bootscope.analysis.consumers import Consumer, consumers
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
 from bootscope.analysis.trace import trace
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.boards.profile import Board
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
+from bootscope.capture.index import Index
 from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
@@ -23,24 +29,50 @@ from bootscope.explain import evidence
 from bootscope.timeline.model import Timeline
 from bootscope.timeline.trace import Stack, Trace
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class View:
-    """One boot of a run, understood. What takes long is made when it is first asked for."""
+    """One boot of a run, understood. What takes long is made when it is first asked for; with an index, only
+    where that does not have it. To ask for anything raises UserError when the stream cannot be read."""
 
     run: StoredRun
     boot: StoredBoot
-    evidence: Evidence
+    understand: Callable[[], Evidence]
+    index: Index | None = None
 
-    @property
+    def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
+        """What `make` makes of this boot and of nothing else but what `also` tells, from the index if there
+        is one."""
+        return self.index.get(name, kind, make, also) if self.index else make()
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """All that the recording holds."""
+        return self.understand()
+
+    @cached_property
     def timeline(self) -> Timeline:
         """The boot's timeline."""
-        return self.evidence.timeline
+        return self.kept("timeline", Timeline, lambda: self.evidence.timeline)
 
     @cached_property
     def consumers(self) -> list[Consumer]:
         """What the time went into, largest first."""
-        return consumers(self.evidence)
+        return self.kept("consumers", list[Consumer], lambda: consumers(self.evidence))
+
+    def tables(self, name: str, phase: str | None = None) -> tuple[Rows, ...]:
+        """The tables of the view `name`, of one phase if named. Raises UserError for an unknown phase."""
+        check_phase(self.timeline, phase)
+        entry = f"view-{name}-{phase}" if phase else f"view-{name}"
+        return self.kept(entry, tuple[Rows, ...], lambda: rows_of(name, self.evidence, self.stacks, phase))
+
+    def path_to(self, milestone: str) -> tuple[Rows, ...]:
+        """The critical path to a milestone. Raises UserError for an unknown one."""
+        check_milestone(self.timeline, milestone)
+        entry = f"path-{hashlib.sha256(milestone.encode()).hexdigest()[:16]}"
+        return self.kept(entry, tuple[Rows, ...], lambda: path_to(milestone, self.evidence, self.stacks))
 
     @cached_property
     def silences(self) -> list[Silence]:
@@ -89,10 +121,18 @@ def choose_boot(run: StoredRun, number: int | None) -> StoredBoot:
     raise UserError(f"run {run.info.run_id} has no boot {number}", hint=f"it has 1 to {len(run.boots)}")
 
 
-def view(store: Store, run: StoredRun, number: int | None = None, board: Board | None = None) -> View:
-    """Everything about one boot; with `board`, as that profile's devices would have had it."""
+def view(
+    store: Store,
+    run: StoredRun,
+    number: int | None = None,
+    board: Board | None = None,
+    indexed: bool = False,
+) -> View:
+    """Everything about one boot; with `board`, as that profile's devices would have had it; with `indexed`,
+    what is asked for is kept for the next time."""
     boot = choose_boot(run, number)
-    return View(run, boot, evidence(store, run, boot, board))
+    index = Index(run, boot) if indexed and not board else None
+    return View(run, boot, lambda: evidence(store, run, boot, board), index)
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:

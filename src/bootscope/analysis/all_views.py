@@ -21,6 +21,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows, in_phase
 from bootscope.errors import unknown
+from bootscope.timeline.model import Timeline
 
 CRITICAL_PATH = "critical-path"
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
@@ -37,10 +38,22 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
 NAMES = tuple(_MAKERS)
 
 
+def check_milestone(timeline: Timeline, milestone: str) -> None:
+    """Raises UserError for a milestone that the boot does not have."""
+    if milestone not in timeline.milestones:
+        raise unknown("milestone", milestone, list(timeline.milestones))
+
+
+def check_phase(timeline: Timeline, phase: str | None) -> None:
+    """Raises UserError for a phase that the boot does not have."""
+    phases = [p.name for p in timeline.phases]
+    if phase is not None and phase not in phases:
+        raise unknown("phase", phase, phases)
+
+
 def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:
     """The critical path to another milestone than the last. Raises UserError for an unknown one."""
-    if milestone not in evidence.timeline.milestones:
-        raise unknown("milestone", milestone, list(evidence.timeline.milestones))
+    check_milestone(evidence.timeline, milestone)
     rows = critical.view(evidence, stacks, milestone)
     return (replace(rows, notes=(*gaps.notes(CRITICAL_PATH, evidence), *rows.notes)),)
 
@@ -49,9 +62,7 @@ def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = N
     """The tables of a view, of one phase if named. Raises UserError for an unknown view or phase."""
     if name not in _MAKERS:
         raise unknown("view", name, list(NAMES))
-    phases = [p.name for p in evidence.timeline.phases]
-    if phase is not None and phase not in phases:
-        raise unknown("phase", phase, phases)
+    check_phase(evidence.timeline, phase)
     missing = gaps.notes(name, evidence)
     return tuple(
         replace(rows, rows=in_phase(rows.rows, phase), notes=(*missing, *rows.notes))

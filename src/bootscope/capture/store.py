@@ -4,6 +4,7 @@
     runs/RUN/run.json               what booted, on what
     runs/RUN/boots/001/boot.json    how that boot ended; missing while it is recorded
     runs/RUN/boots/001/stream.bin   and the rest of the raw capture
+    runs/RUN/boots/001/index/       what was made of it, to be thrown away at will (index.py)
     runs/RUN/measured.json          instead of run.json: boots of a real board (measured.py)
     runs/RUN/import.json            instead of the above: files of the user's own (imported.py)
     objects/SHA256.gz               symbol tables, shared by runs

@@ -14,8 +14,9 @@ from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
-from bootscope.lab.audit import Audit, Finding, audit
-from bootscope.lab.beware import Beware, Warned, beware
+from bootscope.lab.audit import Audit, Finding
+from bootscope.lab.beware import Beware, Warned
+from bootscope.lab.looked import looked
 from bootscope.lab.subject import Subject, subject
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import cut, span
@@ -46,8 +47,8 @@ class AuditVerb(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
-        found = audit(about.known)
-        seen = beware(about.known, found.findings)
+        both = looked(about)
+        found, seen = both.audit, both.beware
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found, seen)})
             return 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from bootscope.analysis.all_views import CRITICAL_PATH, NAMES, path_to, rows_of
+from bootscope.analysis.all_views import CRITICAL_PATH, NAMES
 from bootscope.analysis.changes import VIEWS, changes
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import RECORDED, Store
@@ -40,7 +40,7 @@ def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | Non
 def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
     name, number = run_and_boot(name, number)
-    return view(store, store.find(name), number, load_board(board) if board else None)
+    return view(store, store.find(name), number, load_board(board) if board else None, indexed=True)
 
 
 class Show(Verb):
@@ -84,11 +84,7 @@ class Show(Verb):
             return show_imported(store, run_id, number, args, all_rows)
         v = view_of(store, run_id, number, args.board)
         if args.view:
-            tables = (
-                path_to(args.to, v.evidence, v.stacks)
-                if args.to
-                else rows_of(args.view, v.evidence, v.stacks, args.phase)
-            )
+            tables = v.path_to(args.to) if args.to else v.tables(args.view, args.phase)
             if args.json:
                 found = rows.document(tables, None if all_rows else args.top)
                 print_json("view", {"boot": v.boot.info.boot_id, "view": args.view, "tables": found})

@@ -8,7 +8,7 @@ configured or built. Reading a kernel's sources takes some seconds, so what came
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,7 @@ from bootscope.lab.trim_tree import TOP
 
 _FORMAT = 5
 """Raised when the same question may get another answer."""
+_FOLDER = "closures"
 _TREE = "kernel"
 _TABLES = {"KALLSYMS": (".tmp_vmlinux", Fraction(146, 100)), "MODULES": (".vmlinux.export", Fraction(1))}
 """By what they are made for: how object files begin that the build makes from the symbols of all others,
@@ -69,7 +70,7 @@ class Closures:
         run = self.evidence.run
         key = id_of([_FORMAT, run.sources["linux"].sha256 if "linux" in run.sources else "", self._config,
                      self._linked, asked])  # fmt: skip
-        path = self.cache.root / "closures" / f"{key}.json"
+        path = self.cache.root / _FOLDER / f"{key}.json"
         with contextlib.suppress(OSError, msgspec.DecodeError):
             return msgspec.json.decode(path.read_bytes(), type=Lost)
         found = self._find(set(asked["off"] or ()), only)
@@ -123,21 +124,38 @@ class Closures:
     def _linked(self) -> str:
         """The list of object files, of this recording or another one of the same kernel."""
         text = self.evidence.load(objects.KERNEL_OBJECTS)
-        kept = self.evidence.run.system.symbols
-        if not text and objects.KERNEL_SYMBOLS in kept:
-            text = self._of_another(kept)
+        if not text and (other := _of_another(self.store, self.evidence.run)):
+            text = objects.unpacked(self.store.object(other))
         return text.decode("utf-8", "replace")
 
-    def _of_another(self, kept: Mapping[str, str]) -> bytes:
-        for summary in reversed(self.store.summaries()):
-            if summary.kind != RECORDED:
-                continue
-            with contextlib.suppress(UserError):
-                other = self.store.load(summary.run_id).info.system.symbols
-                same = other.get(objects.KERNEL_SYMBOLS) == kept[objects.KERNEL_SYMBOLS]
-                if same and objects.KERNEL_OBJECTS in other:
-                    return objects.unpacked(self.store.object(other[objects.KERNEL_OBJECTS]))
-        return b""
+
+def _of_another(store: Store, run: RunInfo) -> str:
+    """What the store calls the list of object files of another recording of a run's kernel; or nothing."""
+    kept = run.system.symbols
+    if objects.KERNEL_SYMBOLS not in kept:
+        return ""
+    for summary in reversed(store.summaries()):
+        if summary.kind != RECORDED:
+            continue
+        with contextlib.suppress(UserError):
+            other = store.load(summary.run_id).info.system.symbols
+            same = other.get(objects.KERNEL_SYMBOLS) == kept[objects.KERNEL_SYMBOLS]
+            if same and objects.KERNEL_OBJECTS in other:
+                return other[objects.KERNEL_OBJECTS]
+    return ""
+
+
+def depends_on(store: Store, cache: Cache, run: RunInfo) -> str:
+    """What the answers for a run's kernel depend on beside its recording: where they are the same, so is
+    this text."""
+    linked = "" if objects.KERNEL_OBJECTS in run.system.symbols else _of_another(store, run)
+    try:
+        source_of(run, cache)
+        return f"sources, {linked}"
+    except UserError:
+        # Some may be answered by what was kept while the sources were there.
+        names = sorted(path.name for path in (cache.root / _FOLDER).glob("*.json"))
+        return f"no sources, {linked}, {id_of(names)}"
 
 
 def source_of(run: RunInfo, cache: Cache) -> Path:

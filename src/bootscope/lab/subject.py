@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from bootscope.artefacts.gather import KINDS, gather, read_pieces, together
@@ -18,14 +19,15 @@ from bootscope.buildtrees.model import Tree
 from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
 from bootscope.errors import UserError, printable
 from bootscope.imports import of_run
-from bootscope.lab.facts import Facts, facts
+from bootscope.lab.closure import depends_on
+from bootscope.lab.facts import facts
 from bootscope.lab.known import Known, Part
 from bootscope.lab.planned import planned
 from bootscope.recording import flat
 from bootscope.report.text import seconds
 from bootscope.seen import seen_boot
 from bootscope.system.load import LoadedSystem, load_system, system_names
-from bootscope.views import view
+from bootscope.views import View, view
 
 _MOST_DIFFERENCES = 5
 _NO_BOOT = "no boot tells anything of time"
@@ -33,17 +35,26 @@ _NO_BOOT = "no boot tells anything of time"
 
 @dataclass(frozen=True)
 class Subject:
-    """What is looked at: `title` in words, what is known, `pieces` where it came from files, `notes`."""
+    """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
+    known. `seen` is the recorded boot if there is one; what follows from what is known follows from that
+    boot, from what `depends` tells, and from nothing else."""
 
     title: str
-    known: Known
+    learn: Callable[[], Known]
     pieces: tuple[Piece, ...] = ()
     notes: tuple[str, ...] = ()
+    seen: View | None = None
+    depends: str = ""
+
+    @cached_property
+    def known(self) -> Known:
+        """What is known. To learn it of a recording takes seconds, and may not be needed."""
+        return self.learn()
 
     @property
     def boot(self) -> str | None:
         """The id of the recorded boot, if there is one."""
-        return self.known.view.boot.info.boot_id if isinstance(self.known, Facts) else None
+        return self.seen.boot.info.boot_id if self.seen else None
 
 
 def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
@@ -69,7 +80,7 @@ def _tree(store: Store, tree: Tree, names: Sequence[str]) -> Subject:
     told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
     known = together(pieces)
     told += [] if known.knows(Part.LOG) else [_NO_BOOT]
-    return Subject(trees.title(tree), known, tuple(pieces), (*notes, *told))
+    return Subject(trees.title(tree), lambda: known, tuple(pieces), (*notes, *told))
 
 
 def _heard_of(store: Store, name: str) -> tuple[Piece, ...]:
@@ -130,7 +141,7 @@ def _files(names: Sequence[str]) -> Subject:
     known, pieces = gather(names)
     count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"
     notes = tuple(f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes)
-    return Subject(count, known, pieces, notes)
+    return Subject(count, lambda: known, pieces, notes)
 
 
 def _named(store: Store, cache: Cache, name: str) -> Subject:
@@ -140,18 +151,19 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
     heard = _heard(store, run_id, number)
     if heard:
         title, pieces = heard
-        return Subject(title, together(pieces), pieces)
+        return Subject(title, lambda: together(pieces), pieces)
     return _recording(store, cache, store.load(run_id), number)
 
 
 def _recording(
     store: Store, cache: Cache, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()
 ) -> Subject:
-    v = view(store, run, number)
+    v = view(store, run, number, indexed=True)
     if not v.boot.info.complete:
         raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
     title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
-    return Subject(title, facts(store, v, cache), (), notes)
+    depends = depends_on(store, cache, run.info)
+    return Subject(title, lambda: facts(store, v, cache), (), notes, v, depends)
 
 
 def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
@@ -172,4 +184,4 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
         note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
         return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
-    return Subject(f"{system.name}: never recorded; {told}", known, (), (_NO_BOOT,))
+    return Subject(f"{system.name}: never recorded; {told}", lambda: known, (), (_NO_BOOT,))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was made of a recorded boot, kept beside it: working it out takes seconds.
+
+    runs/RUN/boots/001/index/NAME   the entry's key, a hash of what follows, and the result as MessagePack
+
+The recording is what counts. An entry is used for the very bytes and the very program that it was made by
+and from; one that is stale, damaged or too large is not missed, and all of them may be thrown away. Where the
+recording cannot be written to they are kept in the cache, for the boots that were looked at last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bootscope.capture import record
+from bootscope.capture.program import program_id
+from bootscope.capture.store import StoredBoot, StoredRun
+from bootscope.paths import cache_dir
+
+T = TypeVar("T")
+
+FOLDER = "index"
+_HASH_BYTES = hashlib.sha256().digest_size
+_MOST_BYTES = 32 << 20
+"""Of one entry; the largest ones of the reference system have a hundredth of that."""
+_MOST_BOOTS = 32
+"""In the cache."""
+
+
+class Index:
+    """What is kept of one boot. Names are those of the caller: letters, digits and `-`."""
+
+    def __init__(self, run: StoredRun, boot: StoredBoot) -> None:
+        self._run, self._boot = run, boot
+
+    def get(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
+        """The entry `name`, of type `kind`: as it was kept, else as `make` makes it.
+
+        `make` may depend on the recording alone, and on what `also` tells of everything else.
+        """
+        if not self._made_from:
+            return make()
+        key = hashlib.sha256(b"\0".join([self._made_from, name.encode(), also.encode()])).digest()
+        for folder in (self._boot.path / FOLDER, self._elsewhere):
+            with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError):
+                return _decoded((folder / name).read_bytes(), key, kind)
+        made = make()
+        self._keep(name, key, made, kind)
+        return made
+
+    @cached_property
+    def _made_from(self) -> bytes:
+        """A hash of the recording and of the program; empty where there can be no index."""
+        parts = [program_id()]
+        files = (self._run.path / record.RUN, self._boot.path / record.BOOT, self._boot.path / record.STREAM)
+        with contextlib.suppress(OSError):
+            parts += [hashlib.sha256(path.read_bytes()).digest() for path in files]
+        whole = len(parts) == 1 + len(files) and all(parts)
+        return hashlib.sha256(b"".join(parts)).digest() if whole else b""
+
+    @property
+    def _elsewhere(self) -> Path:
+        return cache_dir() / FOLDER / self._made_from.hex()[:32]
+
+    def _keep(self, name: str, key: bytes, made: T, kind: type[T]) -> None:
+        with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, TypeError, OverflowError):
+            data = msgspec.msgpack.encode(made)
+            # What does not come back as it went in is none of what may be kept.
+            if len(data) > _MOST_BYTES or msgspec.msgpack.decode(data, type=kind) != made:
+                return
+            folder = self._boot.path / FOLDER
+            if not os.access(self._boot.path, os.W_OK):
+                folder = self._elsewhere
+                _make_room(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            record.write_whole(folder / name, key + hashlib.sha256(data).digest() + data)
+
+
+def _decoded(data: bytes, key: bytes, kind: type[T]) -> T:
+    """What an entry holds. Raises ValueError when it is another one, or damaged."""
+    body = memoryview(data)[2 * _HASH_BYTES :]
+    if data[: 2 * _HASH_BYTES] != key + hashlib.sha256(body).digest():
+        raise ValueError
+    return msgspec.msgpack.decode(body, type=kind)
+
+
+def _make_room(wanted: Path) -> None:
+    """Removes what was used longest ago, so that there is room for the entries of one more boot."""
+    if not wanted.exists() and wanted.parent.exists():
+        found = sorted(wanted.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in found[: max(0, len(found) - _MOST_BOOTS + 1)]:
+            shutil.rmtree(path, ignore_errors=True)
