@@ -25,7 +25,7 @@ from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
 from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
-from bootscope.readers.formats.tap import LISTENED
+from bootscope.readers.formats.tap import EARLY, LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import Marker, said
 from bootscope.readers.source import Opened
@@ -34,6 +34,7 @@ from bootscope.readers.unpack import Budget
 from bootscope.timeline.trace import Trace
 
 TRACE = "trace"
+AT_POWER = "power on"
 READ = "pins-read.bin"
 """In a boot's folder: what its capture of pins was read as."""
 ALL = ""
@@ -88,6 +89,12 @@ class Understood:
         found = trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
 
+    def zero(self, number: int) -> str:
+        """What the moment 0 of boot `number` (from 1) is by its clock: AT_POWER, or other words."""
+        first = self.joined.groups[number - 1].members[0]
+        clock = self.files[first.file].reading.boots[first.boot].clock
+        return AT_POWER if clock.at_power else clock.zero
+
     def log(self, number: int) -> tuple[Log, Map]:
         """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
         return console_log(self.read, self.joined.groups[number - 1])
@@ -120,7 +127,12 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
         raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
     console = understand([raw], Answers(milestones=names), strict=False)
     where = [boot.facts[LISTENED] for boot in console.files[0].reading.boots if LISTENED in boot.facts]
-    console = replace(console, notes=tuple(f"listened to {words}" for words in where))
+    early = [boot.facts[EARLY] for boot in console.files[0].reading.boots if EARLY in boot.facts]
+    told = [
+        *(f"listened to {words}" for words in where),
+        *(f"no part of this boot: {words}" for words in early),
+    ]
+    console = replace(console, notes=tuple(told))
     return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
 
 

@@ -19,21 +19,23 @@ from typing import Protocol
 
 from bootscope import __version__
 from bootscope.boards.analyser import watching
-from bootscope.boards.ending import NS, End, SoFar, source_ended, verdict
+from bootscope.boards.ending import NS, End, Ended, SoFar, source_ended, verdict
 from bootscope.boards.line_watch import LineWatch
 from bootscope.boards.listener import Listener
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
 from bootscope.boards.power import Power, switched
 from bootscope.capture import dating, record, tap, tapper
-from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo
+from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo, read_measured
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import Store
+from bootscope.capture.store import MeasuredRun, Store
 from bootscope.capture.telnet import Telnet
 from bootscope.errors import BoardError
+from bootscope.headline import with_own_figure
 from bootscope.recording import host_facts
 from bootscope.report.text import seconds
 
 _LOOK_S = 0.05
+_NEVER_NS = 3600 * NS
 _SETTLE_NS = 300_000_000
 """What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
 _PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
@@ -152,7 +154,7 @@ class _Boot(SoFar):
 
     observer: Observer = field(kw_only=True)
     begin_ns: int = 0
-    """What was heard before is no part of the boot."""
+    """What was heard before is no part of the boot: an adapter or a server had kept it."""
     telnet: Telnet | None = None
 
     def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
@@ -169,7 +171,7 @@ class _Boot(SoFar):
         if at_ns < self.begin_ns:
             return
         for line in self.watch.feed(at_ns, data):
-            self.observer.heard(max(0, at_ns - self.zero_ns), line)
+            self.observer.heard(max(0, at_ns - self.begun_ns), line)
 
 
 @contextlib.contextmanager
@@ -197,8 +199,8 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
     # A boot that comes to nothing has a capture, too: one that is empty.
     (folder / TAP).write_bytes(tap.MAGIC)
     started, begun = datetime.now(UTC), time.monotonic_ns()
-    boot = _Boot(LineWatch(order.end.marker), observer=observer)
-    ended, message = "interrupted", "interrupted"
+    boot = _Boot(LineWatch(order.end.marker), told_when=order.power.tells_when, observer=observer)
+    ended = Ended("interrupted", "interrupted")
 
     def finish() -> BootInfo:
         data = (folder / TAP).read_bytes()
@@ -206,13 +208,16 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
             boot_id=f"{run_id}/{number:03}",
             number=number,
             started=started.isoformat(timespec="seconds"),
-            ended=ended,
-            message=message,
+            ended=ended.how,
+            message=ended.message(boot.begun_ns),
             host_ms=(time.monotonic_ns() - begun) // 1_000_000,
             stream_sha256=hashlib.sha256(data).hexdigest(),
         )
+        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
         record.write_json(folder / record.BOOT, info)
         derive(folder, data)
+        info = with_own_figure(MeasuredRun(read_measured(run_path), run_path, ()), info)
+        record.write_json(folder / record.BOOT, info)
         return info
 
     try:
@@ -220,9 +225,9 @@ def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: 
             _listening(order, folder / TAP, boot) as listener,
             watching(order.board.pins, folder, observer.says) as boot.pins,
         ):
-            ended, message = _watched(order, boot, listener)
+            ended = _watched(order, boot, listener)
     except BoardError as error:
-        ended, message = "died", error.message
+        ended = Ended("died", error.message)
         if number == 1:
             # Nothing was measured yet, so that nothing is lost by telling at once.
             if boot.zero_ns or _captured(folder):
@@ -245,6 +250,8 @@ def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
     """Listens to the board while it is switched off and on again."""
     console = order.where() if order.where else order.board.console
     _off(order)
+    if order.power.tells_when:
+        boot.begin_ns = time.monotonic_ns() + _NEVER_NS  # until it is switched on
     console, listener = _opened(order, console, path, boot)
     try:
         if boot.telnet:
@@ -300,18 +307,17 @@ def _wait_for_console(listener: Listener, most_s: float) -> None:
 def _settle(listener: Listener, boot: _Boot) -> None:
     """Lets a serial server hand over what it has kept from before the boot."""
     until = time.monotonic_ns() + _SETTLE_NS
-    boot.begin_ns = until + 3600 * NS
     while time.monotonic_ns() < until:
         listener.work(_LOOK_S)
-    boot.begin_ns = time.monotonic_ns()
-    listener.note("begin", boot.begin_ns)
+    listener.note("begin", time.monotonic_ns())
 
 
-def _watched(order: Order, boot: _Boot, listener: Listener) -> tuple[str, str]:
-    """Switches on and listens to the end; returns how the boot ended, and a message."""
+def _watched(order: Order, boot: _Boot, listener: Listener) -> Ended:
+    """Switches on and listens to the end; returns how the boot ended."""
     called, returned = switched(order.power.on)
     boot.zero_ns = called
     if order.power.tells_when:
+        boot.begin_ns = called
         listener.note("power", called, what="on", at="call")
         listener.note("power", returned, what="on", at="return")
     while True:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bootscope.analysis.samples import (
     BootTimes,
@@ -16,6 +17,9 @@ from bootscope.analysis.samples import (
 )
 from bootscope.capture.store import IMPORTED, RECORDED, MeasuredRun, Store, StoredRun
 from bootscope.timeline.build import timeline
+
+if TYPE_CHECKING:
+    from bootscope.imports import Understood
 
 
 def sample_set(store: Store, name: str | None, number: int | None = None) -> SampleSet:
@@ -54,18 +58,26 @@ def measured(run: MeasuredRun) -> SampleSet:
 
     info = run.info
     good = {boot.info.number for boot in run.boots if boot.info.complete}
-    traces = {number: of_boot(run, number).trace(1, lines=False) for number in good}
+    understood = {number: of_boot(run, number) for number in good}
+    traces = {number: found.trace(1, lines=False) for number, found in understood.items()}
     # What a boot was to come to may also be a text or a silence, which is no milestone of its trace.
     until = info.until if any(info.until in trace.milestones() for trace in traces.values()) else ""
     seen = [
-        of_trace(boot.info.boot_id, traces[boot.info.number], until)
-        if boot.info.number in good
+        _with_zero(of_trace(boot.info.boot_id, traces[n], until), understood[n])
+        if (n := boot.info.number) in good
         else BootTimes(boot.info.boot_id, {}, False, f"{boot.info.ended}: {boot.info.message}")
         for boot in run.boots
     ]
     facts = {"board": info.board.name, "power": info.power}
     facts |= {"techniques": ", ".join(info.techniques)} if info.techniques else {}
     return SampleSet(info.run_id, tuple(seen), False, until, step_of(traces.values()), facts)
+
+
+def _with_zero(boot: BootTimes, found: Understood) -> BootTimes:
+    """A boot of a real board with what its times count from."""
+    log, way = found.log(1)
+    first_ns = way.at(log.at_ns[0]) if len(log) else None
+    return replace(boot, zero=found.zero(1), first_ns=first_ns)
 
 
 def recorded(run: StoredRun) -> SampleSet:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from bootscope.capture.store import BOARD, Store
 from bootscope.errors import UserError
+from bootscope.headline import Reached, reached, until_of
 from bootscope.imports import Understood, of_boot, of_run
 from bootscope.timeline.trace import Trace
 
@@ -25,11 +26,17 @@ class SeenBoot:
     understood: Understood
     index: int
     message: str = ""
+    until: str = ""
+    """The milestone that ended it; empty where none did, or nobody said which one."""
 
     @property
     def boot_id(self) -> str:
         """How the boot is called on the command line."""
         return f"{self.run_id}/{self.number:03}"
+
+    def reached(self, trace: Trace) -> Reached | None:
+        """When what the boot was for was reached, by its own trace."""
+        return reached(trace, self.until) if self.until else None
 
     def trace(self, *, lines: bool = True) -> Trace:
         """The boot as a trace; without `lines` it has no points for console lines."""
@@ -50,7 +57,9 @@ def seen_boot(store: Store, run_id: str, number: int | None) -> SeenBoot:
         boots = {boot.info.number: boot for boot in run.boots}
         chosen = _checked(run_id, number or good, len(boots))
         found = of_boot(run, chosen)
-        return SeenBoot(run_id, chosen, len(boots), MEASURED, found, 1, boots[chosen].info.message)
+        info = boots[chosen].info
+        until = until_of(run.info) if info.complete else ""
+        return SeenBoot(run_id, chosen, len(boots), MEASURED, found, 1, info.message, until)
     _, understood = of_run(store, run_id)
     chosen = _checked(run_id, number or 1, understood.boots)
     return SeenBoot(run_id, chosen, understood.boots, "imported", understood, chosen)

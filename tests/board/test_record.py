@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .conftest import HELLO, Bootscope, FakeBoard, Make
 
 
-def only(found: dict[str, object]) -> dict[str, str]:
+def only(found: dict[str, Any]) -> dict[str, Any]:
     boots = found["boots"]
     assert isinstance(boots, list)
     assert len(boots) == 1
-    boot: dict[str, str] = boots[0]
+    boot: dict[str, Any] = boots[0]
     return boot
 
 
@@ -231,3 +233,39 @@ def test_what_was_heard_survives_the_end_of_the_recorder(bootscope: Bootscope, f
     shown = bootscope.json("show")
     assert "spl" in shown["milestones"]
     assert shown["message"] == ("interrupted" if how == signal.SIGINT else "the recorder was killed")
+
+
+def test_the_headline_does_not_hold_the_time_that_it_took_to_reach_the_switch(
+    bootscope: Bootscope, fake: Make
+) -> None:
+    board = fake(lambda b: None)
+    child = bootscope.start("record", "--board", f"serial:{board.port}", "--json")
+    time.sleep(3)  # somebody walks to the board
+    board.says(HELLO, 0.02)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    boot = only(json.loads(out))
+    assert 150_000_000 < boot["reached_ns"] < 1_500_000_000
+    assert boot["error_ns"] > 0
+    assert boot["message"] == f"login at {boot['reached_ns'] / 1e9:.3f} s"
+    shown = bootscope.json("show")
+    assert (shown["milestones"]["login"], shown["message"]) == (boot["reached_ns"], boot["message"])
+
+
+def test_what_the_port_hands_over_before_power_on_is_of_the_boot_before(
+    bootscope: Bootscope, fake: Make
+) -> None:
+    """Two of ten boots began with the prompt of the boot before, and ended at it."""
+    stale = b"\r\n[    9.000000] reboot: Power down\r\nboard login: "
+
+    def plan(board: FakeBoard) -> None:
+        board.says(HELLO, 0.02)
+        time.sleep(0.7)  # nobody listens until the next boot
+        board.says(stale)
+
+    board = fake(plan)
+    board.says(stale)
+    found = bootscope.record(board, "-n", "2")
+    assert all(console(boot) == HELLO for boot in found["boots"])
+    assert all(150_000_000 < boot["reached_ns"] < 1_500_000_000 for boot in found["boots"])
+    assert all("power on" in bootscope.json("show", f"{found['run_id']}/{n}")["clock"] for n in (1, 2))

@@ -163,7 +163,7 @@ def test_lost_boots_outliers_and_drift_are_told() -> None:
     found = against(boots([100, 101, 102, 103, 104, 105, 106]), boots([100, 101, 900, 99, 100, 102]))
     words = "\n".join(found.notes)
     assert "A drifts by +0.000 ms a boot" in words
-    assert "B: boot 3 lies far out" in words
+    assert "B: outlier boot 3 " in words
     lost = SampleSet("l", (*boots([5, 6, 7]).boots, BootTimes("l/004", {}, False, "x")), until="app-ready")
     assert "B: 1 of 4 boots did not reach app-ready: in no figure" in against(boots([5, 6, 7]), lost).notes
 

@@ -29,7 +29,7 @@ def capture(
 
 def test_bytes_and_events_come_back() -> None:
     found = tap.read(
-        capture((5, b"ab"), (9, b"c"), events=tap.event_record(3, "power", what="on", at="call"))
+        capture((5, b"ab"), (9, b"c"), events=tap.event_record(3, "power", what="off", at="call"))
     )
     assert (bytes(found.data), list(found.at_ns), list(found.ends)) == (b"abc", [5, 9], [2, 3])
     assert [(e.at_ns, e.name) for e in found.events] == [(0, "open"), (3, "power")]
@@ -144,7 +144,7 @@ def power(call: int, back: int) -> bytes:
 @pytest.mark.parametrize(("events", "first_ns", "zero", "half"), [
     (power(10 * MS, 20 * MS), 50 * MS, 15 * MS, 5 * MS),
     (power(10 * MS, 80 * MS), 50 * MS + BYTE_NS, 30 * MS, 20 * MS),  # the first byte narrows it
-    (power(60 * MS, 80 * MS), 50 * MS + BYTE_NS, 50 * MS, 0),  # the board was on already
+    (power(60 * MS, 80 * MS), 50 * MS + BYTE_NS, 70 * MS, 10 * MS),  # that byte is of an earlier time
     (b"", 50 * MS + BYTE_NS, 50 * MS, 0),
 ])  # fmt: skip
 def test_zero_lies_between_the_call_and_the_first_byte(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.errors import printable
-from bootscope.report.text import between, seconds, signed, size, span, visible
+from bootscope.report.text import between, seconds, setting, signed, size, span, visible
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,20 @@ def test_a_range_of_changes_has_one_unit(low_ns: int, high_ns: int, expected: st
 
 def test_a_change_has_its_sign() -> None:
     assert [signed(ns) for ns in (12_300_000, -8, 0)] == ["+12.3 ms", "-8 ns", "0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("()", "none"),
+        ("('/etc/inittab',)", "/etc/inittab"),
+        ("['a', 'b']", "a, b"),
+        ("{'a': 1}", "a: 1"),
+        ("None", "none"),
+        ("True", "yes"),
+        ("console=ttyS0 (a", "console=ttyS0 (a"),
+        ("(not a list", "(not a list"),
+    ],
+)
+def test_a_setting_is_told_without_what_python_writes_around_it(text: str, expected: str) -> None:
+    assert setting(text) == expected

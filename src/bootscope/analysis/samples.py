@@ -44,12 +44,19 @@ def called(name: str) -> Quantity:
 
 @dataclass(frozen=True)
 class BootTimes:
-    """One boot: quantity -> ns. One that is not `complete` did not get to where it should; `why` says so."""
+    """One boot: quantity -> ns. One that is not `complete` did not get to where it should; `why` says so.
+
+    `spans` are the stretches (start, end) of each phase, in ns. `zero` says what happened at 0, empty where
+    nobody knows; `first_ns` is when the first line came, None without lines.
+    """
 
     boot_id: str
     times: Mapping[Quantity, int]
     complete: bool = True
     why: str = ""
+    spans: Mapping[Quantity, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    zero: str = ""
+    first_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,20 +107,23 @@ def of_timeline(timeline: Timeline) -> BootTimes:
     """The times of a recorded boot that is complete."""
     times = {Quantity(MILESTONE, name): ns for name, ns in timeline.milestones.items()}
     times |= {Quantity(PHASE, phase.name): phase.duration_ns for phase in timeline.phases}
-    return BootTimes(timeline.boot_id, {**times, WHOLE: timeline.total_ns})
+    spans = {Quantity(PHASE, phase.name): ((phase.start_ns, phase.end_ns),) for phase in timeline.phases}
+    return BootTimes(timeline.boot_id, {**times, WHOLE: timeline.total_ns}, spans=spans)
 
 
 def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
     """The times of an imported or measured boot, which is complete when it has the milestone `until`."""
     times = {Quantity(MILESTONE, name): ns for name, ns in trace.milestones().items()}
+    spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     for track in trace.tracks:
         if track.kind == PHASE:
             for span in track.spans:
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
+                spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
-    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why)
+    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans)
 
 
 def step_of(traces: Iterable[Trace]) -> int:
@@ -145,9 +155,14 @@ def goal(sets: Sequence[SampleSet], name: str | None = None) -> Quantity:
         wanted = Quantity(MILESTONE, untils.pop())
         if all(each.of(wanted) for each in sets):
             return wanted
+    return last_common(sets) or WHOLE
+
+
+def last_common(sets: Sequence[SampleSet]) -> Quantity | None:
+    """The last milestone that at least half of the complete boots of each run reached; None for none."""
     milestones = [q for q in sets[0].quantities() if q.kind == MILESTONE]
     common = [q for q in milestones if all(_usual(each, q) for each in sets)]
-    return max(common, key=lambda q: median(sets[0].values(q)), default=WHOLE)
+    return max(common, key=lambda q: median(sets[0].values(q)), default=None)
 
 
 def _usual(boots: SampleSet, quantity: Quantity) -> bool:

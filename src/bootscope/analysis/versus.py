@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bootscope.analysis.ground import Ground, common_ground
 from bootscope.analysis.joined import joined
 from bootscope.analysis.samples import MILESTONE, PHASE, TOTAL, Quantity, SampleSet, goal
 from bootscope.statistics.describe import Description, describe
@@ -79,8 +80,12 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
 
     Raises UserError when they do not have that milestone.
     """
+    # Exact boots have a clock that no other has: nothing makes that common.
+    ground = common_ground((a, b)) if a.exact == b.exact else Ground((a, b))
+    a, b = ground.sets
     wanted = goal((a, b), milestone)
     first = _versus(a, b, wanted)
+    refused = ground.refused or _refusal(a, b, wanted)
     like_a, like_b = joined(a, b)
     others = [q for q in dict.fromkeys((*like_a.quantities(), *like_b.quantities())) if q != wanted]
     # Where there are phases the other milestones are only sums of them, and each one more asks for more
@@ -91,8 +96,8 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
         b,
         _planned(a, b, first),
         holm([_versus(like_a, like_b, q) for q in others if q.kind in (kind, TOTAL)]),
-        _refusal(a, b, wanted),
-        (*notes("A", a, first.a, wanted), *notes("B", b, first.b, wanted)),
+        refused,
+        (*ground.notes, *notes("A", a, first.a, wanted), *notes("B", b, first.b, wanted)),
     )
 
 
@@ -159,8 +164,8 @@ def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Q
         return ()
     names = [boots.of(quantity)[at].boot_id.rpartition("/")[2].lstrip("0") for at in found.outliers]
     if names:
-        which = f"boot {names[0]} lies" if len(names) == 1 else f"boots {', '.join(names)} lie"
-        said.append(f"{side}: {which} far out (modified z score above 3.5); counted in all figures")
+        which = f"outlier boot{'' if len(names) == 1 else 's'} {', '.join(names)}"
+        said.append(f"{side}: {which} (modified z score above 3.5); counted in all figures")
     if found.warm_up_ns:
         off = f"{found.warm_up_ns / 1e6:+.1f} ms"
         said.append(

@@ -13,10 +13,8 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bootscope.capture.tap import Tap
+from bootscope.capture.tap import BITS, Tap
 
-BITS = 10
-"""On the line for a byte: a start bit, 8 of data, a stop bit."""
 NS = 1_000_000_000
 
 
@@ -76,10 +74,11 @@ def zero_of(found: Tap) -> Zero:
     returns = [e.at_ns for e in found.of("power") if e.facts.get("at") == "return"]
     step, clock_ns = byte_ns(found.rate), found.clock_error_ns
     first = found.at_ns[0] - step if len(found.at_ns) else None
-    if not calls or not returns or (first is not None and first + clock_ns < calls[0]):
+    if not calls or not returns:
         zero = first if first is not None else (calls or [0])[0]
         return Zero(zero, 0, "the first byte received", at_power=False)
-    last = min(returns[0], first + clock_ns) if first is not None else returns[0]
+    # A read just after the call may bring a byte that was underway before it.
+    last = min(returns[0], max(calls[0], first + clock_ns)) if first is not None else returns[0]
     half = max(0, last - calls[0]) // 2
     error = half + clock_ns
     words = f"power on, known to ±{error / NS:.6f} s"

@@ -43,6 +43,8 @@ MAGIC_FAR = b"bootscope-tap 2\n"
 MAGICS = (MAGIC, MAGIC_FAR)
 _RECORD = tapper.RECORD
 _LONGEST = 1 << 20
+BITS = 10
+"""On the line for a byte: a start bit, 8 of data, a stop bit."""
 _LATEST_NS = (1 << 62) - 1
 _OURS = frozenset({"telnet", "line", "begin", "power", "tapped"})
 """The events of the computer that records; those of the one that listens are the others."""
@@ -70,6 +72,8 @@ class Tap:
     events: list[Event] = field(default_factory=list)
     whole: bool = True
     """False when the file was cut off in a record."""
+    early: int = 0
+    """Bytes that came before the boot began, and are not in `data`: an adapter had kept them."""
     clock: Offset | None = None
     """From the clock of another computer that listened to ours; all moments are ours already."""
 
@@ -146,24 +150,36 @@ def read(data: bytes) -> Tap:
     records = list(decoder.feed(data))
     events = {at: event_of(r[1], r[2]) for at, r in enumerate(records) if r[0] == tapper.EVENT}
     speaks_telnet = any(event.name == "telnet" for event in events.values())
-    begin_ns = max((event.at_ns for event in events.values() if event.name == "begin"), default=0)
     tap.clock = _clock(events.values(), max((r[1] for r in records if r[0] == tapper.BYTES), default=0))
     telnet = Telnet()
+    tap.events = [
+        e if e.name in _OURS else replace(e, at_ns=_ours(e.at_ns, tap.clock)) for e in events.values()
+    ]
+    begin_ns = _begin_ns(tap)
     for index, (_, there_ns, payload) in enumerate(records):
         at_ns = _ours(there_ns, tap.clock)
         if index in events:
-            event = events[index]
-            tap.events.append(event if event.name in _OURS else replace(event, at_ns=at_ns))
             if events[index].name == "back":
                 telnet = Telnet()  # a new connection begins a new conversation
             continue
         plain = telnet.plain(payload) if speaks_telnet else payload
-        if plain and at_ns >= begin_ns:
+        if at_ns < begin_ns:
+            tap.early += len(plain)
+        elif plain:
             tap.data += plain
             tap.at_ns.append(at_ns)
             tap.ends.append(len(tap.data))
     tap.whole = decoder.whole
     return tap
+
+
+def _begin_ns(tap: Tap) -> int:
+    """Before this moment nothing came that is of this boot: its power was not on yet, or its first byte was
+    still on the line."""
+    begun = max((event.at_ns for event in tap.of("begin")), default=0)
+    on = [e.at_ns for e in tap.of("power") if e.facts.get("what") == "on" and e.facts.get("at") == "call"]
+    byte_ns = BITS * 10**9 // tap.rate if tap.rate else 0
+    return max(begun, min(on) + byte_ns - tap.clock_error_ns if on else 0)
 
 
 def _clock(events: Iterable[Event], last_ns: int) -> Offset | None:

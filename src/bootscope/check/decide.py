@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, called, goal
 from bootscope.analysis.versus import PLANNED_PERCENT, oddities
 from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
@@ -63,19 +64,21 @@ class Outcome:
 
 def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcome:
     """Checks a run. Raises UserError for a name that nothing knows, and for a baseline of another sort."""
+    ground = common_zero((boots,))
+    boots = ground.sets[0]
     for name, where in known_names(check).items():
         _quantity(check, name, where, boots, baseline)
     wanted = _wanted(check, boots, baseline)
     found = [*_reached(check, boots, baseline, wanted)]
     found += [_budget(check, b, boots, baseline) for b in check.budgets]
-    said = []
+    said = list(ground.notes)
     if baseline is not None:
         found += _regressions(check, boots, baseline, wanted)
         said += _other(boots, baseline)
     values = boots.values(wanted)
     described = describe(values, boots.step_ns) if values else None
     said += oddities("the run", boots, described, wanted)
-    refused = _refusal(boots)
+    refused = ground.refused or _refusal(boots)
     if refused:
         found = [f if f.what == BOOTS else replace(f, status=NONE, p=None) for f in found]
     return Outcome(boots, wanted, tuple(found), tuple(said), refused)

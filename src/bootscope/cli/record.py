@@ -11,7 +11,7 @@ from bootscope.boards.profile import load_board
 from bootscope.boards.watch import Limits, default_until
 from bootscope.build.cache import Cache
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
 from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
@@ -21,6 +21,7 @@ from bootscope.lab.bench import Bench
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, visible
 from bootscope.system.load import load_system, milestones
+from bootscope.timeline.build import timeline
 
 FAILED = 3
 
@@ -160,7 +161,7 @@ class Record(Verb):
         if as_json:
             boots = [
                 {"number": b.info.number, "ended": b.info.ended, "message": b.info.message,
-                 "stream_sha256": b.info.stream_sha256, "path": str(b.path)}
+                 **_reached(run, b), "stream_sha256": b.info.stream_sha256, "path": str(b.path)}
                 for b in run.boots
             ]  # fmt: skip
             print_json("record", {"run_id": run.info.run_id, "complete": complete, "boots": boots})
@@ -179,6 +180,14 @@ class Record(Verb):
             name = "" if any(boot.info.complete for boot in run.boots) else f" {run.info.run_id}"
             out.print(f"next: bootscope show{name}", style="dim", markup=False)
         return 0 if complete else FAILED
+
+
+def _reached(run: StoredRun, boot: StoredBoot) -> dict[str, int | None]:
+    """When a boot reached what it was for: exact on the emulated board; nulls where it did not."""
+    if not boot.info.complete:
+        return {"reached_ns": None, "error_ns": None}
+    ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
+    return {"reached_ns": ns, "error_ns": None if ns is None else 0}
 
 
 def observer(as_json: bool) -> Quiet:

@@ -6,13 +6,25 @@ from __future__ import annotations
 import argparse
 
 from bootscope.boards.physical import real_board
-from bootscope.capture.store import Store
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import MeasuredRun, Store
 from bootscope.cli.board_options import QuietBoots, ShownBoots, ordered
 from bootscope.cli.verb import print_json, terminal
+from bootscope.headline import reached_in
 from bootscope.measuring import measure_run
 from bootscope.paths import store_dir
 
 FAILED = 3
+
+
+def _boot(info: BootInfo) -> dict[str, object]:
+    return {"number": info.number, "ended": info.ended, "message": info.message}
+
+
+def _reached(run: MeasuredRun, info: BootInfo) -> dict[str, object]:
+    """When the boot reached what it was for; nulls where that is no milestone, or was not reached."""
+    found = reached_in(run, info.number) if info.complete else None
+    return {"reached_ns": found.ns if found else None, "error_ns": found.error_ns if found else None}
 
 
 def record_board(args: argparse.Namespace) -> int:
@@ -24,10 +36,7 @@ def record_board(args: argparse.Namespace) -> int:
     run = store.load_measured(run_id)
     complete = all(boot.info.complete for boot in run.boots)
     if args.json:
-        kept = [
-            {"number": b.info.number, "ended": b.info.ended, "message": b.info.message, "path": str(b.path)}
-            for b in run.boots
-        ]
+        kept = [{**_boot(b.info), **_reached(run, b.info), "path": str(b.path)} for b in run.boots]
         print_json("record", {"run_id": run_id, "complete": complete, "boots": kept})
     else:
         out = terminal()

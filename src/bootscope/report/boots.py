@@ -28,7 +28,7 @@ _COLOURS = {FASTER: "green", SLOWER: "red", NOT_SHOWN: "", SAME: "dim"}
 _MOST_LISTED = 40
 _ROWS: dict[str, Callable[[Description], int]] = {
     "median": lambda d: d.median_ns,
-    "middle half": lambda d: d.spread_ns,
+    "spread (IQR)": lambda d: d.spread_ns,
     "fastest": lambda d: d.lowest_ns,
     "slowest": lambda d: d.highest_ns,
 }
@@ -77,7 +77,7 @@ def _print_goal(out: Console, found: BootComparison) -> None:
 
 
 def _listed(boots: SampleSet, goal: Versus, described: Description | None) -> str:
-    """Each boot's time in s, those that lie far out marked by an asterisk."""
+    """Each boot's time in s, outliers marked by an asterisk."""
     values = boots.values(goal.quantity)
     far = set(described.outliers) if described else set()
     shown = [f"{seconds(ns)}{'*' if at in far else ''}" for at, ns in enumerate(values[:_MOST_LISTED])]

@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bootscope.analysis.silences import Silence
+from bootscope.headline import told
 from bootscope.imports import FileRead, LeftOut, Understood
 from bootscope.readers.base import Log, Reader
 from bootscope.readers.detect import in_words
@@ -159,8 +160,10 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
     """The overview of a boot of a real board, or an imported one."""
     trace = boot.trace(lines=False)
     out.print(Text(f"{boot.run_id}, boot {boot.number} of {boot.boots}, {boot.how}", "bold"))
+    found = boot.reached(trace)
     if boot.message:
-        out.print(Text(shown(boot.message, 300)))
+        error = f" (±{span(found.error_ns)})" if found else ""
+        out.print(Text(f"{shown(told(boot.message, found), 300)}{error}", "bold green" if found else ""))
     if trace.title != boot.boot_id:
         out.print(Text(shown(trace.title, 200)))
     out.print(Text(f"{shown(trace.clock, 300)}", "dim"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from bootscope.analysis.silences import Silence
+from bootscope.headline import told
 from bootscope.imports import FileRead, Understood
 from bootscope.readers.base import Boot, Reader
 from bootscope.readers.early_kernel import Bound
@@ -114,13 +115,16 @@ def trace(u: Understood, number: int) -> dict[str, object]:
 def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:
     """`bootscope show --json` for a boot of a real board, or an imported one."""
     t = boot.trace(lines=False)
+    found = boot.reached(t)
     return {
         "run_id": boot.run_id,
         "how": boot.how,
         "boots": boot.boots,
         **trace(boot.understood, boot.index),
         "number": boot.number,
-        "message": _safe(boot.message),
+        "message": _safe(told(boot.message, found)),
+        "reached_ns": found.ns if found else None,
+        "error_ns": found.error_ns if found else None,
         "milestone_errors_ns": {_safe(p.name): p.error_ns for p in t.points if p.kind == "milestone"},
         "tracks": [_track(t, index, top) for index in range(len(t.tracks))],
         "tables": [_table(x, top) for x in t.tables],

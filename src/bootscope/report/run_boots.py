@@ -6,6 +6,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet
 from bootscope.report.boots import named
 from bootscope.report.terminal import make_table
@@ -41,9 +42,15 @@ def show(out: Console, boots: SampleSet) -> None:
         )
     if len(failed) > _MOST_FAILED:
         out.print(Text(f"  ... and {len(failed) - _MOST_FAILED} more (bootscope list)", "yellow"))
-    rows = described(boots)
+    ground = common_zero((boots,))
+    boots = ground.sets[0]
+    for note in (*ground.notes, *([ground.refused] if ground.refused else [])):
+        out.print(Text(f"note: {named(note, 400)}", "yellow"))
+    rows = [] if ground.refused else described(boots)
     if rows:
-        table = make_table("", ">boots", ">median s", ">middle half", ">fastest s", ">slowest s", "far out")
+        table = make_table(
+            "", ">boots", ">median s", ">spread (IQR)", ">fastest s", ">slowest s", "outlier boots"
+        )
         for quantity, d in rows:
             far = ", ".join(str(at + 1) for at in d.outliers)
             figures = (seconds(d.median_ns), span(d.spread_ns), seconds(d.lowest_ns), seconds(d.highest_ns))

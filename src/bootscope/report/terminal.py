@@ -13,7 +13,7 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.capture.store import Summary
-from bootscope.report.text import cut, seconds, span, visible
+from bootscope.report.text import cut, seconds, setting, span, visible
 from bootscope.timeline.model import Phase, Timeline
 from bootscope.views import View
 
@@ -242,7 +242,7 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
 
 
 def _short(value: str | None) -> str:
-    return "-" if value is None else cut(visible(value.encode()), 40)
+    return "-" if value is None else cut(visible(setting(value).encode()), 40)
 
 
 def runs(out: Console, found: Iterable[Summary]) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+
 
 def visible(data: bytes, limit: int = 400) -> str:
     """Console bytes as one line of printable text.
@@ -21,6 +23,19 @@ def visible(data: bytes, limit: int = 400) -> str:
 def cut(text: str, limit: int) -> str:
     """Text in at most `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def setting(text: str) -> str:
+    """A setting as it was recorded, in words: lists without Python's brackets, `none` for an empty one."""
+    if not text.startswith(("(", "[", "{")):
+        return {"True": "yes", "False": "no", "None": "none"}.get(text, text)
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    if isinstance(found, dict):
+        return ", ".join(f"{key}: {value}" for key, value in found.items()) or "none"
+    return ", ".join(map(str, found)) or "none"
 
 
 def _escape(c: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sample: middle, spread, values that lie far out, a first boot that differs, drift. Times are integer
+"""One sample: middle, spread, outliers, a first boot that differs, drift. Times are integer
 ns."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Description:
 
     @property
     def spread_ns(self) -> int:
-        """The range of the middle half (interquartile range)."""
+        """The interquartile range."""
         return self.quartiles[1] - self.quartiles[0]
 
 

@@ -20,6 +20,8 @@ from bootscope.readers.base import (
 from bootscope.readers.markers import split_line
 from bootscope.timeline.trace import Point
 
+EARLY = "early"
+"""The fact that says what was left out, being of an earlier time."""
 LISTENED = "listened"
 """The fact that says where and how, where that is not this computer."""
 _HELD_NS = {"ftdi_sio": 1_000_000, "cdc_acm": 1_000_000}
@@ -70,6 +72,8 @@ def _read(source: Source, options: Options) -> Reading:
         if event.name in ("lost", "back")
     ]
     boot.facts.update(_facts(found))
+    if found.early:
+        boot.facts[EARLY] = f"{found.early:,} bytes that came before its power was switched on"
     total = len(boot.log)
     repairs = [] if found.whole else [Repair("the capture was cut off", 1, total)]
     lost = len(found.of("lost"))
