@@ -117,7 +117,8 @@ def _programs(order: Order) -> Programs:
 
     def code(name: str) -> Code:
         step, file = _OBJECTS[name]
-        return Code((results[step] / file).read_bytes())
+        path = results[step] / file
+        return Code(path.read_bytes()) if path.exists() else Code.empty()
 
     layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
     return Programs(code(objects.SPL), code(objects.UBOOT), code(objects.KERNEL), layout)
@@ -130,9 +131,12 @@ def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
 def _describe(
     store: Store, order: Order, watched: Programs, made: Watch, run_id: str, now: datetime, qemu: str
 ) -> RunInfo:
+    found = {name: order.built.results[step] / file for name, (step, file) in _OBJECTS.items()}
+    # What is built already comes with less than what is compiled here.
     kept = {
-        name: store.keep_object(objects.packed((order.built.results[step] / file).read_bytes()))
-        for name, (step, file) in _OBJECTS.items()
+        name: store.keep_object(objects.packed(path.read_bytes()))
+        for name, path in found.items()
+        if path.exists()
     }
     table = initcall_table.levels(watched.kernel, watched.kernel.marks)
     kept[objects.INITCALLS] = store.keep_object(msgspec.json.encode(table))

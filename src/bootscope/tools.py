@@ -54,6 +54,7 @@ TOOLS = {
         Tool("debugfs", "e2fsprogs", "fills the root file system without root", ("-V",)),
         Tool("dumpe2fs", "e2fsprogs", "tells where a file system keeps its own data", ("-V",)),
         Tool("tar", "tar", "unpacks sources"),
+        Tool("gzip", "gzip", "compresses an initramfs"),
         Tool("xz", "xz-utils", "unpacks sources"),
         Tool("lz4", "lz4", "compresses kernels"),
         Tool("lzop", "lzop", "compresses kernels"),
@@ -75,6 +76,8 @@ OPTIONAL_TOOLS = {
         Tool("btrfs", "btrfs-progs", "tells where files lie in btrfs"),
         Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
         Tool("xfs_db", "xfsprogs", "tells where files lie in XFS", ("-V",)),
+        Tool("zstd", "zstd", "compresses an initramfs"),
+        Tool("dpkg-deb", "dpkg", "unpacks packages"),
         Tool("sigrok-cli", "sigrok-cli", "watches pins of real boards with a logic analyser"),
         Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
     )

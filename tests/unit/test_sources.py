@@ -153,7 +153,7 @@ def test_a_download_with_another_hash_is_refused_kept_aside_and_nothing_else_is_
 def test_a_file_of_the_archive_with_another_hash_is_refused_too(
     cache: Cache, tarball: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "fetch", lambda _what, _work: archive.Fetched(tarball, "1.0-1"))
+    monkeypatch.setattr(archive.Archives, "fetch", lambda _self, _what: archive.Fetched(tarball, "1.0-1"))
     want = wanted(tmp_path, url="file:///nowhere/thing.tar", sha256=BAD, from_archive=ARCHIVE)
     with pytest.raises(ToolError, match="the source of thing is not what it should be"):
         get(want, cache)
@@ -163,7 +163,7 @@ def test_a_file_of_the_archive_with_another_hash_is_refused_too(
 def test_the_archive_is_asked_when_upstream_cannot_be_reached(
     cache: Cache, tarball: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "fetch", lambda _what, _work: archive.Fetched(tarball, "1.0-1"))
+    monkeypatch.setattr(archive.Archives, "fetch", lambda _self, _what: archive.Fetched(tarball, "1.0-1"))
     want = wanted(tmp_path, url="file:///nowhere/thing.tar", sha256=GOOD, from_archive=ARCHIVE)
     found = get(want, cache)
     assert (found.origin, found.version, found.sha256) == ("Debian's archive", "1.0-1", GOOD)
@@ -190,7 +190,7 @@ def test_a_connection_that_fails_half_way_is_no_wrong_hash_and_no_bug(
 ) -> None:
     """Nobody has changed the file: it is to be asked for elsewhere, and nothing is kept aside."""
     monkeypatch.setattr(urllib.request, "urlopen", answer)
-    monkeypatch.setattr(archive, "fetch", lambda _what, _work: archive.Fetched(tarball, "1.0-1"))
+    monkeypatch.setattr(archive.Archives, "fetch", lambda _self, _what: archive.Fetched(tarball, "1.0-1"))
     want = wanted(tmp_path, url="http://x.invalid/thing.tar", sha256=GOOD, from_archive=ARCHIVE)
     assert get(want, cache).origin == "Debian's archive"
     assert not cache.refused.exists()

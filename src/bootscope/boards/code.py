@@ -80,9 +80,22 @@ class Code:
 
     def __init__(self, data: bytes) -> None:
         try:
-            self._parts, found = _contents(ELFFile(io.BytesIO(data)))
+            elf = ELFFile(io.BytesIO(data))
+            self._parts, found = _contents(elf)
+            self.entry: int = elf["e_entry"]
         except (ELFError, ValueError, struct.error) as error:
             raise UserError(f"no ELF file of a 32-bit ARM program: {error}") from error
+        self._take(found)
+
+    @classmethod
+    def empty(cls) -> Code:
+        """The code of a program that nobody has: it has no functions."""
+        made = cls.__new__(cls)
+        made._parts, made.entry = [], 0
+        made._take([])
+        return made
+
+    def _take(self, found: list[tuple[Function, bool]]) -> None:
         self.functions = sorted((f for f, is_code in found if is_code), key=lambda f: f.address)
         self.marks = {f.name: f.address for f, is_code in found if not is_code and not f.size}
         """Symbols that are neither function nor object, such as the ends of a linker's tables."""

@@ -167,7 +167,7 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     # One that is not compressed begins with the kernel itself.
     if system.kernel.image == COMPRESSED_IMAGE:
         hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
-    hooks.add("kernel.start", board.addresses.kernel, "once")
+    hooks.add("kernel.start", _kernel_start(board, kernel), "once")
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
     process = system.application.process.encode()
     _add_inlined_naming(hooks, programs, process)
@@ -177,6 +177,18 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str 1 is {name.hex()}")
     hooks.add("kernel.panic", address(kernel, "panic"), "once str 0")
+
+
+_USUAL_OFFSET = 0x8000
+"""From the beginning of memory to the kernel's first instruction, which board profiles are written for."""
+_OFFSET_MASK = 0x0FFFFFFC
+
+
+def _kernel_start(board: Board, kernel: Code) -> int:
+    """Where the kernel starts before its MMU is on. Kernels for some SoCs leave more room before them, and
+    those for many SoCs as much as any of theirs needs."""
+    offset = kernel.entry & _OFFSET_MASK or _USUAL_OFFSET
+    return board.addresses.kernel - _USUAL_OFFSET + offset
 
 
 def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:

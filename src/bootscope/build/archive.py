@@ -7,17 +7,21 @@ and lets apt check signatures: the index is signed, and names the SHA-256 of eve
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.errors import ToolError
 from bootscope.process import environment, run
-from bootscope.system.model import Archive
+from bootscope.system.model import Archive, Package
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _HELPER = Path("/usr/lib/apt/apt-helper")
+_OWN_ARCHITECTURE = ""
+"""The host's, together with the archive's sources."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +45,22 @@ def host_mirrors() -> list[str]:
 
 
 class PrivateApt:
-    """apt with its own configuration below `work`, for one suite."""
+    """apt with its own configuration below `work`, for one suite, and for packages of `architecture` if given."""
 
-    def __init__(self, work: Path, mirror: str, suite: str) -> None:
+    def __init__(self, work: Path, mirror: str, suite: str, architecture: str = _OWN_ARCHITECTURE) -> None:
         self._work = work
         self._env = environment({"APT_CONFIG": str(work / "apt.conf")})
         for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
             (work / folder).mkdir(parents=True, exist_ok=True)
         (work / "status").touch()
+        types = "deb" if architecture else "deb deb-src"
         (work / "parts" / "bootscope.sources").write_text(
-            f"Types: deb deb-src\nURIs: {mirror}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+            f"Types: {types}\nURIs: {mirror}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+        )
+        foreign = (
+            f'APT::Architecture "{architecture}";\nAPT::Architectures {{ "{architecture}"; }};\n'
+            if architecture
+            else ""
         )
         (work / "apt.conf").write_text(
             'Dir::Etc::sourcelist "/dev/null";\n'
@@ -60,6 +70,7 @@ class PrivateApt:
             f'Dir::Cache "{work}/cache";\n'
             'APT::Sandbox::User "root";\n'
             'Acquire::Languages "none";\n'
+            f"{foreign}"
         )
 
     def apt(self, *arguments: str | Path) -> str:
@@ -91,39 +102,81 @@ class PrivateApt:
 
     def package_member(self, package: str, member: str) -> Fetched:
         """Fetches a binary package (apt checks it) and takes one file out of it."""
-        self.apt("apt-get", "download", "-q", package)
-        deb = next(self._work.glob(f"{package}_*.deb"))
+        deb = self._download(package)
         version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
         run(["dpkg-deb", "-x", deb, self._work / "contents"])
         deb.unlink()
         return Fetched(self._work / "contents" / member, version)
 
+    def package(self, name: str, follow: Iterable[str]) -> Fetched:
+        """Fetches a binary package, checked against the signed index; see :class:`Package` for `follow`."""
+        for pattern in follow:
+            name = self._dependency(name, pattern)
+        deb = self._download(name)
+        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
+        return Fetched(deb, f"{name} {version}")
 
-def fetch(archive: Archive, work: Path) -> Fetched:
-    """Fetches what `archive` names into `work`.
+    def _download(self, package: str) -> Path:
+        self.apt("apt-get", "download", "-q", package)
+        return next(self._work.glob(f"{package}_*.deb"))
 
-    Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
-    """
-    if not _KEYRING.exists():
-        raise ToolError(
-            "the keys of Debian's archive are missing",
-            hint="sudo apt-get install debian-archive-keyring",
-        )
-    mirrors = host_mirrors()
-    if not mirrors:
-        raise ToolError("the host's apt names no mirror of Debian's archive")
-    last: ToolError | None = None
-    for number, mirror in enumerate(mirrors):
-        apt = PrivateApt(work / f"mirror{number}", mirror, archive.suite)
-        try:
+    def _dependency(self, name: str, pattern: str) -> str:
+        """The first package that `name` depends on and that fits `pattern`."""
+        told = self.apt("apt-cache", "show", "--no-all-versions", name)
+        depends = re.search(r"^Depends: (.+)$", told, re.MULTILINE)
+        names = [item.split()[0] for item in depends[1].split(",")] if depends else []
+        found = next((one for one in names if fnmatch.fnmatchcase(one, pattern)), None)
+        if not found:
+            raise ToolError(f"the archive's {name} depends on no package like {pattern}")
+        return found
+
+
+class Archives:
+    """Debian's archive while one system's sources are fetched: each index is fetched once. Works below `work`."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._updated: dict[tuple[str, str, str], PrivateApt] = {}
+
+    def fetch(self, wanted: Archive | Package) -> Fetched:
+        """Fetches what `wanted` names.
+
+        Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
+        """
+        if isinstance(wanted, Package):
+            package = wanted
+            return self._from_mirrors(
+                wanted.suite, wanted.architecture, lambda apt: apt.package(package.name, package.follow)
+            )
+        source, file, name, member = wanted.source, wanted.file, wanted.package, wanted.member
+        if source and file:
+            return self._from_mirrors(wanted.suite, "", lambda apt: apt.source_file(source, file))
+        if name and member:
+            return self._from_mirrors(wanted.suite, "", lambda apt: apt.package_member(name, member))
+        raise ToolError("an archive needs source and file, or package and member")
+
+    def _from_mirrors(self, suite: str, architecture: str, get: Callable[[PrivateApt], Fetched]) -> Fetched:
+        if not _KEYRING.exists():
+            raise ToolError(
+                "the keys of Debian's archive are missing",
+                hint="sudo apt-get install debian-archive-keyring",
+            )
+        last = ToolError("the host's apt names no mirror of Debian's archive")
+        for mirror in host_mirrors():
+            try:
+                return get(self._apt(mirror, suite, architecture))
+            except ToolError as error:
+                last = error
+        raise last
+
+    def _apt(self, mirror: str, suite: str, architecture: str) -> PrivateApt:
+        """apt for this part of the archive, its index fetched."""
+        key = (mirror, suite, architecture)
+        if key not in self._updated:
+            work = self._work / f"apt{len(self._updated)}"
+            # What an attempt before this left is of no use.
+            shutil.rmtree(work, ignore_errors=True)
+            apt = PrivateApt(work, mirror, suite, architecture)
             apt.update()
-            if archive.source and archive.file:
-                return apt.source_file(archive.source, archive.file)
-            if archive.package and archive.member:
-                return apt.package_member(archive.package, archive.member)
-            raise ToolError("an archive needs source and file, or package and member")
-        except ToolError as error:
-            last = error
-            shutil.rmtree(work / f"mirror{number}", ignore_errors=True)
-    assert last
-    raise last
+            self._updated[key] = apt
+        return self._updated[key]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from bootscope.build.steps import (
     initramfs,
     kernel,
     payload,
+    prebuilt,
     rootfs,
     uboot,
     unpack,
@@ -27,6 +29,7 @@ from bootscope.build.steps import (
 )
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Prebuilt, System, has_modules
 
 UNKNOWN = ""
 """The id of a step whose source has not been fetched yet."""
@@ -77,7 +80,9 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     system = loaded.system
     a = system.application
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
-    used = dict.fromkeys((system.uboot.source, system.kernel.source, system.busybox.source, *libc))
+    headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
+    trees = (system.uboot.source, system.kernel.source, system.busybox.source)
+    used = dict.fromkeys((*trees, *libc, *headers))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -85,26 +90,43 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s = loaded.system
     return [
-        *(unpack.step(name, source) for name, source in found.items()),
+        *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
-        uboot.step(s),
-        userland.busybox_step(s.busybox),
-        *([userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []),
-        userland.application_step(s.application, loaded.beside(s.application.sources)),
-        *([initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []),
-        kernel.step(s),
+        *_programs(loaded, found),
         kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
         rootfs.step(
             s.rootfs,
             loaded.beside(s.rootfs.overlay),
             s.application.path,
             s.card.root_sectors,
-            s.kernel.modules,
+            has_modules(s),
         ),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
         card.step(s, boot_script(loaded)),
     ]
+
+
+def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
+    """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
+    if not isinstance(system.prebuilt, Prebuilt):
+        return dict(found)
+    return {name: one for name, one in found.items() if name == system.application.libc_source}
+
+
+def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved]) -> list[Step]:
+    """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
+    kernel that is built already may have modules for the initramfs."""
+    s = loaded.system
+    application = userland.application_step(s.application, loaded.beside(s.application.sources))
+    archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []
+    if isinstance(s.prebuilt, Prebuilt):
+        p = s.prebuilt
+        first = prebuilt.uboot_step(p, found[s.uboot.source])
+        busybox = prebuilt.busybox_step(p, found[s.busybox.source])
+        return [first, busybox, application, prebuilt.kernel_step(s, p, found), *archive]
+    libc = [userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []
+    return [uboot.step(s), userland.busybox_step(s.busybox), *libc, application, *archive, kernel.step(s)]
 
 
 def boot_script(loaded: LoadedSystem) -> str:
@@ -152,7 +174,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
 
     Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
     """
-    found = {w.name: sources.fetch(w, runner.cache, progress) for w in _wanted(loaded)}
+    found = sources.fetch_all(_wanted(loaded), runner.cache, progress)
     steps = _steps(loaded, found)
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}

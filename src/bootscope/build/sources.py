@@ -13,17 +13,18 @@ import hashlib
 import http.client
 import shutil
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from bootscope.build import archive
+from bootscope.build.archive import Archives
 from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of, tree_id
 from bootscope.build.progress import Progress
 from bootscope.errors import ToolError, UserError
-from bootscope.system.model import Source
+from bootscope.system.model import Archive, Package, Source
 
 # Failures of this machine's disk, which no other place of the source would mend.
 OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS}
@@ -71,8 +72,15 @@ def resolved(wanted: Wanted, cache: Cache) -> Resolved | None:
     return found if Path(found.path).exists() else None
 
 
-def fetch(wanted: Wanted, cache: Cache, progress: Progress) -> Resolved:
-    """The source, fetched if need be.
+def fetch_all(wanted: Iterable[Wanted], cache: Cache, progress: Progress) -> dict[str, Resolved]:
+    """All these sources by name, fetched if need be; raises what :func:`fetch` does."""
+    with cache.workspace() as work:
+        archives = Archives(work)
+        return {w.name: fetch(w, cache, progress, archives) for w in wanted}
+
+
+def fetch(wanted: Wanted, cache: Cache, progress: Progress, archives: Archives | None = None) -> Resolved:
+    """The source, fetched if need be; `archives` keeps the indexes that one fetch needs for the next.
 
     Raises ToolError when no place has it or a hash is wrong, UserError when the user's own is missing.
     """
@@ -84,7 +92,7 @@ def fetch(wanted: Wanted, cache: Cache, progress: Progress) -> Resolved:
             return found
         progress.begin(f"fetch {wanted.name}", f"{wanted.name} {wanted.source.version}")
         with cache.workspace() as work:
-            found = _from_somewhere(wanted, cache, work, progress)
+            found = _from_somewhere(wanted, cache, work, progress, archives or Archives(work))
         progress.finish(f"{wanted.name} {found.version} from {found.origin}")
         return found
 
@@ -104,7 +112,9 @@ def _local(wanted: Wanted) -> Resolved:
     return Resolved(str(path), sha256, "your own tarball", wanted.source.version)
 
 
-def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> Resolved:
+def _from_somewhere(
+    wanted: Wanted, cache: Cache, work: Path, progress: Progress, archives: Archives
+) -> Resolved:
     failures: list[str] = []
     if wanted.source.url:
         try:
@@ -116,12 +126,13 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
             reason = getattr(error, "reason", None) or error or type(error).__name__
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")
-    if wanted.source.archive:
+    for place in _archive_places(wanted.source):
         try:
-            progress.note(f"{wanted.name}: asking Debian's archive, suite {wanted.source.archive.suite}")
-            got = archive.fetch(wanted.source.archive, work)
+            progress.note(f"{wanted.name}: asking Debian's archive, suite {place.suite}")
+            got = archives.fetch(place)
             pinned = wanted.source.sha256
-            if wanted.source.archive.source and pinned and file_sha256(got.path) != pinned.lower():
+            whole = isinstance(place, Package) or place.source
+            if whole and pinned and file_sha256(got.path) != pinned.lower():
                 raise _refused(wanted.name, got.path, cache, pinned)
             return _keep(wanted, cache, work, got.path, "Debian's archive", got.version)
         except ToolError as error:
@@ -132,6 +143,10 @@ def _from_somewhere(wanted: Wanted, cache: Cache, work: Path, progress: Progress
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),
         hint=f"get a tarball and name it as sources.{wanted.name}.path in a system file of yours",
     )
+
+
+def _archive_places(source: Source) -> list[Archive | Package]:
+    return [place for place in (source.archive, source.package) if isinstance(place, Archive | Package)]
 
 
 def _download(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> Path:

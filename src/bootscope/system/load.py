@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from bootscope.errors import UserError, printable
 from bootscope.paths import package_dir, store_dir
@@ -97,6 +100,7 @@ def _check(system: System, path: Path) -> None:
 
     card = system.card
     size = card.size_bytes
+    _check_prebuilt(system, require)
     require(
         re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", system.name) is not None, "name", "letters, digits, '-', '_'"
     )
@@ -121,9 +125,9 @@ def _check(system: System, path: Path) -> None:
             "initramfs.compression",
             f"one of {list(INITRAMFS_COMPRESSIONS)}",
         )
-    for key, name in (("uboot", system.uboot.source), ("kernel", system.kernel.source)):
+    for key in ("uboot", "kernel", "busybox"):
+        name = getattr(system, key).source
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
-    require(system.busybox.source in system.sources, "busybox.source", "a name under [sources]")
     for name, source in system.sources.items():
         _check_source(name, source, path)
     application = system.application
@@ -146,14 +150,31 @@ def _check(system: System, path: Path) -> None:
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
 
 
+def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:
+    """What is compiled needs a configuration to begin with; what is not cannot be configured."""
+    prebuilt = system.prebuilt
+    for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
+        if isinstance(prebuilt, msgspec.UnsetType):
+            require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to begin with")
+        else:
+            require(not tree.config, f"{key}.config", "nothing: [prebuilt] says that it is not compiled here")
+    if not isinstance(prebuilt, msgspec.UnsetType):
+        require(not system.uboot.falcon, "uboot.falcon", "false: a prebuilt U-Boot stays as it is")
+        archive = system.initramfs
+        inside = archive is not None and archive.place != "external"
+        require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
+        for name in prebuilt.headers:
+            require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+
+
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 """Frame buffer formats that can be shown, and how long a pixel is."""
 
 
 def _check_source(name: str, source: Source, path: Path) -> None:
     archive = source.archive
-    if not (source.path or source.url or archive):
-        raise UserError(f"{path}: sources.{name}: expected a path, a url or an archive")
+    if not (source.path or source.url or archive or source.package):
+        raise UserError(f"{path}: sources.{name}: expected a path, a url, an archive or a package")
     if source.url and not source.sha256:
         raise UserError(f"{path}: sources.{name}.sha256: expected a hash beside the url")
     if archive and not ((archive.source and archive.file) or (archive.package and archive.member)):

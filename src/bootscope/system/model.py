@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from bootscope.settings import Setting
 
 SCHEMA = 1
@@ -24,17 +26,31 @@ class Archive(Setting, frozen=True):
     member: str | None = None
 
 
+class Package(Setting, frozen=True):
+    """A binary package of Debian's archive, taken whole as it is.
+
+    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is named
+    after its version is found by what always has the same name.
+    """
+
+    suite: str
+    name: str
+    architecture: str
+    follow: tuple[str, ...] = ()
+
+
 class Source(Setting, frozen=True):
-    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`."""
+    """Where a source tree comes from, in order of preference: `path`, `url`, `archive` or `package`."""
 
     version: str
     path: str | None = None
     url: str | None = None
     sha256: str | None = None
     archive: Archive | None = None
+    package: Package | msgspec.UnsetType = msgspec.UNSET
 
 
-class UBoot(Setting, frozen=True):
+class UBoot(Setting, frozen=True, kw_only=True):
     """The boot loader: configuration, and the script that it finds on the boot partition.
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
@@ -42,13 +58,13 @@ class UBoot(Setting, frozen=True):
     """
 
     source: str
-    defconfig: str
+    defconfig: str = ""
     script: str
     config: Symbols = {}
     falcon: bool = False
 
 
-class Kernel(Setting, frozen=True):
+class Kernel(Setting, frozen=True, kw_only=True):
     """The kernel: configuration, device tree, command line, and where it is loaded.
 
     `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
@@ -62,7 +78,7 @@ class Kernel(Setting, frozen=True):
     """
 
     source: str
-    defconfig: str
+    defconfig: str = ""
     device_tree: str
     command_line: str
     load_address: int
@@ -77,6 +93,23 @@ class Kernel(Setting, frozen=True):
     uimage_address: int = 0
     disabled_nodes: tuple[str, ...] = ()
     initramfs_address: int = 0x44000000
+
+
+class Prebuilt(Setting, frozen=True):
+    """What is taken out of the sources of U-Boot, kernel and BusyBox as it is, because it is built already.
+
+    Paths are those of the unpacked source; of the kernel's they may hold `*` where its version stands. `headers`
+    names the sources that hold the headers of that very kernel: without them, views lack what only the layout of
+    its structures tells. `modules` are put into the root file system and the initramfs, by the names of their files.
+    """
+
+    uboot: str
+    kernel: str
+    kernel_config: str
+    device_tree: str
+    busybox: str
+    headers: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -197,3 +230,9 @@ class System(Setting, frozen=True):
     framebuffer: FrameBuffer | None = None
     initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}
+    prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
+
+
+def has_modules(system: System) -> bool:
+    """Whether modules of the kernel go to the root file system."""
+    return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))

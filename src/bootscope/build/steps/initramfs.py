@@ -18,7 +18,7 @@ from bootscope.build.steps import rootfs
 from bootscope.errors import UserError, printable
 from bootscope.system.changes import matches
 from bootscope.system.load import INITRAMFS_PLACES
-from bootscope.system.model import Initramfs, RootFs, Symbols, System
+from bootscope.system.model import Initramfs, Prebuilt, RootFs, Symbols, System
 
 ARCHIVE, PACKED = "root.cpio", "initrd"
 BUILT_IN, EXTERNAL = INITRAMFS_PLACES
@@ -70,6 +70,8 @@ def step(system: System, overlay: Path) -> Step:
     if not _application_alone(system, wanted):
         inputs |= {"libraries": rootfs.library_hashes(), **_root(system, overlay)}
         needs = ("busybox", "application")
+        if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
+            needs = (*needs, "kernel")
     return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, "arm-linux-gnueabihf-strip"))
 
 

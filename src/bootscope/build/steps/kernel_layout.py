@@ -64,12 +64,21 @@ def find(context: Context, tree: Path, build: Path) -> dict[str, int]:
     A member that this version of the kernel does not have is left out. Raises ToolError when the
     kernel cannot be asked at all.
     """
-    command = _command(build)
+    return _asked(context, build, _command(build))
+
+
+def from_headers(context: Context, at: Path, command: list[str]) -> dict[str, int]:
+    """The same for a kernel that others built, by the headers of that very kernel: `command` compiles one of its
+    files when it is run in the folder `at`."""
+    return _asked(context, at, command)
+
+
+def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
     members = [f"{struct}.{member}" for struct, names in _STRUCTS.items() for member in names]
-    found = _ask(context, build, command, members)
+    found = _ask(context, at, command, members)
     if not found:
         for member in members:
-            found |= _ask(context, build, command, [member])
+            found |= _ask(context, at, command, [member])
     if not found:
         raise ToolError("the layout of the kernel's structures could not be found")
     return found

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of a kernel's functions, out of its uncompressed image: the table that CONFIG_KALLSYMS puts there.
+
+The table's form is what scripts/kallsyms.c of the kernel writes. Names are sequences of tokens; `tokens` has the
+text of each of the 256, `token_index` where each begins, `markers` where every 256th name begins. Where the
+addresses lie has changed: behind the index since Linux 6.4, before the number of names earlier. Nothing in an image
+points to the table, so it is found by its form, each part confirming another.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.errors import UserError
+
+_TOKENS, _NAMES_A_MARKER = 256, 256
+# The digits stand for themselves in every kernel: no name does without them.
+_DIGITS = b"\0".join(b"%d" % n for n in range(10)) + b"\0"
+_LONGEST_TOKEN_BYTES = 128
+_LONGEST_NAME_BYTES = 2048
+_FEWEST_NAMES, _MOST_NAMES = 256, 4_000_000
+_MOST_TABLES = 16
+"""Runs of digits that are looked at: an image has two or three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name with its address and its kind as nm writes it (`T`: a global function, `t`: a local one)."""
+
+    address: int
+    kind: str
+    name: str
+
+
+def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
+    """The symbols of an uncompressed little-endian kernel, by address; `word_bytes` is the size of a pointer.
+
+    Raises UserError when the image holds no such table, or none that this can read.
+    """
+    for digits in _digit_runs(image):
+        table = _tokens(image, digits)
+        if not table:
+            continue
+        tokens, start, end = table
+        found = _names(image, tokens, start, word_bytes)
+        if found:
+            count, first, names = found
+            addresses = _addresses(image, count, first, end, word_bytes)
+            if addresses:
+                pairs = zip(addresses, names, strict=True)
+                return [
+                    Symbol(a, name[:1].decode(), name[1:].decode("ascii", "replace")) for a, name in pairs
+                ]
+    raise UserError(
+        "the kernel image has no table of symbols that can be read",
+        hint="it needs CONFIG_KALLSYMS=y; without it, record shows phases and programs, but no functions of the kernel",
+    )
+
+
+def _digit_runs(image: bytes) -> Iterator[int]:
+    for number, match in enumerate(re.finditer(re.escape(_DIGITS), image)):
+        if number == _MOST_TABLES:
+            return
+        yield match.start()
+
+
+def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
+    """(the 256 tokens, where their text begins, where the index behind it ends), or None."""
+    start = digits
+    for _ in range(ord("0")):
+        before = image.rfind(b"\0", max(0, start - 1 - _LONGEST_TOKEN_BYTES), start - 1)
+        if before < 0:
+            return None
+        start = before + 1
+    # The first token may have alignment before it: its true beginning is where the index counts from.
+    tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
+    text_end = start + sum(len(token) + 1 for token in tokens)
+    offsets, at = [], 0
+    for token in tokens:
+        offsets.append(at)
+        at += len(token) + 1
+    if offsets[-1] > 0xFFFF:
+        return None
+    index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), text_end, text_end + 64 + 2 * _TOKENS)
+    return (tokens, start, index + 2 * _TOKENS) if index >= 0 else None
+
+
+def _names(
+    image: bytes, tokens: list[bytes], end: int, word_bytes: int
+) -> tuple[int, int, list[bytes]] | None:
+    """(number of names, where that number stands, the names with their kinds), or None."""
+    markers = _markers(image, end)
+    if not markers:
+        return None
+    at, marks = markers
+    longest = _NAMES_A_MARKER * (_LONGEST_NAME_BYTES + 2)
+    for first in range(at - marks[-1] - 4 & ~3, max(0, at - marks[-1] - longest), -4):
+        (count,) = struct.unpack_from("<I", image, first - word_bytes)
+        if -(-count // _NAMES_A_MARKER) == len(marks) and _FEWEST_NAMES <= count <= _MOST_NAMES:
+            names = _expanded(image, tokens, first, count, marks)
+            if names:
+                return count, first - word_bytes, names
+    return None
+
+
+def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
+    """(where the markers begin, the markers): rising numbers from 0 on, before the tokens.
+
+    Between them and the tokens may lie what says in which order names are sorted: 3 bytes for each.
+    """
+    at = end & ~3
+    lowest = max(4, end - 3 * _MOST_NAMES - 4 * _MOST_NAMES // _NAMES_A_MARKER)
+    while at > lowest:
+        run = [struct.unpack_from("<I", image, at - 4)[0]]
+        begin = at - 4
+        while run[-1] and begin >= 4:
+            (value,) = struct.unpack_from("<I", image, begin - 4)
+            step = run[-1] - value
+            if not 2 * _NAMES_A_MARKER <= step <= _NAMES_A_MARKER * _LONGEST_NAME_BYTES:
+                break
+            run.append(value)
+            begin -= 4
+        if not run[-1] and len(run) > 1:
+            return begin, run[::-1]
+        at -= 4
+    return None
+
+
+def _expanded(
+    image: bytes, tokens: list[bytes], first: int, count: int, marks: list[int]
+) -> list[bytes] | None:
+    """The names from `first` on, where they begin where the markers say; None where they do not."""
+    names: list[bytes] = []
+    at = first
+    for number in range(count):
+        if number % _NAMES_A_MARKER == 0 and at - first != marks[number // _NAMES_A_MARKER]:
+            return None
+        length = image[at]
+        at += 1
+        if length & 0x80:
+            length = length & 0x7F | image[at] << 7
+            at += 1
+        if not 0 < length <= _LONGEST_NAME_BYTES:
+            return None
+        names.append(b"".join([tokens[token] for token in image[at : at + length]]))
+        at += length
+    return names
+
+
+def _addresses(image: bytes, count: int, number_at: int, index_end: int, word_bytes: int) -> list[int] | None:
+    """The addresses, from behind the index or from before the number of names: rising offsets, and a base."""
+    word = "<I" if word_bytes == 4 else "<Q"
+    size = 4 * count
+
+    def at(offsets_at: int, base_at: int) -> list[int] | None:
+        if offsets_at < 0 or base_at + word_bytes > len(image):
+            return None
+        offsets = struct.unpack_from(f"<{count}I", image, offsets_at)
+        (base,) = struct.unpack_from(word, image, base_at)
+        rising = all(a <= b for a, b in zip(offsets, offsets[1:], strict=False))
+        high = base >> (8 * word_bytes - 2) != 0
+        return [base + offset for offset in offsets] if rising and high and offsets[-1] else None
+
+    def aligned(value: int) -> int:
+        return -(-value // word_bytes) * word_bytes
+
+    after = aligned(index_end)
+    found = at(after, aligned(after + size))
+    if found:
+        return found
+    base_at = number_at - word_bytes
+    return at(aligned(base_at - size - word_bytes + 1), base_at)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel image as others ship it, made into what a build would have left: an ELF program with symbols.
+
+What packages hold is packed and has no symbols beside it. The names come from the image's own table
+(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself. For 32-bit ARM.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+
+from bootscope.errors import UserError
+from bootscope.image.kallsyms import Symbol
+from bootscope.readers.unpack import Budget, decompressed
+
+MOST_BYTES = 256 << 20
+"""Of an unpacked kernel."""
+_SMALLEST_KERNEL_BYTES = 256 << 10
+_PACKED = re.compile(rb"\x1f\x8b\x08|\xfd7zXZ\x00|\x28\xb5\x2f\xfd")
+_MOST_STARTS = 64
+_VERSION = re.compile(rb"Linux version (\d+\.\d+\S*)")
+
+# Functions that save the address they return to, or a frame, begin with one of these instructions.
+_PUSH_MASK, _PUSH_LR, _FRAME = 0xFFFF4000, 0xE92D4000, 0xE1A0C00D
+_BASE_STEP_BYTES, _BASE_STEPS = 0x8000, 512
+_SAMPLES = 1500
+_LEAST_SHARE, _LEAD = 0.3, 2
+
+
+def unpacked(image: bytes) -> bytes:
+    """The uncompressed kernel in a zImage or a compressed one; an uncompressed one as it is.
+
+    Raises UserError when there is no kernel in it, or it unpacks to more than MOST_BYTES.
+    """
+    if _VERSION.search(image):
+        return image
+    for number, match in enumerate(_PACKED.finditer(image)):
+        if number == _MOST_STARTS:
+            break
+        data, _ = decompressed("the kernel image", image[match.start() :], Budget(MOST_BYTES))
+        if len(data) >= _SMALLEST_KERNEL_BYTES and _VERSION.search(data):
+            return data
+    raise UserError(
+        "no kernel was found in the kernel image", hint="known are uncompressed ones, and gzip, xz and zstd"
+    )
+
+
+def version(kernel: bytes) -> str:
+    """The version of an uncompressed kernel, as in `6.12.9-amd64`; empty where it names none."""
+    found = _VERSION.search(kernel)
+    return found[1].decode("ascii", "replace") if found else ""
+
+
+def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
+    """The address that the first byte of an uncompressed 32-bit ARM kernel is linked to.
+
+    The table of symbols does not say it. At the right one, what the table calls functions begins as functions do;
+    at no other one more than a few do. Raises UserError when no address stands out.
+    """
+    code = [s.address for s in symbols if s.kind in "tT"]
+    step = max(1, len(code) // _SAMPLES)
+    sample = code[::step]
+    if not sample:
+        raise UserError("the kernel's table of symbols names no function")
+    top = code[0] & -_BASE_STEP_BYTES
+    scores = sorted(
+        ((_like_functions(kernel, sample, base), base) for base in _candidates(top)), reverse=True
+    )
+    (best, base), (second, _) = scores[:2]
+    if best < _LEAST_SHARE * len(sample) or best < _LEAD * second:
+        raise UserError(
+            "cannot tell which address the kernel image is linked to", hint="is it for 32-bit ARM?"
+        )
+    return base
+
+
+def _candidates(top: int) -> range:
+    return range(top, max(0, top - _BASE_STEPS * _BASE_STEP_BYTES), -_BASE_STEP_BYTES)
+
+
+def _like_functions(kernel: bytes, addresses: Sequence[int], base: int) -> int:
+    found = 0
+    for address in addresses:
+        at = address - base
+        if 0 <= at <= len(kernel) - 4:
+            (word,) = struct.unpack_from("<I", kernel, at)
+            found += word & _PUSH_MASK == _PUSH_LR or word == _FRAME
+    return found
+
+
+_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
+_SECTION = struct.Struct("<IIIIIIIIII")
+_ENTRY = struct.Struct("<IIIBBH")
+_EXECUTABLE, _ARM, _EABI5 = 2, 40, 0x05000000
+_PROGRAM_BITS, _SYMBOLS, _STRINGS = 1, 2, 3
+_ALLOC_EXEC = 6
+_GLOBAL_FUNCTION, _GLOBAL_MARK = 0x12, 0x10
+_TEXT = 1
+
+
+def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
+    """An ELF program of 32-bit ARM: the kernel as one section at `base`, and its functions with their sizes.
+
+    A function ends where the next symbol begins, so alignment counts as its own.
+    """
+    names, strings = _string_table([s.name for s in symbols])
+    later = [*(s.address for s in symbols[1:]), base + len(kernel)]
+    entries = [_ENTRY.pack(0, 0, 0, 0, 0, 0)]
+    for symbol, name, end in zip(symbols, names, later, strict=True):
+        code = symbol.kind in "tTwW"
+        size = max(0, end - symbol.address) if code else 0
+        kind = _GLOBAL_FUNCTION if code else _GLOBAL_MARK
+        entries.append(_ENTRY.pack(name, symbol.address, size, kind, 0, _TEXT))
+    table = b"".join(entries)
+    section_names, section_strings = _string_table([".text", ".symtab", ".strtab", ".shstrtab"])
+    parts, offsets, at = [kernel, table, strings, section_strings], [], _HEADER.size
+    for part in parts:
+        offsets.append(at)
+        at += len(part)
+    head = _HEADER.pack(
+        b"\x7fELF\x01\x01\x01" + bytes(9),
+        _EXECUTABLE,
+        _ARM,
+        1,
+        base,
+        0,
+        at,
+        _EABI5,
+        _HEADER.size,
+        0,
+        0,
+        40,
+        5,
+        4,
+    )
+    text, symtab, strtab, shstrtab = section_names
+    sections = [
+        _SECTION.pack(*(0,) * 10),
+        _SECTION.pack(text, _PROGRAM_BITS, _ALLOC_EXEC, base, offsets[0], len(kernel), 0, 0, 4, 0),
+        _SECTION.pack(symtab, _SYMBOLS, 0, 0, offsets[1], len(table), 3, 1, 4, _ENTRY.size),
+        _SECTION.pack(strtab, _STRINGS, 0, 0, offsets[2], len(strings), 0, 0, 1, 0),
+        _SECTION.pack(shstrtab, _STRINGS, 0, 0, offsets[3], len(section_strings), 0, 0, 1, 0),
+    ]
+    return b"".join([head, *parts, *sections])
+
+
+def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:
+    """(where each name begins, the table)."""
+    places, parts, at = [], [b"\0"], 1
+    for name in names:
+        data = name.encode() + b"\0"
+        places.append(at)
+        parts.append(data)
+        at += len(data)
+    return places, b"".join(parts)
+
+
+def symbol_map(symbols: Sequence[Symbol]) -> str:
+    """The symbols as the text of a System.map."""
+    return "".join(f"{s.address:08x} {s.kind} {s.name}\n" for s in symbols)
