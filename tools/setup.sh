@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 QEMU_MAJOR=10
 PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6-dev make bison flex bc swig
-	python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev libglib2.0-dev pkg-config
+	python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config
 	u-boot-tools device-tree-compiler fdisk dosfstools mtools e2fsprogs squashfs-tools erofs-utils f2fs-tools
 	btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop ccache
 	debian-archive-keyring ca-certificates"

@@ -36,12 +36,12 @@ void bs_capture_init(void)
 	GArray *all = qemu_plugin_get_registers();
 
 	buffer = g_byte_array_new();
-	for (guint i = 0; i < all->len; i++) {
+	for (unsigned int i = 0; i < all->len; i++) {
 		const qemu_plugin_reg_descriptor *r =
 			&((const qemu_plugin_reg_descriptor *)(const void *)all->data)[i];
 		learn(r->name, r->handle);
 	}
-	g_array_free(all, TRUE);
+	g_array_free(all, true);
 }
 
 uint64_t bs_register(unsigned int number)

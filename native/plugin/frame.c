@@ -53,6 +53,6 @@ bool bs_frame_copy(const struct bs_frame *frame, uint64_t vaddr)
 	good = f && fwrite(bytes->data, 1, bytes->len, f) == frame->size;
 	if (f && fclose(f))
 		good = false;
-	g_byte_array_free(bytes, TRUE);
+	g_byte_array_free(bytes, true);
 	return good && !rename(part, frame->path);
 }

@@ -9,10 +9,26 @@
 #ifndef BOOTSCOPE_QEMU_API_H
 #define BOOTSCOPE_QEMU_API_H
 
-#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* GLib's growing arrays, which the interface hands out; QEMU brings the library along. Declared here, the
+ * plugin needs no headers of GLib to be built. */
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} GByteArray;
+
+typedef struct {
+	char *data;
+	unsigned int len;
+} GArray;
+
+GByteArray *g_byte_array_new(void);
+GByteArray *g_byte_array_set_size(GByteArray *array, unsigned int length);
+uint8_t *g_byte_array_free(GByteArray *array, int free_segment);
+char *g_array_free(GArray *array, int free_segment);
 
 #define BS_EXPORT __attribute__((visibility("default")))
 #define BS_PLUGIN_API_VERSION 4

@@ -38,7 +38,6 @@ TOOLS = {
         Tool(f"{CROSS}strip", "binutils-arm-linux-gnueabihf", "removes symbols from programs"),
         Tool("cc", "gcc", "compiles the QEMU plugin and the build tools of kernel and U-Boot"),
         Tool("make", "make", "builds U-Boot, kernel and BusyBox"),
-        Tool("pkg-config", "pkg-config", "finds the headers of glib"),
         Tool("bison", "bison", "builds Kconfig"),
         Tool("flex", "flex", "builds Kconfig"),
         Tool("bc", "bc", "used by the kernel's build"),

@@ -137,7 +137,7 @@ def test_a_download_with_another_hash_is_refused_kept_aside_and_nothing_else_is_
     cache: Cache, tarball: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[Archive] = []
-    monkeypatch.setattr(archive, "fetch", lambda what, _work: tried.append(what))
+    monkeypatch.setattr(archive.Archives, "fetch", lambda _self, what: tried.append(what))
     want = wanted(tmp_path, url=tarball.as_uri(), sha256=BAD, from_archive=ARCHIVE)
     with pytest.raises(ToolError, match="the source of thing is not what it should be") as caught:
         get(want, cache)

@@ -47,13 +47,31 @@ def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
 def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     """What a view cannot know about this boot, in words."""
     known = _NEEDED.get(view, {})
-    found = [known[hook] for hook in missing(evidence, known)]
+    lacking = missing(evidence, known)
+    shipped = objects.KERNEL in evidence.run.system.symbols and _nameless(evidence)
+    nameless = [hook for hook in lacking if shipped and hook.startswith("uboot.")]
+    found = [known[hook] for hook in lacking if hook not in nameless]
     said = [f"Not in this recording: {', '.join(found)}. Record it again to see that."] if found else []
+    if nameless:
+        what = ", ".join(known[hook] for hook in nameless)
+        said.append(f"Not to be seen: {what}. This U-Boot came built, without symbols.")
     if view == "functions":
-        kept = evidence.run.system.symbols
-        gone = [name for program, name in _PROGRAMS.items() if program not in kept]
-        said += [f"No call paths: the code of {', '.join(gone)} was not kept."] if gone else []
+        said += _unkept(evidence, bool(shipped))
     return tuple(said)
+
+
+def _nameless(evidence: Evidence) -> list[str]:
+    """Programs of which nothing with symbols was kept."""
+    kept = evidence.run.system.symbols
+    return [name for program, name in _PROGRAMS.items() if program not in kept]
+
+
+def _unkept(evidence: Evidence, shipped: bool) -> list[str]:
+    gone = _nameless(evidence)
+    if not gone:
+        return []
+    why = "came built, without symbols" if shipped else "was not kept"
+    return [f"No call paths: the code of {', '.join(gone)} {why}."]
 
 
 def need(evidence: Evidence, what: str, *hooks: str) -> None:

@@ -45,7 +45,8 @@ def host_mirrors() -> list[str]:
 
 
 class PrivateApt:
-    """apt with its own configuration below `work`, for one suite, and for packages of `architecture` if given."""
+    """apt with its own configuration below `work`, for one suite: with packages of `architecture`, or with
+    those of the host's and the sources."""
 
     def __init__(self, work: Path, mirror: str, suite: str, architecture: str = _OWN_ARCHITECTURE) -> None:
         self._work = work
@@ -132,7 +133,7 @@ class PrivateApt:
 
 
 class Archives:
-    """Debian's archive while one system's sources are fetched: each index is fetched once. Works below `work`."""
+    """Debian's archive while one system's sources are fetched below `work`: each index is fetched once."""
 
     def __init__(self, work: Path) -> None:
         self._work = work

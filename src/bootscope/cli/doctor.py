@@ -20,7 +20,6 @@ from bootscope.tools import OPTIONAL_TOOLS, TOOLS, Found, how_to_get, look_up
 PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs")
 NEEDED_BYTES = 8 << 30
 _HEADERS = {
-    "glib-2.0 headers": ("/usr/include/glib-2.0/glib.h", "libglib2.0-dev", "compiles the QEMU plugin"),
     "openssl headers": ("/usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),
     "gnutls headers": ("/usr/include/gnutls/gnutls.h", "libgnutls28-dev", "builds U-Boot's tools"),
     "uuid headers": ("/usr/include/uuid/uuid.h", "uuid-dev", "builds U-Boot's tools"),

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of a kernel's functions, out of its uncompressed image: the table that CONFIG_KALLSYMS puts there.
+"""The names of a kernel's functions, out of its uncompressed image: the table of CONFIG_KALLSYMS.
 
-The table's form is what scripts/kallsyms.c of the kernel writes. Names are sequences of tokens; `tokens` has the
-text of each of the 256, `token_index` where each begins, `markers` where every 256th name begins. Where the
-addresses lie has changed: behind the index since Linux 6.4, before the number of names earlier. Nothing in an image
-points to the table, so it is found by its form, each part confirming another.
+The table's form is what scripts/kallsyms.c of the kernel writes. Names are sequences of tokens; there are 256
+of those, an index says where the text of each begins, and markers say where every 256th name begins. Where
+the addresses lie has changed: behind the index since Linux 6.4, before the number of names earlier. Nothing
+in an image points to the table, so it is found by its form, each part confirming another.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from collections.abc import Iterator
@@ -51,13 +52,16 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
             addresses = _addresses(image, count, first, end, word_bytes)
             if addresses:
                 pairs = zip(addresses, names, strict=True)
-                return [
-                    Symbol(a, name[:1].decode(), name[1:].decode("ascii", "replace")) for a, name in pairs
-                ]
+                return [_symbol(address, name) for address, name in pairs]
     raise UserError(
         "the kernel image has no table of symbols that can be read",
-        hint="it needs CONFIG_KALLSYMS=y; without it, record shows phases and programs, but no functions of the kernel",
+        hint="it needs a kernel with CONFIG_KALLSYMS=y",
     )
+
+
+def _symbol(address: int, name: bytes) -> Symbol:
+    text = name.decode("ascii", "replace")
+    return Symbol(address, text[:1], text[1:])
 
 
 def _digit_runs(image: bytes) -> Iterator[int]:
@@ -160,7 +164,7 @@ def _addresses(image: bytes, count: int, number_at: int, index_end: int, word_by
             return None
         offsets = struct.unpack_from(f"<{count}I", image, offsets_at)
         (base,) = struct.unpack_from(word, image, base_at)
-        rising = all(a <= b for a, b in zip(offsets, offsets[1:], strict=False))
+        rising = all(a <= b for a, b in itertools.pairwise(offsets))
         high = base >> (8 * word_bytes - 2) != 0
         return [base + offset for offset in offsets] if rising and high and offsets[-1] else None
 

@@ -56,8 +56,8 @@ def version(kernel: bytes) -> str:
 def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
     """The address that the first byte of an uncompressed 32-bit ARM kernel is linked to.
 
-    The table of symbols does not say it. At the right one, what the table calls functions begins as functions do;
-    at no other one more than a few do. Raises UserError when no address stands out.
+    The table of symbols does not say it. At the right one, what the table calls functions begins as functions
+    do; at no other one more than a few do. Raises UserError when no address stands out.
     """
     code = [s.address for s in symbols if s.kind in "tT"]
     step = max(1, len(code) // _SAMPLES)
@@ -93,6 +93,7 @@ def _like_functions(kernel: bytes, addresses: Sequence[int], base: int) -> int:
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _SECTION = struct.Struct("<IIIIIIIIII")
 _ENTRY = struct.Struct("<IIIBBH")
+_IDENT = b"\x7fELF\x01\x01\x01" + bytes(9)
 _EXECUTABLE, _ARM, _EABI5 = 2, 40, 0x05000000
 _PROGRAM_BITS, _SYMBOLS, _STRINGS = 1, 2, 3
 _ALLOC_EXEC = 6
@@ -103,12 +104,11 @@ _TEXT = 1
 def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
     """An ELF program of 32-bit ARM: the kernel as one section at `base`, and its functions with their sizes.
 
-    A function ends where the next symbol begins, so alignment counts as its own.
+    A function ends where the next one begins, so what aligns that counts as its own.
     """
     names, strings = _string_table([s.name for s in symbols])
-    later = [*(s.address for s in symbols[1:]), base + len(kernel)]
     entries = [_ENTRY.pack(0, 0, 0, 0, 0, 0)]
-    for symbol, name, end in zip(symbols, names, later, strict=True):
+    for symbol, name, end in zip(symbols, names, _ends(symbols, base + len(kernel)), strict=True):
         code = symbol.kind in "tTwW"
         size = max(0, end - symbol.address) if code else 0
         kind = _GLOBAL_FUNCTION if code else _GLOBAL_MARK
@@ -119,22 +119,8 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
     for part in parts:
         offsets.append(at)
         at += len(part)
-    head = _HEADER.pack(
-        b"\x7fELF\x01\x01\x01" + bytes(9),
-        _EXECUTABLE,
-        _ARM,
-        1,
-        base,
-        0,
-        at,
-        _EABI5,
-        _HEADER.size,
-        0,
-        0,
-        40,
-        5,
-        4,
-    )
+    counts = (_HEADER.size, 0, 0, _SECTION.size, 5, 4)
+    head = _HEADER.pack(_IDENT, _EXECUTABLE, _ARM, 1, base, 0, at, _EABI5, *counts)
     text, symtab, strtab, shstrtab = section_names
     sections = [
         _SECTION.pack(*(0,) * 10),
@@ -144,6 +130,17 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
         _SECTION.pack(shstrtab, _STRINGS, 0, 0, offsets[3], len(section_strings), 0, 0, 1, 0),
     ]
     return b"".join([head, *parts, *sections])
+
+
+def _ends(symbols: Sequence[Symbol], last: int) -> list[int]:
+    """The next higher address behind each symbol; several may share one."""
+    found: list[int] = []
+    above, end = last, last
+    for symbol in reversed(symbols):
+        if symbol.address < above:
+            above, end = symbol.address, above
+        found.append(end)
+    return found[::-1]
 
 
 def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:

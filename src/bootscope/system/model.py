@@ -29,8 +29,8 @@ class Archive(Setting, frozen=True):
 class Package(Setting, frozen=True):
     """A binary package of Debian's archive, taken whole as it is.
 
-    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is named
-    after its version is found by what always has the same name.
+    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is
+    named after its version is found by what always has the same name.
     """
 
     suite: str
@@ -98,9 +98,9 @@ class Kernel(Setting, frozen=True, kw_only=True):
 class Prebuilt(Setting, frozen=True):
     """What is taken out of the sources of U-Boot, kernel and BusyBox as it is, because it is built already.
 
-    Paths are those of the unpacked source; of the kernel's they may hold `*` where its version stands. `headers`
-    names the sources that hold the headers of that very kernel: without them, views lack what only the layout of
-    its structures tells. `modules` are put into the root file system and the initramfs, by the names of their files.
+    Paths are those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the
+    sources that hold the headers of that very kernel: without them, views lack what only the layout of its
+    structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
     """
 
     uboot: str

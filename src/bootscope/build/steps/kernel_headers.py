@@ -26,7 +26,7 @@ _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
 
 def write(context: Context, trees: Sequence[Path], version: str) -> None:
-    """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without any.
+    """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without.
 
     Raises ToolError when the headers are of another version than the kernel.
     """

@@ -68,8 +68,8 @@ def find(context: Context, tree: Path, build: Path) -> dict[str, int]:
 
 
 def from_headers(context: Context, at: Path, command: list[str]) -> dict[str, int]:
-    """The same for a kernel that others built, by the headers of that very kernel: `command` compiles one of its
-    files when it is run in the folder `at`."""
+    """The same for a kernel that others built, by the headers of that very kernel: `command` compiles one of
+    its files when it is run in the folder `at`."""
     return _asked(context, at, command)
 
 

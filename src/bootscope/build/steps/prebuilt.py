@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot, kernel and BusyBox that are built already: the files that the other steps would have made of sources.
+"""U-Boot, kernel and BusyBox that are built already: the files that other steps would have made of sources.
 
-Each step has the name and the files of the one that compiles, as far as a package can tell them. What a package
-does not hold is left out, and the views that need it say so.
+Each step has the name and the files of the one that compiles, as far as a package can tell them. What a
+package does not hold is left out, and the views that need it say so.
 """
 
 from __future__ import annotations
