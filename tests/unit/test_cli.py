@@ -31,7 +31,7 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["nonsense"], ["unknown verb 'nonsense'", "record"]),
     (["list", "--nonsense"], ["--nonsense"]),
     (["record"], ["system"]),
-    (["record", "nonsense"], ["unknown system 'nonsense'", "there are: stock"]),
+    (["record", "nonsense"], ["unknown system 'nonsense'", "there are: debian, stock"]),
     (["record", "no\x1b[31m\nsystem"], ["unknown system 'no\\x1b[31m\\nsystem'"]),
     (["record", "gone.toml"], ["cannot read gone.toml"]),
     (["record", "stock", "--board", "nonsense"], ["unknown board 'nonsense'", "cubieboard"]),

@@ -134,7 +134,7 @@ def test_an_unknown_name_lists_those_there_are(kind: str, name: str) -> None:
     with pytest.raises(UserError, match=f"unknown {kind} '") as caught:
         LOADERS[kind][1](name)
     assert caught.value.message.isprintable()
-    there = f"there are: {'cubieboard' if kind == 'board' else 'stock'}"
+    there = f"there are: {'cubieboard' if kind == 'board' else 'debian, stock'}"
     like = "did you mean stock? " if (kind, name) == ("system", "../stock") else ""
     assert caught.value.hint == like + there
 

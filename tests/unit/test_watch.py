@@ -87,7 +87,7 @@ def test_the_whole_file_for_the_stock_system() -> None:
         "hook 2 0x4a000000 once",
         "hook 3 0x4a001000 once reg 0",
         "hook 4 0x42000000 once",
-        "hook 5 0x40008000 once",
+        "hook 5 0x40100000 once",
         "hook 6 0xc0100000 once str 0",
         "hook 7 0xc0100010 every reg 2 reg 0 str 1",
         f"hook 8 0xc0100010 once str 1 is {process}",
