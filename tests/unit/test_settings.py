@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +33,7 @@ def complaint(tmp_path: Path, kind: str, old: str, new: str) -> str:
         read(str(path))
     assert str(path) in caught.value.message
     assert "\n" not in caught.value.message
-    return re.sub(re.escape(str(path)) + r"(:\d+)?", "FILE", caught.value.message)
+    return caught.value.message.replace(str(path), "FILE")
 
 
 @pytest.mark.parametrize("name", board_names())
@@ -64,26 +63,16 @@ def test_a_file_is_taken_by_its_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "old", "new", "expected"),
     [
-        (
-            "board",
-            "schema = 1",
-            'schema = "one"',
-            "FILE: schema: expected a whole number, got a text in quotes",
-        ),
-        (
-            "board",
-            "value = 1\n",
-            "value = 1.5\n",
-            "FILE: qemu.icount_shift.value: expected a whole number, got a fraction",
-        ),
+        ("board", "schema = 1", 'schema = "one"', "FILE: schema: expected `int`, got `str`"),
+        ("board", "value = 1\n", "value = 1.5\n", "FILE: qemu.icount_shift.value: expected `int`"),
         ("board", "[addresses]", "[addresses]\ncolour = 3", "FILE: addresses: unknown key `colour`"),
         ("board", 'machine = "cubieboard"\n', "", "FILE: qemu: missing value for `machine`"),
         ("board", 'console = "uart0"\n', "", "FILE: top level: missing value for `console`"),
-        ("system", "width = 800", 'width = "800"', "FILE: framebuffer.width: expected a whole number"),
+        ("system", "width = 800", 'width = "800"', "FILE: framebuffer.width: expected `int`, got `str`"),
         ("system", "[card]", "[card]\nspeed = 3", "FILE: card: unknown key `speed`"),
         ("system", 'process = "testcard"\n', "", "FILE: application: missing value for `process`"),
         ("system", 'title = "U-Boot', 'extra = 1\ntitle = "U-Boot', "FILE: top level: unknown key `extra`"),
-        ("system", '"home",', "7,", "FILE: rootfs.folders[4]: expected a text in quotes"),
+        ("system", '"home",', "7,", "FILE: rootfs.folders[4]: expected `str`, got `int`"),
     ],
 )
 def test_a_wrong_value_is_named_by_file_key_and_expectation(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from bootscope.boards.physical import is_real
@@ -13,20 +14,18 @@ from bootscope.build.cache import Cache
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
-from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
+from bootscope.cli.common import add_build_options, check_positive, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, unknown
 from bootscope.lab.bench import Bench
+from bootscope.lab.prepare import prepare
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, visible
 from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
-_LIMIT_S, _HANG_S = 120, 30
-_EMULATED = ("no_explain", "limit", "hang")
-"""Options that are for an emulated board alone."""
 
 
 class Quiet:
@@ -124,12 +123,14 @@ class Record(Verb):
         parser.add_argument(
             "--limit",
             type=float,
+            default=120,
             metavar="S",
             help="virtual time for one boot (default 120)",
         )
         parser.add_argument(
             "--hang",
             type=float,
+            default=30,
             metavar="S",
             help="virtual time without any event (default 30)",
         )
@@ -141,27 +142,25 @@ class Record(Verb):
         if args.board and is_real(args.board):
             if args.system:
                 raise UserError("a real board boots what is on it: leave the system out")
-            why = "is for systems on an emulated board; a real one boots what is on it"
-            refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
             return record_board.record_board(args)
         if not args.system:
-            emulated = " (the file of a real board has a [console])" if args.board else ""
-            raise UserError(f"which system is to be booted?{emulated}", hint=self.example)
-        board_options.refuse_real_options(args, args.system)
+            raise UserError("which system is to be booted?", hint=self.example)
         loaded = load_system(args.system)
         board = load_board(args.board or loaded.system.board)
         until = args.until or default_until(loaded.system)
         if until not in milestones(loaded.system):
             raise unknown("milestone", until, milestones(loaded.system))
         limits = Limits(
-            limit_ns=int((args.limit or _LIMIT_S) * 1e9),
-            quiet_ns=int((args.hang or _HANG_S) * 1e9),
-            explain=not args.no_explain,
+            limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9), explain=not args.no_explain
         )
         watcher = progress(quiet=args.json)
         make = runner(args, Cache(cache_dir()), watcher)
         bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout or 900, limits)
-        return self._report(bench.record(loaded, board, until, args.n or 1), args.json)
+        run = bench.record(loaded, board, until, args.n or 1)
+        status = self._report(run, args.json)
+        if limits.explain and status == 0:
+            _prepare(bench.store, run.info.run_id, args.json)
+        return status
 
     def _report(self, run: StoredRun, as_json: bool) -> int:
         complete = all(boot.info.complete for boot in run.boots)
@@ -195,6 +194,15 @@ def _reached(run: StoredRun, boot: StoredBoot) -> dict[str, int | None]:
         return {"reached_ns": None, "error_ns": None}
     ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
     return {"reached_ns": ns, "error_ns": None if ns is None else 0}
+
+
+def _prepare(store: Store, run_id: str, as_json: bool) -> None:
+    """Has the index filled of what was recorded. The recording is whole; nothing here may spoil that."""
+    sys.stdout.flush()
+    if not as_json:
+        print("working out what show and audit will be asked for (Ctrl-C: they do)", file=sys.stderr)
+    with contextlib.suppress(Exception, KeyboardInterrupt):
+        prepare(store, Cache(cache_dir()), run_id)
 
 
 def observer(as_json: bool) -> Quiet:

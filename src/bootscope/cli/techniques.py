@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
 from bootscope.techniques.model import (
@@ -42,7 +41,6 @@ class Techniques(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
-            refuse(args, ("phase", "status"), "is for the list of all; one technique is explained whole")
             found = technique(args.id)
             if args.json:
                 print_json("technique", _whole(found))
