@@ -22,7 +22,10 @@ failed() {
 	exit 3
 }
 
-if [ ! -x "$root/.venv/bin/python" ]; then
+# A wheel brings this script beside a command that is installed already; a checkout prepares its own.
+if [ ! -d "$root/bin" ]; then
+	command -v bootscope > /dev/null || failed "bootscope is installed but not in PATH"
+elif [ ! -x "$root/.venv/bin/python" ]; then
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
 		failed "python3 must be Python 3.11 or newer: choose another image, or set one up in a step before this"
 	# What is half made would be taken for whole the next time.
@@ -33,8 +36,10 @@ if [ ! -x "$root/.venv/bin/python" ]; then
 		-r "$root/requirements.lock" || failed "pip cannot install what requirements.lock names"
 	trap - EXIT INT HUP TERM
 fi
-PATH="$root/bin:$PATH"
-export PATH
+if [ -d "$root/bin" ]; then
+	PATH="$root/bin:$PATH"
+	export PATH
+fi
 
 # Lines of a log or a console could look like commands to GitHub: it reads none until the word comes again.
 quietly() {

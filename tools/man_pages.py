@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope import __version__
-from bootscope.cli.main import parser
+from bootscope.cli.parsers import parser
 
 NO_DATE_S = 1580601600
 """What hatchling puts into archives where SOURCE_DATE_EPOCH is not set: 2020-02-02."""

@@ -38,7 +38,7 @@ def add(store: Store, run_id: str, milestones: Mapping[str, str]) -> list[Missin
     if kind not in (IMPORTED, BOARD):
         raise UserError(
             f"{run_id} is a recording of the emulated board: its milestones are its system's",
-            hint="[milestones] in the system file, and record it again (docs/systems.md)",
+            hint="[milestones] in the system file, and record it again (bootscope help systems)",
         )
     found = _sought(store, run_id, kind, milestones)
     for one in found:

@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass
 from functools import cache
 
+from bootscope import hints
 from bootscope.errors import ToolError
 from bootscope.process import run, search_path
 
@@ -129,8 +130,8 @@ def require(*names: str) -> None:
 def how_to_get(tool: Tool) -> str:
     """A command, or the way to one."""
     if tool.minimum:
-        return f"run 'make setup' (Debian 12 has {tool.package} {tool.minimum[0]} in bookworm-backports)"
-    return f"run 'make setup', or: sudo apt-get install {tool.package}"
+        return hints.new_qemu(tool.package, ".".join(map(str, tool.minimum)))
+    return hints.packages(tool.package)
 
 
 def versions(*names: str) -> dict[str, str]:

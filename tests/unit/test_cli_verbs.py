@@ -60,19 +60,6 @@ def test_an_empty_list_says_how_to_begin(bootscope: Command) -> None:
     assert json_of(bootscope("list", "--json"), "list")["runs"] == []
 
 
-def test_doctor_names_what_is_missing_and_how_to_get_it(bootscope: Command) -> None:
-    """With an empty PATH every program is missing."""
-    done = bootscope("doctor", "--json")
-    assert done.returncode == 3
-    found = json_of(done, "doctor")
-    assert found["good"] is False
-    checks = {check["name"]: check for check in found["checks"]}
-    assert checks["qemu-system-arm"]["found"].startswith("missing")
-    assert "make setup" in checks["qemu-system-arm"]["hint"]
-    assert checks["python"]["good"] is True
-    assert checks["ccache"]["required"] is False
-
-
 def test_a_plan_can_be_made_with_nothing_there(bootscope: Command) -> None:
     steps = json_of(bootscope("build", "stock", "--plan", "--json"), "plan")["steps"]
     assert [step["name"] for step in steps[:3]] == ["fetch-uboot", "fetch-linux", "fetch-busybox"]

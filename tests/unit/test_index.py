@@ -12,13 +12,10 @@ import pytest
 
 from bootscope import views
 from bootscope.analysis.all_views import NAMES
-from bootscope.build.cache import Cache
 from bootscope.capture import index, program
 from bootscope.capture.index import FOLDER, Index
 from bootscope.capture.store import Store
-from bootscope.cli import record
 from bootscope.lab import looked
-from bootscope.lab.prepare import prepare
 from bootscope.paths import cache_dir
 from tests.fixtures.stock_boot import unpack
 
@@ -175,30 +172,6 @@ def test_what_is_too_large_or_comes_back_otherwise_is_not_kept(
     assert kept.get("long", str, lambda: "x" * 101) == "x" * 101
     assert kept.get("short", str, lambda: "x") == "x"
     assert set(entries(store)) == {"short"}
-
-
-def test_what_was_prepared_needs_no_recording(main_here: Command, store: Store, cache: Cache) -> None:
-    prepare(store, cache, lab_scenes.keep(store))
-    assert set(entries(store)) == {"timeline", "consumers", "audit", *(f"view-{name}" for name in NAMES)}
-    with nobody():
-        for words in (["show"], ["audit"], *(["show", "--view", name] for name in NAMES)):
-            assert main_here(*words).returncode == 0
-
-
-def test_an_incomplete_boot_is_prepared_as_far_as_it_goes(store: Store, cache: Cache) -> None:
-    prepare(store, cache, lab_scenes.keep(store, ended="hang"))
-    assert "timeline" in entries(store)
-    assert "audit" not in entries(store)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("a bug"), OSError("no room")])
-def test_a_recording_that_cannot_be_prepared_is_recorded_all_the_same(
-    store: Store, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    begun = mock.Mock(side_effect=error)
-    monkeypatch.setattr(record, "prepare", begun)
-    record._prepare(store, "any", as_json=True)
-    assert begun.call_count == 1
 
 
 def test_it_goes_with_its_run(main_here: Command, store: Store) -> None:

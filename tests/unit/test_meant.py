@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.store import Store
-from bootscope.cli.main import parser
+from bootscope.cli.parsers import parser
 from bootscope.cli.verbs import VERBS
 from bootscope.errors import similar, unknown
 from bootscope.techniques.model import technique_ids
@@ -67,7 +67,7 @@ def test_every_verb_names_the_option_that_was_meant(main_here: Command, verb: st
 @pytest.mark.parametrize(("words", "message"), [
     (["list", "more"], "bootscope: list does not take more\n"),
     (["list", "-x"], "bootscope: list does not take -x\n"),
-    (["doctor", "--", "--odd"], "bootscope: doctor does not take"),
+    (["list", "--", "--odd"], "bootscope: list does not take"),
     (["list", "\x1b[31m"], r"bootscope: list does not take \x1b[31m"),
     (["compare", "a"], "bootscope: the following arguments are required: b\n"),
 ])  # fmt: skip

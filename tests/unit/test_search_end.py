@@ -18,7 +18,7 @@ from rich.console import Console
 
 from bootscope.capture.store import Store
 from bootscope.cli import optimize as verb
-from bootscope.cli.main import parser
+from bootscope.cli.parsers import parser
 from bootscope.errors import UserError
 from bootscope.lab import pareto as pareto_module
 from bootscope.lab.ablation import ablate

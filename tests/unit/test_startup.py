@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bootscope import __version__
-from bootscope.cli.main import load
+from bootscope.cli.parsers import load
 from bootscope.cli.verbs import VERBS
 
 from .builders import ROOT, environment, python
@@ -51,7 +51,8 @@ def test_the_table_of_verbs_says_what_the_verbs_say(name: str) -> None:
 def test_listing_the_verbs_loads_none_of_them(words: list[str]) -> None:
     loaded = loaded_by(*words)
     of_ours = {name for name in loaded if name.startswith("bootscope.") and name.count(".") > 1}
-    few = {f"bootscope.cli.{name}" for name in ("main", "arguments", "verbs", "verb", "common", "completion")}
+    names = ("main", "arguments", "parsers", "verbs", "verb", "common", "completion")
+    few = {f"bootscope.cli.{name}" for name in names}
     assert of_ours <= few
     assert not loaded & {"msgspec", "rich", "jinja2", "capstone", "platformdirs"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -56,8 +56,6 @@ class Evidence:
     scripts: dict[str, str]
     load: Callable[[str], bytes]
     """What was kept of the build, by its name in capture.objects; empty when it was not."""
-    own_times: dict[tuple[str, str], int] | None = field(default=None, init=False)
-    """What functions.self_times has made of this boot, if it was asked."""
 
     def program(self, name: str) -> Code | None:
         """The code of a program that was kept; None for recordings that do not have it.

@@ -85,12 +85,6 @@ def seen(evidence: Evidence) -> Iterator[Seen]:
 
 def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
     """(phase, function) -> CPU time in ns. The sum over a phase is exactly its CPU time."""
-    if evidence.own_times is None:
-        evidence.own_times = _self_times(evidence)
-    return evidence.own_times
-
-
-def _self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for sample in seen(evidence):
         counts[sample.phase][sample.name] += 1
@@ -115,6 +109,7 @@ class Stacks:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._self_times: dict[tuple[str, str], int] = {}
         self._unwinders: dict[str, list[Unwinder]] = {}
 
     def _of_program(self, name: str) -> list[Unwinder]:
@@ -165,8 +160,9 @@ class Stacks:
 
     def _flat(self, phase: Phase) -> dict[tuple[str, ...], int]:
         """Where the stack was not sampled: the functions alone, by the program counter."""
-        own = self_times(self._evidence).items()
-        return {(phase.name, name): ns for (at, name), ns in own if at == phase.name and ns}
+        own = self._self_times or self_times(self._evidence)
+        self._self_times = own
+        return {(phase.name, name): ns for (at, name), ns in own.items() if at == phase.name and ns}
 
     def _frames(self, sample: StackSample, index: int, phase: str) -> tuple[str, ...]:
         evidence = self._evidence

@@ -186,13 +186,13 @@ class Workshop:
             self.tell(
                 "beware: built without the changes, the images are still those with them. What the changes "
                 "put into the tree stays there; the build must begin from your own configuration "
-                "(docs/real-boards.md)"
+                "(bootscope help real-boards)"
             )
         elif now != before.hashes:
             self.tell(
                 "built twice without changes, the images are not the same, byte by byte (dates, random "
                 "numbers): they cannot show whether changes went in or out, and what was kept of a variant "
-                "is of no use the next time (docs/real-boards.md)"
+                "is of no use the next time (bootscope help real-boards)"
             )
 
     def leave(self) -> None:

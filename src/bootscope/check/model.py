@@ -105,10 +105,10 @@ def figure_of(name: str) -> Callable[[Sequence[int]], int]:
 def read_check(path: Path) -> Check:
     """The check in a file. Raises UserError for what is wrong in it, naming the file and the key."""
     if not path.exists():
-        raise UserError(f"there is no check file {path}", hint="docs/ci.md has one to begin with; -f FILE")
+        raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
     found = load(path, CheckFile)
     if not (found.budget or found.baseline):
-        raise UserError(f"{path}: nothing to check", hint="a [budget] or a [baseline]; docs/ci.md")
+        raise UserError(f"{path}: nothing to check", hint="a [budget] or a [baseline]; bootscope help ci")
     budgets = tuple(_budget(path, name, given) for name, given in found.budget.items())
     if found.baseline is None:
         return Check(path, budgets, milestone=found.milestone)

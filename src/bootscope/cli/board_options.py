@@ -54,7 +54,7 @@ def ordered(
 
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
     """The options of what is tried on a real board."""
-    group = parser.add_argument_group("imported systems on a real board (docs/real-boards.md)")
+    group = parser.add_argument_group("imported systems on a real board (bootscope help real-boards)")
     group.add_argument("--board", metavar="B", help="the board, if not the one named at the import")
     group.add_argument("-n", type=int, metavar="N", help="boots of each (default 10)")
     group.add_argument(
@@ -94,7 +94,7 @@ def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for real boards only."""
-    group = parser.add_argument_group("real boards (docs/real-boards.md)")
+    group = parser.add_argument_group("real boards (bootscope help real-boards)")
     group.add_argument("--rate", type=int, metavar="BAUD", help="line rate of the console (default 115200)")
     group.add_argument(
         "--tap-host",
@@ -109,7 +109,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--power-on", metavar="CMD", help="command that switches the board on (no shell)")
     group.add_argument("--power-off", metavar="CMD", help="command that switches it off")
     group.add_argument("--by-hand", action="store_true", help="you switch the board, when you are asked to")
-    places = parser.add_argument_group("boards of a labgrid farm (docs/farms.md)")
+    places = parser.add_argument_group("boards of a labgrid farm (bootscope help farms)")
     places.add_argument(
         "--labgrid-client", metavar="PATH", help="labgrid-client, if it is not found by itself"
     )
@@ -225,7 +225,7 @@ def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
     if board.pins is None:
         raise UserError(
             f"--until {_PIN}{printable(name)}: no pin is watched",
-            hint="[pins] in a board file; see docs/pins.md",
+            hint="[pins] in a board file; see: bootscope help pins",
         )
     named = edge_names(board.pins)
     if name not in named:

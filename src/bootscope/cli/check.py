@@ -89,7 +89,7 @@ def _agree(args: argparse.Namespace) -> None:
     if args.json and (args.github or args.lava):
         raise UserError("--json, --github and --lava all want standard output", hint="one of them")
     if args.kcidb and not (args.kcidb_origin and args.kcidb_build):
-        raise UserError("--kcidb needs --kcidb-origin and --kcidb-build", hint="docs/ci.md")
+        raise UserError("--kcidb needs --kcidb-origin and --kcidb-build", hint="bootscope help ci")
     if args.github and not os.environ.get(SUMMARY):
         raise UserError(
             f"--github: {SUMMARY} is not set", hint="GitHub Actions sets it; elsewhere leave it out"

@@ -20,7 +20,9 @@ LARGEST = 1_000_000
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """--json, which every verb has."""
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md) instead of text")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON instead of text (bootscope help json)"
+    )
 
 
 def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N files at a time") -> None:

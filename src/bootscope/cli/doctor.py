@@ -1,113 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope doctor: what is missing on this machine, in which version, and how to get it."""
+"""bootscope doctor: what works on this machine, what is missing, in which version, and how to get it."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import shutil
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
+from bootscope import hints
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.paths import cache_dir, store_dir
-from bootscope.report.text import size
-from bootscope.tools import OPTIONAL_TOOLS, TOOLS, Found, how_to_get, look_up
-
-PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs")
-NEEDED_BYTES = 8 << 30
-_HEADERS = {
-    "openssl headers": ("/usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),
-    "gnutls headers": ("/usr/include/gnutls/gnutls.h", "libgnutls28-dev", "builds U-Boot's tools"),
-    "uuid headers": ("/usr/include/uuid/uuid.h", "uuid-dev", "builds U-Boot's tools"),
-    "archive's keys": (
-        "/usr/share/keyrings/debian-archive-keyring.gpg",
-        "debian-archive-keyring",
-        "checks sources that come from Debian's archive",
-    ),
-    "cross C library": (
-        "/usr/arm-linux-gnueabihf/lib/libc.so.6",
-        "libc6-dev-armhf-cross",
-        "what programs on the board link to",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that is needed: found or not, in which version, how to get it."""
-
-    name: str
-    found: str
-    good: bool
-    required: bool
-    purpose: str
-    hint: str
-
-
-def _tool(found: Found, required: bool) -> Check:
-    tool = found.tool
-    minimum = f" ({'.'.join(map(str, tool.minimum))} or newer needed)" if tool.minimum else ""
-    state = (found.version or "missing") + ("" if found.good else minimum)
-    return Check(tool.name, state, found.good, required, tool.purpose, how_to_get(tool))
-
-
-def checks() -> list[Check]:
-    """Everything that is needed, in the order in which it is used."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    found = [
-        Check("python", python, sys.version_info >= (3, 11), True, "runs bootscope", "Python 3.11 or newer")
-    ]
-    for name in PACKAGES:
-        try:
-            version = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            version = ""
-        found.append(Check(name, version or "missing", bool(version), True, "Python package", "make setup"))
-    found += [_tool(look_up(name), True) for name in TOOLS]
-    found += [_tool(look_up(name), False) for name in OPTIONAL_TOOLS]
-    for name, (path, package, purpose) in _HEADERS.items():
-        there = bool(list(Path("/").glob(path.lstrip("/"))))
-        hint = f"run 'make setup', or: sudo apt-get install {package}"
-        found.append(Check(name, "there" if there else "missing", there, True, purpose, hint))
-    return [*found, _space(cache_dir(), "cache"), _space(store_dir(), "store")]
-
-
-def _space(path: Path, what: str) -> Check:
-    """Room on the disk that holds `path`, which may not exist yet."""
-    there = next(p for p in (path, *path.parents) if p.exists())
-    free = shutil.disk_usage(there).free
-    needed = NEEDED_BYTES if what == "cache" else 1 << 30
-    hint = f"set BOOTSCOPE_{what.upper()} to a folder with {size(needed)} free"
-    return Check(f"{what} disk", f"{size(free)} free", free > needed, False, str(path), hint)
+from bootscope.errors import unknown
+from bootscope.needs import PARTS, Check, State, state
+from bootscope.paths import is_installed
+from bootscope.tools import TOOLS
 
 
 class Doctor(Verb):
     name = "doctor"
-    summary = "say what is missing on this machine, and how to get it"
-    example = "bootscope doctor"
+    summary = "say what works on this machine, what is missing, and how to get it"
+    example = "bootscope doctor emulated"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "part",
+            nargs="*",
+            help="only these parts, with what they build on: "
+            + ", ".join(f"{part.name} ({part.title})" for part in PARTS.values()),
+        )
 
     def run(self, args: argparse.Namespace) -> int:
-        found = checks()
-        bad = [check for check in found if check.required and not check.good]
+        for name in args.part:
+            if name not in PARTS:
+                raise unknown("part", name, list(PARTS))
+        asked = [state(name) for name in args.part or PARTS]
+        states = _with_those_before(asked)
+        good = all(one.good for one in asked)
         if args.json:
-            rows = [
-                {"name": c.name, "found": c.found, "good": c.good, "required": c.required, "hint": c.hint}
-                for c in found
-            ]
-            print_json("doctor", {"good": not bad, "checks": rows})
-            return 3 if bad else 0
+            print_json("doctor", _document(states, good))
+        else:
+            _show(states)
+        return 0 if good else 3
+
+
+def _with_those_before(asked: list[State]) -> list[State]:
+    """Each part once, after those that it builds on."""
+    found: dict[str, State] = {}
+    for last in asked:
+        chain = [last]
+        while chain[0].before:
+            chain.insert(0, chain[0].before)
+        for one in chain:
+            found.setdefault(one.part.name, one)
+    return [found[name] for name in PARTS if name in found]
+
+
+def _document(states: list[State], good: bool) -> dict[str, object]:
+    """For --json (docs/json.md)."""
+    return {
+        "good": good,
+        "parts": [
+            {
+                "name": one.part.name,
+                "title": one.part.title,
+                "good": one.good,
+                "missing": [check.name for check in one.missing],
+                "commands": _commands(one),
+            }
+            for one in states
+        ],
+        "checks": [
+            {
+                "part": one.part.name,
+                "name": check.name,
+                "found": check.found,
+                "good": check.good,
+                "required": check.required,
+                "hint": check.hint,
+            }
+            for one in states
+            for check in one.checks
+        ],
+    }
+
+
+def _commands(one: State) -> list[str]:
+    """What to run for all that a part needs and this machine lacks. apt gets everything at once, but for a
+    QEMU that must come from elsewhere."""
+    bad = {check.name: check for check in one.missing}
+    special = [check for check in bad.values() if check.name in TOOLS and TOOLS[check.name].minimum]
+    special = special if hints.newer_suite() else []
+    plain = [check.package for check in bad.values() if check.package and check not in special]
+    others = [check.hint for check in bad.values() if not check.package]
+    return [
+        *([hints.apt(plain)] if plain else []),
+        *dict.fromkeys([*(check.hint for check in special), *others]),
+    ]
+
+
+def _mark(check: Check) -> str:
+    return "[green]ok[/]" if check.good else "[red]no[/]" if check.required else "[yellow]--[/]"
+
+
+def _show(states: list[State]) -> None:
+    """All checks by part; at the end, where it is read, what works and what to do."""
+    out = terminal()
+    for one in states:
+        out.print(f"[bold]{one.part.title}[/] ({one.part.verbs})")
         table = Table(box=None, pad_edge=False, show_header=False)
-        for check in found:
-            mark = "[green]ok[/]" if check.good else "[red]no[/]" if check.required else "[yellow]--[/]"
-            table.add_row(mark, check.name, check.found, check.purpose, style="" if check.good else "bold")
-        out = terminal()
+        for check in one.checks:
+            style = "" if check.good else "bold"
+            table.add_row(_mark(check), check.name, check.found, check.purpose, style=style)
         out.print(table)
-        for check in found:
-            if not check.good:
-                out.print(f"{check.name}: {check.hint}", markup=False)
-        out.print("everything is there" if not bad else f"{len(bad)} missing or too old")
-        return 3 if bad else 0
+        for check in one.checks:
+            if not check.good and not check.required:
+                out.print(f"-- {check.name} ({check.purpose}): {check.hint}", markup=False, soft_wrap=True)
+        out.print()
+    for one in states:
+        _conclude(out, one)
+    if not is_installed() and not all(one.good for one in states):
+        out.print("or get all of it by: make setup")
+
+
+def _conclude(out: Console, one: State) -> None:
+    """Whether a part works, and what is to be run where it does not."""
+    out.print(f"[bold]{one.part.title}[/]: {_verdict(one)}")
+    for command in _commands(one):
+        out.print(f"    {command}", markup=False, soft_wrap=True)
+
+
+def _verdict(one: State) -> str:
+    if one.good:
+        return "[green]works here[/]"
+    if not one.missing:
+        return f"[red]needs '{one.before.part.title}'[/]" if one.before else ""
+    names = ", ".join(check.name for check in one.missing)
+    return f"[red]{len(one.missing)} missing or too old[/]: {names}"

@@ -11,68 +11,18 @@ import argparse
 import contextlib
 import errno
 import gc
-import importlib
 import io
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from bootscope import __version__
-from bootscope.cli.arguments import Parser
-from bootscope.cli.common import add_json
-from bootscope.cli.verb import Verb
+from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
 from bootscope.errors import BootscopeError
 
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
-
-
-def load(name: str) -> type[Verb]:
-    """The verb of that name."""
-    module, _, kind = VERBS[name][0].partition(":")
-    found: type[Verb] = getattr(importlib.import_module(f"bootscope.cli.{module}"), kind)
-    return found
-
-
-def _top() -> argparse.ArgumentParser:
-    """The parser without verbs. An option that takes a value would break :func:`_parser_for`."""
-    top = Parser(
-        prog="bootscope",
-        description="Measures, explains and shrinks the boot time of Linux devices.",
-        epilog="Start with: bootscope record stock",
-    )
-    top.add_argument("--version", action="version", version=f"bootscope {__version__}")
-    return top
-
-
-def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
-    """The parser of some verbs, or of all, with their options."""
-    top = _top()
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for name in names:
-        verb = load(name)()
-        sub = verbs.add_parser(
-            verb.name,
-            help=verb.summary,
-            description=verb.summary[:1].upper() + verb.summary[1:] + ".",
-            epilog=f"example: {verb.example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        verb.options(sub)
-        add_json(sub)
-        sub.set_defaults(do=verb.run)
-    return top
-
-
-def overview() -> argparse.ArgumentParser:
-    """A parser that knows what the verbs are called and what they do, and loads none of them."""
-    top = _top()
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for name, (_, summary) in VERBS.items():
-        verbs.add_parser(name, help=summary)
-    return top
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -68,7 +68,7 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
         if not tree.trial.products:
             raise UserError(
                 "--resume must know the images that the boots were made of, and nobody has named them",
-                hint=f"--product at the import (docs/real-boards.md); or measure anew: {again}",
+                hint=f"--product at the import (bootscope help real-boards); or measure anew: {again}",
             )
     for name in BOARD_OPTIONS:
         setattr(args, name, getattr(args, name) or before.get(name, getattr(args, name)))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 
 from bootscope.boards.physical import is_real
@@ -19,7 +18,6 @@ from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, unknown
 from bootscope.lab.bench import Bench
-from bootscope.lab.prepare import prepare
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.text import seconds, visible
 from bootscope.system.load import load_system, milestones
@@ -107,7 +105,7 @@ class Record(Verb):
             "--until",
             metavar="MILESTONE",
             help="where to stop (default: first-frame, or app-ready for a system without a display); "
-            "pin:NAME of a real board: an edge that docs/pins.md gives a name",
+            "pin:NAME of a real board: an edge that has a name (bootscope help pins)",
         )
         parser.add_argument(
             "--timeout",
@@ -156,11 +154,7 @@ class Record(Verb):
         watcher = progress(quiet=args.json)
         make = runner(args, Cache(cache_dir()), watcher)
         bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout or 900, limits)
-        run = bench.record(loaded, board, until, args.n or 1)
-        status = self._report(run, args.json)
-        if limits.explain and status == 0:
-            _prepare(bench.store, run.info.run_id, args.json)
-        return status
+        return self._report(bench.record(loaded, board, until, args.n or 1), args.json)
 
     def _report(self, run: StoredRun, as_json: bool) -> int:
         complete = all(boot.info.complete for boot in run.boots)
@@ -194,15 +188,6 @@ def _reached(run: StoredRun, boot: StoredBoot) -> dict[str, int | None]:
         return {"reached_ns": None, "error_ns": None}
     ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
     return {"reached_ns": ns, "error_ns": None if ns is None else 0}
-
-
-def _prepare(store: Store, run_id: str, as_json: bool) -> None:
-    """Has the index filled of what was recorded. The recording is whole; nothing here may spoil that."""
-    sys.stdout.flush()
-    if not as_json:
-        print("working out what show and audit will be asked for (Ctrl-C: they do)", file=sys.stderr)
-    with contextlib.suppress(Exception, KeyboardInterrupt):
-        prepare(store, Cache(cache_dir()), run_id)
 
 
 def observer(as_json: bool) -> Quiet:

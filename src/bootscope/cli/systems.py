@@ -54,7 +54,9 @@ class SystemVerb(Verb):
             help="the command that builds it, for `bootscope build`; run without a shell",
         )
         parser.add_argument("--shell", action="store_true", help="run the commands with /bin/sh")
-        group = parser.add_argument_group("for `try` and `optimize` on your board (docs/real-boards.md)")
+        group = parser.add_argument_group(
+            "for `try` and `optimize` on your board (bootscope help real-boards)"
+        )
         group.add_argument("--board", metavar="B", help="the board, as `record --board` takes it")
         group.add_argument("--deploy", metavar="CMD", help="the command that puts the images onto the board")
         group.add_argument(

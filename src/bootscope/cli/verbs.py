@@ -57,7 +57,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "read a system out of the folder in which Buildroot, Yocto, OpenWrt or make built it",
     ),
     "cache": ("store:CacheVerb", "show what the cache of sources and builds holds, or make room"),
-    "doctor": ("doctor:Doctor", "say what is missing on this machine, and how to get it"),
+    "doctor": ("doctor:Doctor", "say what works on this machine, what is missing, and how to get it"),
+    "help": ("help:Help", "show a document on a topic, or list them"),
     "completion": ("completion:Completion", "print shell completion for bash or zsh"),
 }
 """Verb -> (module:class below bootscope.cli, summary)."""

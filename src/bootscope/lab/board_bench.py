@@ -32,7 +32,8 @@ from bootscope.measuring import Measuring, Observer, Order, again, measuring
 _QUICK_S, _BEARABLE_S = 10.0, 60.0
 _SOME_ROUNDS = 5
 _SAME_IMAGES = (
-    "does the build command use what is in $BOOTSCOPE_CHANGES (docs/real-boards.md)? Or is it so already?"
+    "does the build command use what is in $BOOTSCOPE_CHANGES? Or is it so already? "
+    "(bootscope help real-boards)"
 )
 
 

@@ -155,20 +155,15 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
     return _recording(store, cache, store.load(run_id), number)
 
 
-def of_recording(store: Store, cache: Cache, seen: View, notes: tuple[str, ...] = ()) -> Subject:
-    """A recorded boot. Raises UserError for one that did not reach its milestone."""
-    run, boot = seen.run.info, seen.boot.info
-    if not boot.complete:
-        raise UserError(f"boot {boot.boot_id} did not reach its milestone: {boot.message}")
-    title = f"{boot.boot_id}: {run.until} after {seconds(seen.timeline.total_ns)} s"
-    depends = depends_on(store, cache, run)
-    return Subject(title, lambda: facts(store, seen, cache), (), notes, seen, depends)
-
-
 def _recording(
     store: Store, cache: Cache, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()
 ) -> Subject:
-    return of_recording(store, cache, view(store, run, number, indexed=True), notes)
+    v = view(store, run, number, indexed=True)
+    if not v.boot.info.complete:
+        raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
+    title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
+    depends = depends_on(store, cache, run.info)
+    return Subject(title, lambda: facts(store, v, cache), (), notes, v, depends)
 
 
 def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from bootscope import hints
 from bootscope.build.ids import file_sha256
 from bootscope.build.step import Context
 from bootscope.errors import ToolError
@@ -23,7 +24,7 @@ def source_id() -> str:
     if not steady_source().exists():
         raise ToolError(
             f"{steady_source()} is not there: without it this file system would differ each time",
-            hint="run bootscope from a checkout (bin/bootscope)",
+            hint=hints.REINSTALL,
         )
     return file_sha256(steady_source())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bootscope import hints
 from bootscope.build import sources
 from bootscope.build.ids import tree_id
 from bootscope.build.progress import Progress
@@ -28,7 +29,7 @@ def step() -> Step:
     if not (folder / "main.c").exists():
         raise ToolError(
             f"the collector's sources are not in {folder}",
-            hint="run bootscope from a checkout (bin/bootscope)",
+            hint=hints.REINSTALL,
         )
 
     def work(context: Context) -> None:

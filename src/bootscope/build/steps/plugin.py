@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bootscope import hints
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
 from bootscope.errors import ToolError
@@ -17,7 +18,7 @@ def step() -> Step:
     if not (folder / "plugin.c").exists():
         raise ToolError(
             f"the plugin's sources are not in {folder}",
-            hint="run bootscope from a checkout (bin/bootscope)",
+            hint=hints.REINSTALL,
         )
 
     def work(context: Context) -> None:

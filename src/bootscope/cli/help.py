@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope help: the documents on the terminal, and the help of each verb."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bootscope import documents
+from bootscope.cli.parsers import help_of
+from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.cli.verbs import VERBS
+from bootscope.paths import data_dir
+
+
+class Help(Verb):
+    name = "help"
+    summary = "show a document on a topic, or list them"
+    example = "bootscope help real-boards"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("topic", nargs="?", help="a document or a verb (default: list the documents)")
+        parser.add_argument(
+            "--folder",
+            action="store_true",
+            help="print the folder with the documents (docs), the CI files (ci) and the sources of the "
+            "plugin, the collector and the analysers (native)",
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.folder:
+            return _print_folder(args.json)
+        if args.topic is None:
+            return _list(args.json)
+        if args.topic in VERBS and args.topic not in documents.topics():
+            return _verb(args.topic, args.json)
+        return _show(documents.find(args.topic, list(VERBS)), args.json)
+
+
+def _print_folder(json: bool) -> int:
+    if json:
+        print_json("help", {"folder": str(data_dir())})
+    else:
+        print(data_dir())
+    return 0
+
+
+def _list(json: bool) -> int:
+    """All topics with their titles."""
+    found = {name: documents.title(path) for name, path in documents.topics().items()}
+    if json:
+        rows = [{"topic": name, "title": title} for name, title in found.items()]
+        print_json("help", {"folder": str(data_dir()), "topics": rows})
+        return 0
+    width = max(map(len, found))
+    for name, title in found.items():
+        print(f"{name:{width}}  {title}")
+    print("\nbootscope help TOPIC shows one, bootscope VERB --help the options of a verb")
+    return 0
+
+
+def _verb(name: str, json: bool) -> int:
+    """What `VERB --help` prints."""
+    text = help_of(name)
+    if json:
+        print_json("help", {"topic": name, "title": VERBS[name][1], "text": text})
+    else:
+        print(text, end="")
+    return 0
+
+
+def _show(path: Path, json: bool) -> int:
+    """A document: set and paged on a terminal, as it is written elsewhere."""
+    text = path.read_text()
+    if json:
+        topic = documents.topic_of(path.name)
+        print_json("help", {"topic": topic, "title": documents.title(path), "text": text})
+    elif sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        # less shows colours, and does not stay where there is less than a page.
+        os.environ.setdefault("LESS", "-FRX")
+        out = terminal()
+        with out.pager(styles=True):
+            out.print(Markdown(text, hyperlinks=False))
+    else:
+        sys.stdout.write(text)
+    return 0

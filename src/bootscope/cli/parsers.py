@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parsers of the command line: of verbs with their options, and of all verbs by name."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterable
+
+from bootscope import __version__
+from bootscope.cli.arguments import Parser
+from bootscope.cli.common import add_json
+from bootscope.cli.verb import Verb
+from bootscope.cli.verbs import VERBS
+
+
+def load(name: str) -> type[Verb]:
+    """The verb of that name."""
+    module, _, kind = VERBS[name][0].partition(":")
+    found: type[Verb] = getattr(importlib.import_module(f"bootscope.cli.{module}"), kind)
+    return found
+
+
+def _top() -> argparse.ArgumentParser:
+    """The parser without verbs. An option with a value would break `_parser_for` of main.py."""
+    top = Parser(
+        prog="bootscope",
+        description="Measures, explains and shrinks the boot time of Linux devices.",
+        epilog="Start with: bootscope record stock",
+    )
+    top.add_argument("--version", action="version", version=f"bootscope {__version__}")
+    return top
+
+
+def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """The parser of some verbs, or of all, with their options."""
+    top = _top()
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for name in names:
+        verb = load(name)()
+        sub = verbs.add_parser(
+            verb.name,
+            help=verb.summary,
+            description=verb.summary[:1].upper() + verb.summary[1:] + ".",
+            epilog=f"example: {verb.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        verb.options(sub)
+        add_json(sub)
+        sub.set_defaults(do=verb.run)
+    return top
+
+
+def overview() -> argparse.ArgumentParser:
+    """A parser that knows what the verbs are called and what they do, and loads none of them."""
+    top = _top()
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for name, (_, summary) in VERBS.items():
+        verbs.add_parser(name, help=summary)
+    return top
+
+
+def help_of(name: str) -> str:
+    """What `--help` prints for a verb."""
+    verbs = next(a for a in parser([name])._actions if isinstance(a, argparse._SubParsersAction))
+    text: str = verbs.choices[name].format_help()
+    return text
