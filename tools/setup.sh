@@ -1,19 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what bootscope needs: system packages by apt, Python packages into .venv. Says beforehand
-# what it will install; does nothing when everything is there. With 'test' also what the tests need.
+# what it will install, and whether that can be had; does nothing when everything is there.
+#
+#   setup.sh demo       what recording a system that others have built needs
+#   setup.sh build      (default) that, and what building from source needs
+#   setup.sh test       'demo', and what the tests of 'make test' need
+#   setup.sh test-full  everything
 set -eu
 cd "$(dirname "$0")/.."
 
 QEMU_MAJOR=10
-PACKAGES="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6-dev make bison flex bc swig
-	python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config
-	u-boot-tools device-tree-compiler fdisk dosfstools mtools e2fsprogs squashfs-tools erofs-utils f2fs-tools
-	btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop ccache
+# What the emulated board needs, and a system that others have built ('debian').
+EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6-dev make
+	u-boot-tools device-tree-compiler fdisk dosfstools mtools squashfs-tools
 	debian-archive-keyring ca-certificates"
-TEST_PACKAGES="chromium shellcheck git squashfs-tools ser2net sigrok-cli
-	openssh-client openssh-server mandoc zsh fish"
+# What compiling U-Boot, kernel and BusyBox needs besides.
+BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache"
+# Root file systems and compressors that a system may ask for.
+FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop"
+TEST="chromium shellcheck git ser2net sigrok-cli openssh-client openssh-server"
+# A download of packages, a virtual environment, and what a recording of 'debian' or a build of 'stock' takes.
+DEMO_MB=2500
+BUILD_MB=8000
 
+usage() {
+	say "usage: tools/setup.sh demo | build | test | test-full"
+	exit 2
+}
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 3; }
 
@@ -73,8 +87,42 @@ install_from_backports() {
 	as_root rm -rf "$work"
 }
 
-install_packages() {
+# Fails before anything is installed where it can be known that this cannot come to a good end.
+check_beforehand() {
 	command -v apt-get > /dev/null || fail "this set-up knows apt only; install these yourself: $*"
+	[ "$(id -u)" -eq 0 ] || command -v sudo > /dev/null ||
+		fail "needs root to install '$*': run as root, or install sudo"
+	as_root apt-get -q -o APT::Update::Error-Mode=any update ||
+		say "setup: some of apt's indexes could not be fetched; going on with those that are there"
+	for package in "$@"; do
+		apt-cache show "$package" > /dev/null 2>&1 && continue
+		case $package in
+		gcc-arm-linux-gnueabihf | libc6-dev-armhf-cross)
+			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 32-bit ARM here" ;;
+		*) fail "apt knows no package $package; is the network there, and Debian's main part among apt's sources?" ;;
+		esac
+	done
+	as_root apt-get -q install --simulate --no-install-recommends "$@" > /dev/null ||
+		fail "apt cannot install these packages together (its reasons are above); nothing was changed"
+}
+
+# has_room MEGABYTES: fails where a disk has less.
+has_room() {
+	for folder in . "${BOOTSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}"; do
+		while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
+		free=$(df -Pm "$folder" | awk 'NR == 2 { print $4 }')
+		[ "$free" -ge "$1" ] || fail "$1 MB are needed, $folder has $free MB left; nothing was changed"
+	done
+}
+
+# What Debian ships for boards comes from a Debian mirror: that of the host's apt, or one that is named.
+has_debian() {
+	[ -z "${BOOTSCOPE_DEBIAN_MIRROR:-}" ] || return 0
+	! is_ubuntu || fail "this is Ubuntu, the demo takes Debian's packages for the board:
+  set BOOTSCOPE_DEBIAN_MIRROR to the address of a Debian mirror, or build from source: make setup, bin/bootscope record stock"
+}
+
+install_packages() {
 	# shellcheck disable=SC1091
 	. /etc/os-release
 	say "setup: will install these system packages with apt (as root):"
@@ -89,7 +137,8 @@ install_packages() {
 			others="$others $package"
 		fi
 	done
-	as_root apt-get -q update
+	# shellcheck disable=SC2086
+	check_beforehand $others
 	# shellcheck disable=SC2086
 	[ -z "$others" ] || as_root apt-get -q install -y --no-install-recommends $others
 	[ "$backports" = no ] || install_from_backports
@@ -107,28 +156,33 @@ install_python() {
 	printf '%s\n' "$wanted" > "$1/bootscope-lock"
 }
 
-if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then
-	PACKAGES="$PACKAGES python3-venv"
-fi
+asked=${1:-build}
 lock=requirements.lock
-asked=${1:-}
+case $asked in
+demo) packages=$EMULATE; room=$DEMO_MB ;;
+build) packages="$EMULATE $BUILD $FILES"; room=$BUILD_MB ;;
+test) packages="$EMULATE $FILES $TEST"; room=$DEMO_MB; lock=requirements-dev.lock ;;
+test-full) packages="$EMULATE $BUILD $FILES $TEST"; room=$BUILD_MB; lock=requirements-dev.lock ;;
+*) usage ;;
+esac
+# Debian parts this from python3 itself.
+python3 -c 'import ensurepip, venv' 2> /dev/null || packages="$packages python3-venv"
 # The tests' lock holds everything the other one does, so it is never replaced by it.
-if [ "$asked" = test ]; then
-	PACKAGES="$PACKAGES $TEST_PACKAGES"
-	lock=requirements-dev.lock
-elif [ -f .venv/bootscope-lock ] && grep -q "$(sha256sum requirements-dev.lock | cut -d ' ' -f 1)" .venv/bootscope-lock; then
+if [ -f .venv/bootscope-lock ] && grep -q "$(sha256sum requirements-dev.lock | cut -d ' ' -f 1)" .venv/bootscope-lock; then
 	lock=requirements-dev.lock
 fi
+[ "$asked" != demo ] || has_debian
 # shellcheck disable=SC2046,SC2086
-set -- $(missing $PACKAGES)
+set -- $(missing $packages)
+if [ $# -gt 0 ] || [ ! -d .venv ]; then has_room "$room"; fi
 [ $# -eq 0 ] || install_packages "$@"
 command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
 install_python .venv "$lock"
-# Once, and not at each start where the one who starts it may not write here. What has not changed is left alone.
-.venv/bin/python -m compileall -q src || say "setup: src cannot be written to; bootscope will start more slowly"
+case $asked in
 # labgrid has packages of its own that would get in the way of ours; bootscope only talks to it.
-[ "$asked" != test ] || install_python .venv/labgrid requirements-labgrid.lock
+test | test-full) install_python .venv/labgrid requirements-labgrid.lock ;;
+esac
 if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then
 	browser=${PLAYWRIGHT_BROWSERS_PATH:-$HOME/.cache/ms-playwright}
 	if ! ls "$browser"/chromium-* > /dev/null 2>&1; then

@@ -8,6 +8,7 @@ and lets apt check signatures: the index is signed, and names the SHA-256 of eve
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -32,8 +33,15 @@ class Fetched:
     version: str
 
 
+MIRROR = "BOOTSCOPE_DEBIAN_MIRROR"
+"""Environment variable with the address of a Debian mirror, where the host is no Debian or another one is near."""
+
+
 def host_mirrors() -> list[str]:
-    """Base addresses of Debian mirrors that the host's apt uses, without those for security."""
+    """Base addresses of Debian mirrors: the one that MIRROR names, else those that the host's apt uses, without
+    those for security."""
+    if os.environ.get(MIRROR):
+        return [os.environ[MIRROR]]
     output = run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"],
         check=False,
@@ -162,7 +170,9 @@ class Archives:
                 "the keys of Debian's archive are missing",
                 hint="sudo apt-get install debian-archive-keyring",
             )
-        last = ToolError("the host's apt names no mirror of Debian's archive")
+        last = ToolError(
+            "the host's apt names no mirror of Debian's archive", hint=f"set {MIRROR} to the address of one"
+        )
         for mirror in host_mirrors():
             try:
                 return get(self._apt(mirror, suite, architecture))

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real boots of a system that Debian has built: nothing is compiled but the application and the plugin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.command import Bootscope, recorded_once
+
+SYSTEM = "debian"
+
+
+@pytest.fixture(scope="session")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bootscope, dict[str, Any]]:
+    """Two boots up to first-frame, in a store for looking only, and what `record --json` said of them."""
+    return recorded_once(SYSTEM, tmp_path_factory.getbasetemp(), SYSTEM, "-n", "2")
