@@ -69,7 +69,7 @@ class Bootscope:
 def recorded_once(
     name: str, folder: Path, *arguments: str, cache: Path | None = None
 ) -> tuple[Bootscope, dict[str, Any]]:
-    """A store for looking only, with one run in it, and what `record --json` printed of that. All processes of
+    """A store for looking only with one run in it, and what `record --json` printed of that. All processes of
     a test run look at the same one; `folder` is pytest's own."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent

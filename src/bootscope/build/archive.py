@@ -34,14 +34,14 @@ class Fetched:
 
 
 MIRROR = "BOOTSCOPE_DEBIAN_MIRROR"
-"""Environment variable with the address of a Debian mirror, where the host is no Debian or another one is near."""
+"""Environment variable with the address of a Debian mirror, for hosts that are no Debian."""
 
 
 def host_mirrors() -> list[str]:
-    """Base addresses of Debian mirrors: the one that MIRROR names, else those that the host's apt uses, without
-    those for security."""
+    """Base addresses of Debian mirrors: the one that MIRROR names, else those that the host's apt uses,
+    without those for security."""
     if os.environ.get(MIRROR):
-        return [os.environ[MIRROR]]
+        return [os.environ[MIRROR].rstrip("/")]
     output = run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"],
         check=False,
@@ -50,6 +50,19 @@ def host_mirrors() -> list[str]:
     named = [uri for uri, origin in pairs if origin == "Debian"]
     likely = [uri for uri, _ in pairs if uri.rstrip("/").endswith("/debian")]
     return [uri for uri in dict.fromkeys(named + likely) if "security" not in uri]
+
+
+_REASON = re.compile(r"^\s*E: (.+)$", re.MULTILINE)
+_FAILED = re.compile(r"^Failed to fetch (\S+)\s+(.+)$")
+
+
+def _reason(told: str) -> str:
+    """Why apt failed, in one line of the many that it prints: the first that it calls an error, or empty."""
+    reason = _REASON.search(told)
+    if not reason:
+        return ""
+    failed = _FAILED.match(reason[1])
+    return f"{failed[2]} ({failed[1]})" if failed else reason[1]
 
 
 class PrivateApt:
@@ -62,9 +75,10 @@ class PrivateApt:
         for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
             (work / folder).mkdir(parents=True, exist_ok=True)
         (work / "status").touch()
-        types = "deb" if architecture else "deb deb-src"
+        types, targets = ("deb", "Packages") if architecture else ("deb deb-src", "Packages Sources")
         (work / "parts" / "bootscope.sources").write_text(
             f"Types: {types}\nURIs: {mirror}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+            f"Targets: {targets}\n"
         )
         foreign = (
             f'APT::Architecture "{architecture}";\nAPT::Architectures {{ "{architecture}"; }};\n'
@@ -84,7 +98,10 @@ class PrivateApt:
 
     def apt(self, *arguments: str | Path) -> str:
         """Runs one apt command in `work` and returns what it printed."""
-        return run(arguments, cwd=self._work, env=self._env, timeout_s=1800).output
+        done = run(arguments, cwd=self._work, env=self._env, timeout_s=1800, check=False)
+        if done.status:
+            raise ToolError(_reason(done.output) or f"{arguments[0]} failed (status {done.status})")
+        return done.output
 
     def update(self) -> None:
         """Fetches and checks the signed index."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.build.archive import Archives
+from bootscope.build.archive import MIRROR, Archives
 from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of, tree_id
 from bootscope.build.progress import Progress
@@ -138,7 +138,14 @@ def _from_somewhere(
         except ToolError as error:
             if error.hint and "kept" in error.hint:
                 raise
-            failures.append(f"archive: {error.message}")
+            failures.append(f"Debian's archive: {error.message}")
+    package = wanted.source.package
+    if isinstance(package, Package):
+        raise ToolError(
+            f"cannot fetch {package.name} for {wanted.name}: " + "; ".join(failures),
+            hint=f"is the network there? {MIRROR} names another mirror than this computer's apt has; or name "
+            f"a folder with the unpacked package as sources.{wanted.name}.path",
+        )
     raise ToolError(
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),
         hint=f"get a tarball and name it as sources.{wanted.name}.path in a system file of yours",
