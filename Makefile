@@ -23,7 +23,7 @@ demo:
 
 # What neither compiles nor boots what was compiled: first most of it on every core (and one more, as boards are
 # mostly waited for); then what measures this computer's own clocks, alone.
-QUICK := tests/unit tests/readers tests/browser tests/board tests/prebuilt
+QUICK := tests/unit tests/readers tests/browser tests/board tests/prebuilt tests/installed
 test: setup-test
 	status=0; \
 	$(PYTEST) -m 'not alone' -n $$(($$(nproc) + 1)) --dist worksteal $(QUICK) || status=$$?; \
