@@ -135,8 +135,8 @@ def test_power_that_fails_is_told_and_what_was_measured_stays(bootscope: Bootsco
     options = ["record", "--board", f"serial:{board.port}", "-n", "2", "--power-off", "true"]
     _, err = bootscope(*options, "--power-on", "false", status=3)
     assert "cannot be switched on" in err
-    _, err = bootscope(*options, "--power-on", "no-such-program-here", status=3)
-    assert "not found" in err
+    _, err = bootscope(*options, "--power-on", "no-such-program-here", status=2)
+    assert "power on: no-such-program-here is not there" in err
 
 
 @pytest.mark.parametrize(("arguments", "words", "status"), [

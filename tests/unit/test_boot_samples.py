@@ -232,7 +232,7 @@ def test_a_recorded_run_and_an_imported_one_are_shown_and_refused(
     done = main_here("compare", run_id, other)
     assert (done.returncode, "is exact, from the emulated board" in done.stderr) == (2, True)
     done = main_here("compare", run_id, other, "--view", "console")
-    assert (done.returncode, "--view compares single boots" in done.stderr) == (2, True)
+    assert (done.returncode, "--view is for single boots" in done.stderr) == (2, True)
 
 
 def test_names_from_a_log_do_nothing_on_a_terminal(main_here: Command, tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ def test_show_tells_where_the_time_goes_and_nothing_hostile_gets_through(
     [
         (["show", "last/2"], "has no boot 2"),
         (["show", "--board", "cubieboard"], "--board counts costs anew"),
-        (["compare", "last", "last/1", "--view", "console"], "--view compares single boots"),
+        (["compare", "last", "last/1", "--view", "console"], "--view is for single boots"),
         (["what-if", "last", "quiet"], "was imported; only recordings of an emulated board will do here"),
     ],
     ids=lambda value: str(value),

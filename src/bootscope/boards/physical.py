@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards import pins, tap_host
-from bootscope.errors import UserError, printable
-from bootscope.settings import Setting, load
+from bootscope.errors import UserError, printable, unknown
+from bootscope.settings import Setting, load, read_toml
+from bootscope.settings import expected as wrong
 from bootscope.system.model import Milestone
 
 SCHEMA = 1
@@ -70,17 +71,18 @@ class RealBoard(Setting, frozen=True, kw_only=True):
 
 
 def is_real(name: str) -> bool:
-    """Whether a `--board` means a real board: a short form, or a file that has a console."""
+    """Whether a `--board` means a real board: a short form, or a file that has a console.
+
+    Raises UserError for a file that cannot be read, and for a short form of no kind that there is.
+    """
     if _SHORT.fullmatch(name):
         return True
-    path = Path(name)
-    if path.suffix != ".toml" or not path.is_file():
-        return False
-    try:
-        found = msgspec.toml.decode(path.read_bytes())
-    except (msgspec.DecodeError, OSError):
-        return False
-    return isinstance(found, dict) and isinstance(found.get("console"), dict)
+    if name.endswith(".toml"):
+        return isinstance(read_toml(Path(name))[0].get("console"), dict)
+    kind, colon, _ = name.partition(":")
+    if colon:
+        raise unknown("kind of console", kind, list(_KINDS))
+    return False
 
 
 def real_board(name: str, rate: int | None = None, host: str | None = None) -> RealBoard:
@@ -152,7 +154,7 @@ def _of_file(name: str) -> RealBoard:
     board = load(path, RealBoard)
     for key, good, expected in _demands(board):
         if not good:
-            raise UserError(f"{path}: {key}: expected {expected}")
+            raise wrong(path, key, expected)
     return board
 
 

@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from bootscope import process
-from bootscope.errors import BoardError, CommandError, ToolError, printable
+from bootscope.errors import BoardError, CommandError, ToolError, UserError, printable
+
+_NOT_THERE = (
+    "--power-{what}, or power.{what} in the board's file, begins with a program: one of PATH, or a path from "
+    "the folder you are in, such as ./{what}.sh"
+)
 
 
 class Power(Protocol):
@@ -67,6 +74,15 @@ class Commands:
             raise BoardError(
                 f"the board cannot be switched {what}: {error.message}", hint=error.hint
             ) from error
+
+    def check(self) -> None:
+        """Raises UserError for a command that is none, before anything is switched."""
+        for what, words in (("on", self.on_words), ("off", self.off_words)):
+            if shutil.which(words[0], path=process.search_path()) is None:
+                name, there = printable(words[0]), Path(words[0]).exists()
+                why = "may not be run: it is not executable" if there else "is not there"
+                hint = f"chmod +x {name}" if there else _NOT_THERE.format(what=what)
+                raise UserError(f"power {what}: {name} {why}", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import msgspec
 from bootscope.errors import UserError
 from bootscope.paths import package_dir
 from bootscope.settings import Setting, Sourced, find, load, names_in
+from bootscope.settings import expected as wrong_value
 
 SCHEMA = 1
 UNSCALED_PPM = 1_000_000
@@ -139,7 +140,7 @@ def load_board(name: str) -> Board:
 
 def _check(board: Board, path: Path) -> None:
     def wrong(key: str, expected: str) -> UserError:
-        return UserError(f"{path}: {key}: expected {expected}")
+        return wrong_value(path, key, expected)
 
     if board.schema != SCHEMA:
         raise wrong("schema", f"{SCHEMA}, got {board.schema}")

@@ -21,6 +21,7 @@ from pathlib import Path
 from bootscope.errors import UserError, printable
 from bootscope.settings import Setting, load
 from bootscope.statistics.describe import median, quantile
+from bootscope.toml_lines import spot
 
 DEFAULT = Path("bootscope-check.toml")
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -50,6 +51,14 @@ class CheckFile(Setting, frozen=True):
     budget: dict[str, str | Limit] = {}
     baseline: BaselineTable | None = None
     milestone: str = ""
+
+
+_EXAMPLES = {
+    "budget": '"first-frame" = "2.5 s"',
+    "baseline": 'file = "boot-baseline.json"',
+    "milestone": 'milestone = "app-ready"',
+}
+"""Lines for whoever wrote a wrong one, by table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ def read_check(path: Path) -> Check:
     """The check in a file. Raises UserError for what is wrong in it, naming the file and the key."""
     if not path.exists():
         raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
-    found = load(path, CheckFile)
+    found = load(path, CheckFile, _EXAMPLES)
     if not (found.budget or found.baseline):
         raise UserError(f"{path}: nothing to check", hint="a [budget] or a [baseline]; bootscope help ci")
     budgets = tuple(_budget(path, name, given) for name, given in found.budget.items())
@@ -119,7 +128,7 @@ def read_check(path: Path) -> Check:
 
 def _budget(path: Path, name: str, given: str | Limit) -> Budget:
     limit = given if isinstance(given, Limit) else Limit(limit=given)
-    where = f"{path}: budget '{printable(name)}'"
+    where = f"{spot(path, ('budget', name))}: budget '{printable(name)}'"
     try:
         figure_of(limit.of)
     except UserError as error:
@@ -131,7 +140,7 @@ def _budget(path: Path, name: str, given: str | Limit) -> Budget:
 
 
 def _allowance(path: Path, text: str) -> Allowance:
-    number, unit = _parsed(f"{path}: baseline.max_regression", text)
+    number, unit = _parsed(f"{spot(path, ('baseline', 'max_regression'))}: baseline.max_regression", text)
     if unit == "%":
         return Allowance(number / 100, 0, f"{text.removesuffix('%').strip()} %")
     return Allowance(None, int(number * _UNITS[unit]), text)

@@ -13,11 +13,15 @@ from rich.text import Text
 from bootscope.buildtrees import keep, place
 from bootscope.buildtrees.applying import WRITERS, name_of, target_for, written
 from bootscope.buildtrees.changeset import change_set
-from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.model import YOCTO, Tree
 from bootscope.buildtrees.output import Output
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
 from bootscope.paths import store_dir
+
+YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
+"""Options that say something of Yocto, by their names in the result of the parser."""
 
 
 class Apply(Verb):
@@ -69,6 +73,8 @@ class Apply(Verb):
         kind, folder = args.to[0], Path(args.to[1])
         if kind not in WRITERS:
             raise unknown("kind of tree", kind, list(WRITERS))
+        if kind != YOCTO:
+            refuse(args, YOCTOS, f"is for yocto, not for {kind}")
         changes = change_set(args.what, values_of(args.value, tree), store_dir())
         name = args.name or name_of(args.what)
         target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, kind, folder)

@@ -20,6 +20,7 @@ from bootscope.boards.pins import edge_names, tells_live
 from bootscope.boards.power import Already, ByHand, Commands, Power
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
+from bootscope.cli.common import refuse
 from bootscope.errors import UserError, printable, unknown
 from bootscope.measuring import Order
 from bootscope.readers.markers import MARKERS, said
@@ -43,6 +44,8 @@ def ordered(
 
     Without `deploy` the farm's strategy is left to the caller. Raises UserError and BoardError.
     """
+    if board.console.kind != FARM:
+        refuse(args, FARM_OPTIONS, "is for a board of a labgrid farm", "--board labgrid:PLACE")
     board = _told(board, args)
     end = _end(board, args)
     if board.console.kind == FARM:
@@ -72,24 +75,26 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-BOARD_OPTIONS = (
-    "board", "n", "rounds", "until", "timeout", "value", "rate", "tap_host", "until_text", "until_silence",
-    "until_time",
-    "power_on", "power_off", "by_hand", "leave", "labgrid_client", "labgrid_env", "labgrid_state",
-    "labgrid_port", "labgrid_wait",
+FARM_OPTIONS = ("labgrid_client", "labgrid_env", "labgrid_state", "labgrid_port", "labgrid_wait")
+REAL_OPTIONS = (
+    "rate", "tap_host", "until_text", "until_silence", "until_time", "power_on", "power_off", "by_hand",
+    "leave", *FARM_OPTIONS,
 )  # fmt: skip
-"""Options that are for imported systems alone, by their names in the result of the parser."""
+"""Options that are for real boards alone, by their names in the result of the parser."""
+BOARD_OPTIONS = ("board", "n", "rounds", "until", "timeout", "value", *REAL_OPTIONS)
+"""Those that are for imported systems alone where something is tried."""
 
 
 def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
     """Raises UserError where options of a real board were given for a system of the emulated one."""
-    given = [name for name in BOARD_OPTIONS if getattr(args, name)]
-    if given:
-        option = "-n" if given[0] == "n" else f"--{given[0].replace('_', '-')}"
-        raise UserError(
-            f"{option} is for imported systems on a real board; {printable(system)} boots on an emulated one",
-            hint="bootscope system import DIR",
-        )
+    why = f"is for imported systems on a real board; {printable(system)} boots on an emulated one"
+    refuse(args, BOARD_OPTIONS, why, "bootscope system import DIR")
+
+
+def refuse_real_options(args: argparse.Namespace, system: str) -> None:
+    """The same where a system is recorded."""
+    why = f"is for a real board; {printable(system)} boots on an emulated one"
+    refuse(args, REAL_OPTIONS, why, "for a real board leave the system out: --board serial:/dev/ttyUSB0")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +128,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     places.add_argument(
         "--labgrid-wait",
         type=float,
-        default=0.0,
         metavar="S",
         help="wait so long for a place that is not free",
     )
@@ -155,7 +159,7 @@ def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
         client=args.labgrid_client or "",
         env=env,
         state=args.labgrid_state or "",
-        wait_s=max(0.0, args.labgrid_wait),
+        wait_s=max(0.0, args.labgrid_wait or 0.0),
         port=args.labgrid_port or "",
         tap_host=board.console.tap_host,
         rate=0 if board.console.rate == DEFAULT_RATE and args.rate is None else board.console.rate,
@@ -178,7 +182,9 @@ def _told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
 
 def _power(board: RealBoard) -> Power:
     if board.power.on:
-        return Commands(board.power.on, board.power.off)
+        commands = Commands(board.power.on, board.power.off)
+        commands.check()
+        return commands
     return ByHand(_ask) if board.power.by_hand else Already()
 
 

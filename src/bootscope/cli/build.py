@@ -13,7 +13,7 @@ from bootscope.build.cache import Cache
 from bootscope.build.plan import Planned, build, plan
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
-from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
@@ -75,6 +75,7 @@ class Build(Verb):
 def _build_tree(args: argparse.Namespace) -> int:
     """Builds what was imported, by its owner's command."""
     tree, path = keep.load_tree(args.system)
+    refuse(args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has a command of its own")
     words = build_words(tree)
     if args.plan:
         if args.json:

@@ -15,6 +15,7 @@ from bootscope.check import formats
 from bootscope.check.baseline import baseline_of, read_baseline
 from bootscope.check.decide import Outcome, decide
 from bootscope.check.model import DEFAULT, read_check
+from bootscope.cli.common import refuse
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -26,6 +27,8 @@ from bootscope.sampling import sample_set
 
 MISSED = 3
 """The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""
+_TOLD = ("junit", "gitlab", "github", "lava", "kcidb", "kcidb_origin", "kcidb_build")
+"""Options that say how the result of a check is told."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
@@ -40,7 +43,6 @@ class CheckVerb(Verb):
             "-f",
             "--file",
             type=Path,
-            default=DEFAULT,
             metavar="F",
             help=f"the check file (default {DEFAULT})",
         )
@@ -67,6 +69,7 @@ class CheckVerb(Verb):
     def run(self, args: argparse.Namespace) -> int:
         _agree(args)
         name, number = run_and_boot(args.run)
+        args.file = args.file or DEFAULT
         check = None if args.save_baseline else read_check(args.file)
         boots = sample_set(Store(store_dir()), name, number)
         if check is None:
@@ -86,6 +89,10 @@ class CheckVerb(Verb):
 
 def _agree(args: argparse.Namespace) -> None:
     """Raises UserError for options that do not go together."""
+    if args.save_baseline:
+        refuse(args, ("file", *_TOLD), "tells of a check; --save-baseline checks nothing")
+    if not args.kcidb:
+        refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "docs/ci.md")
     if args.json and (args.github or args.lava):
         raise UserError("--json, --github and --lava all want standard output", hint="one of them")
     if args.kcidb and not (args.kcidb_origin and args.kcidb_build):

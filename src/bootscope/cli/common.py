@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bootscope.errors import UserError
@@ -31,9 +32,8 @@ def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N fi
         "-j",
         "--jobs",
         type=int,
-        default=os.cpu_count() or 1,
         metavar="N",
-        help=jobs,
+        help=f"{jobs} (default: as many as there are CPUs)",
     )
     parser.add_argument(
         "--no-ccache", action="store_true", help="compile everything anew, also when ccache is installed"
@@ -48,7 +48,30 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
     from bootscope.build.step import Runner
 
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
-    return Runner(cache, progress, jobs=max(1, args.jobs), use_ccache=use_ccache)
+    return Runner(cache, progress, jobs=jobs_of(args), use_ccache=use_ccache)
+
+
+def jobs_of(args: argparse.Namespace) -> int:
+    """How many jobs at a time the build options ask for."""
+    return max(1, args.jobs if args.jobs is not None else os.cpu_count() or 1)
+
+
+BUILD_OPTIONS = ("jobs", "no_ccache")
+"""The build options by their names in the result of the parser."""
+
+
+def refuse(args: argparse.Namespace, names: Iterable[str], why: str, hint: str | None = None) -> None:
+    """Raises UserError when one of these options, by their names in the result of the parser, was given:
+    it would be passed over, and what the user wanted by it not done. `why` follows the option's name."""
+    for name in names:
+        value = getattr(args, name)
+        if value is not None and value is not False and value != [] and value != "":
+            raise UserError(f"{option_of(name)} {why}", hint=hint)
+
+
+def option_of(name: str) -> str:
+    """An option as it is typed, by its name in the result of the parser."""
+    return f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
 
 
 def check_positive(args: argparse.Namespace, *names: str) -> None:
@@ -56,5 +79,4 @@ def check_positive(args: argparse.Namespace, *names: str) -> None:
     for name in names:
         value = getattr(args, name)
         if value is not None and not 0 < value <= LARGEST:
-            option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-            raise UserError(f"{option} must be above 0, at most {LARGEST:,}")
+            raise UserError(f"{option_of(name)} must be above 0, at most {LARGEST:,}")

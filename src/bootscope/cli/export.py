@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from bootscope.capture.store import Store
+from bootscope.cli.common import refuse
 from bootscope.cli.report import boot_of, write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
@@ -54,6 +55,7 @@ class Export(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
+            refuse(args, ("format", "output"), "writes a boot; --formats writes none")
             return list_formats(args.json)
         exporter = chosen(args)
         boot_id, boot = boot_of(Store(store_dir()), args.run)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
+from bootscope.cli.common import refuse
 from bootscope.cli.import_milestones import document, name_milestones, warn
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
@@ -22,6 +23,7 @@ from bootscope.report import imported as text
 from bootscope.report import imported_json
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
+_OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "output")
 MAX_OFFSET_S = 1_000_000_000
 _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
 
@@ -84,6 +86,7 @@ class Import(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
+            refuse(args, _OF_FILES, "says something of files; --formats reads none")
             return list_formats(args.json)
         if args.run is not None:
             return name_milestones(args, by_name(args.milestone))

@@ -14,7 +14,7 @@ from bootscope.build.cache import Cache
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
-from bootscope.cli.common import add_build_options, check_positive, runner
+from bootscope.cli.common import add_build_options, check_positive, jobs_of, runner
 from bootscope.cli.optimize_board import asked_of_board, optimize_on_board
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
@@ -98,7 +98,7 @@ class Optimize(Verb):
         def tell(text: str) -> None:
             print(printable(text), file=sys.stderr, flush=True)
 
-        found = conduct(bench, journal, loaded, options, args.jobs, tell)
+        found = conduct(bench, journal, loaded, options, jobs_of(args), tell)
         if args.o:
             _hand_out(args.o, found)
             tell(f"written to {args.o}")

@@ -12,6 +12,7 @@ from bootscope.buildtrees import place
 from bootscope.buildtrees.keep import load_tree
 from bootscope.buildtrees.variants import NAME
 from bootscope.cli.board_options import BOARD_OPTIONS
+from bootscope.cli.common import refuse
 from bootscope.cli.try_board import board_bench
 from bootscope.cli.verb import print_json, terminal
 from bootscope.errors import UserError
@@ -55,9 +56,7 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
 
     Raises UserError where there is nothing to go on with, or it could not be found again.
     """
-    for option in ("pareto", "beside"):
-        if getattr(args, option):
-            raise UserError(f"--{option} is for systems of the emulated board")
+    refuse(args, ("pareto", "beside"), "is for systems of the emulated board")
     before: Mapping[str, Any] = {}
     if args.resume:
         tree = load_tree(args.system)[0]

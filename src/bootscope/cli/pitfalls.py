@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
 from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
@@ -29,6 +30,7 @@ class Pitfalls(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
+            refuse(args, ("kind",), "is for the list of all; one pitfall is explained whole")
             found = pitfall(args.id)
             if args.json:
                 print_json("pitfall", as_json(args.id, found))

@@ -13,7 +13,7 @@ from bootscope.build.cache import Cache
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
-from bootscope.cli.common import add_build_options, check_positive, runner
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, unknown
@@ -24,6 +24,9 @@ from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
+_LIMIT_S, _HANG_S = 120, 30
+_EMULATED = ("no_explain", "limit", "hang")
+"""Options that are for an emulated board alone."""
 
 
 class Quiet:
@@ -121,14 +124,12 @@ class Record(Verb):
         parser.add_argument(
             "--limit",
             type=float,
-            default=120,
             metavar="S",
             help="virtual time for one boot (default 120)",
         )
         parser.add_argument(
             "--hang",
             type=float,
-            default=30,
             metavar="S",
             help="virtual time without any event (default 30)",
         )
@@ -140,16 +141,22 @@ class Record(Verb):
         if args.board and is_real(args.board):
             if args.system:
                 raise UserError("a real board boots what is on it: leave the system out")
+            why = "is for systems on an emulated board; a real one boots what is on it"
+            refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
             return record_board.record_board(args)
         if not args.system:
-            raise UserError("which system is to be booted?", hint=self.example)
+            emulated = " (the file of a real board has a [console])" if args.board else ""
+            raise UserError(f"which system is to be booted?{emulated}", hint=self.example)
+        board_options.refuse_real_options(args, args.system)
         loaded = load_system(args.system)
         board = load_board(args.board or loaded.system.board)
         until = args.until or default_until(loaded.system)
         if until not in milestones(loaded.system):
             raise unknown("milestone", until, milestones(loaded.system))
         limits = Limits(
-            limit_ns=int(args.limit * 1e9), quiet_ns=int(args.hang * 1e9), explain=not args.no_explain
+            limit_ns=int((args.limit or _LIMIT_S) * 1e9),
+            quiet_ns=int((args.hang or _HANG_S) * 1e9),
+            explain=not args.no_explain,
         )
         watcher = progress(quiet=args.json)
         make = runner(args, Cache(cache_dir()), watcher)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
-from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -49,9 +49,12 @@ class Reproduce(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.table is None:
+            refuse(args, ("stored", *BUILD_OPTIONS), "is for one table", "bootscope reproduce TABLE")
             _list(args.json)
             return 0
         wanted = table(args.table)
+        if args.stored:
+            refuse(args, BUILD_OPTIONS, "is for a build; --stored builds nothing")
         found = _stored(wanted) if args.stored else _run(args, wanted)
         if args.json:
             print_json("reproduce", document(wanted, found))

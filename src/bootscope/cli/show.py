@@ -10,7 +10,7 @@ from bootscope.analysis.all_views import CRITICAL_PATH, NAMES
 from bootscope.analysis.changes import VIEWS, changes
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import RECORDED, Store
-from bootscope.cli.common import check_positive
+from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.compare_boots import compare_boots, differ
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
@@ -20,6 +20,8 @@ from bootscope.report import terminal as text
 from bootscope.report.text import visible
 from bootscope.sampling import sample_set
 from bootscope.views import View, comparison, view
+
+_DIFFERENCES = 20
 
 
 def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
@@ -115,7 +117,7 @@ class Compare(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("b", help="the same, for the boot to compare with A")
-        parser.add_argument("--top", type=int, default=20, metavar="N", help="differences shown (default 20)")
+        parser.add_argument("--top", type=int, metavar="N", help="differences shown (default 20)")
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
         parser.add_argument(
             "--milestone", metavar="M", help="what the verdict is about, where boots vary (default: the last)"
@@ -128,11 +130,9 @@ class Compare(Verb):
         ids = store.find_id(name_a), store.find_id(name_b)
         _refuse_same(ids, (boot_a, boot_b))
         if differ(store, ids):
-            if args.view:
-                raise UserError("--view compares single boots of the emulated board", hint="without --view")
+            refuse(args, ("view", "top"), "is for single boots of the emulated board; these boots vary")
             return compare_boots(args, sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b))
-        if args.milestone:
-            raise UserError("--milestone is for runs whose boots vary; these are exact", hint="without it")
+        refuse(args, ("milestone",), "is for runs whose boots vary; these are exact", "without it")
         a, b = view_of(store, ids[0], boot_a), view_of(store, ids[1], boot_b)
         _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
         if args.view:
@@ -141,7 +141,7 @@ class Compare(Verb):
         if args.json:
             print_json("compare", jsondoc.compare(a, b, found))
         else:
-            text.compare(terminal(), a, b, found, args.top)
+            text.compare(terminal(), a, b, found, args.top or _DIFFERENCES)
         if found.refused:
             refused = found.refused.encode("utf-8", "backslashreplace")
             raise UserError(visible(refused), hint="compare boots that came to their end")
@@ -154,5 +154,5 @@ class Compare(Verb):
             print_json("changes", {**boots, "view": args.view, "tables": rows.document((table,), None)})
         else:
             text.sides(terminal(), a, b)
-            rows.show(terminal(), table, args.top)
+            rows.show(terminal(), table, args.top or _DIFFERENCES)
         return 0

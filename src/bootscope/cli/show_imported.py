@@ -7,8 +7,8 @@ import argparse
 
 from bootscope.analysis.trace_rows import rows_of_trace
 from bootscope.capture.store import BOARD, Store
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError
 from bootscope.report import imported as text
 from bootscope.report import imported_json, rows, run_boots
 from bootscope.sampling import sample_set
@@ -19,8 +19,7 @@ def show_imported(
     store: Store, run_id: str, number: int | None, args: argparse.Namespace, all_rows: bool
 ) -> int:
     """Shows a boot; with `all_rows` JSON is not cut to --top."""
-    if args.board:
-        raise UserError("--board counts costs anew, which only boots of an emulated board have")
+    refuse(args, ("board",), "counts costs anew, which only boots of an emulated board have")
     boot = seen_boot(store, run_id, number)
     if args.view:
         return _view(boot, args, all_rows)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
 from bootscope.build.step import read_meta
 from bootscope.capture.store import Store
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.paths import cache_dir, store_dir
@@ -85,13 +86,14 @@ class CacheVerb(Verb):
         parser.add_argument("action", nargs="?", choices=("show", "prune"), default="show")
         parser.add_argument(
             "--limit",
-            default=f"{DEFAULT_LIMIT_BYTES >> 30}G",
             metavar="SIZE",
             help="prune: keep at most so much, most recently used first (default 30G)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        limit = parse_size(args.limit)
+        if args.action == "show":
+            refuse(args, ("limit",), "is for prune", "bootscope cache prune --limit SIZE")
+        limit = DEFAULT_LIMIT_BYTES if args.limit is None else parse_size(args.limit)
         cache = Cache(cache_dir())
         removed = cache.prune(limit) if args.action == "prune" else []
         entries = cache.entries()

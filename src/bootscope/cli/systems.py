@@ -15,13 +15,21 @@ from rich.text import Text
 from bootscope.boards.physical import real_board
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree, name_for
-from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, Tree, Trial
+from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, YOCTO, Tree, Trial
 from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
+from bootscope.cli.apply import YOCTOS
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.report.text import size
 from bootscope.system.load import system_names
+
+_OF_IMPORT = (
+    "as", "o", "kind", "machine", "image", "build", "shell", "board", "deploy", "product", "works", "changes",
+    *YOCTOS,
+)  # fmt: skip
+"""Options of the import, by their names in the result of the parser."""
 
 
 class SystemVerb(Verb):
@@ -38,7 +46,7 @@ class SystemVerb(Verb):
             help="import: the folder of a build; show, rm: the name of an imported system",
         )
         parser.add_argument(
-            "--as", dest="name", metavar="NAME", help="what to call it (default: as the folder)"
+            "--as", dest="as", metavar="NAME", help="what to call it (default: as the folder)"
         )
         parser.add_argument(
             "-o", type=Path, metavar="FILE", help="write the record to this file or folder, not to the store"
@@ -77,7 +85,11 @@ class SystemVerb(Verb):
         group.add_argument("--uboot-recipe", metavar="R", help="Yocto's recipe of U-Boot")
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.what != "import":
+            refuse(args, _OF_IMPORT, "is for import", "bootscope system import --help")
         if args.what == "list":
+            if args.of:
+                raise UserError("system list lists all of them", hint=f"bootscope system show {args.of}")
             return _list(args.json)
         if not args.of:
             raise UserError(f"system {args.what} needs {'a folder' if args.what == 'import' else 'a name'}")
@@ -93,11 +105,13 @@ class SystemVerb(Verb):
 
 
 def _import(args: argparse.Namespace) -> int:
-    name = args.name or name_for(args.of, system_names())
+    name = getattr(args, "as") or name_for(args.of, system_names())
     keep.check_name(name)
     path = _path(args.o, name)
     before = keep.load_tree(str(path))[0] if path.exists() else None
     tree = import_tree(name, args.of, _wish(args, before))
+    if tree.made_by != YOCTO:
+        refuse(args, YOCTOS, f"is for yocto; {printable(args.of)} was built by {MAKERS[tree.made_by]}")
     if before and before.folder != tree.folder:
         raise UserError(
             f"{name} is already the name of what was imported from {printable(before.folder)}",

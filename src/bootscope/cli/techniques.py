@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
 from bootscope.techniques.model import (
@@ -41,6 +42,7 @@ class Techniques(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
+            refuse(args, ("phase", "status"), "is for the list of all; one technique is explained whole")
             found = technique(args.id)
             if args.json:
                 print_json("technique", _whole(found))

@@ -23,7 +23,7 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.cli.apply import values_of
 from bootscope.cli.board_options import QuietBoots, ordered
-from bootscope.cli.common import check_positive
+from bootscope.cli.common import BUILD_OPTIONS, check_positive, refuse
 from bootscope.cli.verb import print_json, terminal
 from bootscope.errors import UserError
 from bootscope.lab.board_bench import BoardBench
@@ -41,8 +41,7 @@ DEFAULT_BOOTS = 10
 def try_on_board(args: argparse.Namespace) -> int:
     """Tries techniques on an imported system; returns the exit code."""
     tree = load_tree(args.system)[0]
-    if args.own_base:
-        raise UserError("--own-base is for systems of the emulated board")
+    refuse(args, ("own_base",), "is for systems of the emulated board")
     if not args.force:
         _check_apply(tree, args.technique)
     with board_bench(args, tree) as bench:
@@ -87,6 +86,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
 
     Raises UserError where something was not said, BoardError for a place that somebody else has.
     """
+    refuse(args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has a command of its own")
     check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")
     build_words(tree)
     name = args.board or tree.trial.board

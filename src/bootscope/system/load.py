@@ -13,6 +13,7 @@ import msgspec
 
 from bootscope.errors import UserError, printable
 from bootscope.paths import package_dir, store_dir
+from bootscope.settings import expected as wrong
 from bootscope.settings import find, load, names_in
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
 
@@ -63,9 +64,9 @@ def load_system(name: str) -> LoadedSystem:
     folders = {"rootfs.overlay": system.rootfs.overlay, "application.sources": system.application.sources}
     for key, name in folders.items():
         if not loaded.beside(name).is_dir():
-            raise UserError(f"{path}: {key}: expected a folder, there is none at {loaded.beside(name)}")
+            raise wrong(path, key, f"a folder, there is none at {loaded.beside(name)}")
     if not any(loaded.beside(system.application.sources).glob("*.c")):
-        raise UserError(f"{path}: application.sources: expected a folder with C files in it")
+        raise wrong(path, "application.sources", "a folder with C files in it")
     return loaded
 
 
@@ -96,7 +97,7 @@ def built_in(system: System) -> list[str]:
 def _check(system: System, path: Path) -> None:
     def require(good: bool, key: str, expected: str) -> None:
         if not good:
-            raise UserError(f"{path}: {key}: expected {expected}")
+            raise wrong(path, key, expected)
 
     card = system.card
     size = card.size_bytes
@@ -174,8 +175,8 @@ PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 def _check_source(name: str, source: Source, path: Path) -> None:
     archive = source.archive
     if not (source.path or source.url or archive or source.package):
-        raise UserError(f"{path}: sources.{name}: expected a path, a url, an archive or a package")
+        raise wrong(path, f"sources.{name}", "a path, a url, an archive or a package")
     if source.url and not source.sha256:
-        raise UserError(f"{path}: sources.{name}.sha256: expected a hash beside the url")
+        raise wrong(path, f"sources.{name}.sha256", "a hash beside the url")
     if archive and not ((archive.source and archive.file) or (archive.package and archive.member)):
-        raise UserError(f"{path}: sources.{name}.archive: expected source and file, or package and member")
+        raise wrong(path, f"sources.{name}.archive", "source and file, or package and member")
