@@ -76,7 +76,6 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list of all"),
     (["reproduce"], {"--stored": [], **BUILD}, "is for one table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),
-    (["help", "ci"], {"--folder": []}, "is the folder of all documents"),
     (["show"], {"--phase": ["kernel"]}, "needs --view"),
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),

@@ -375,8 +375,7 @@ def test_what_is_not_there_is_refused(
 
 
 def test_tables_are_completed(main_here: Command) -> None:
-    assert main_here("completion", "--words", "tables").stdout.split() == table_ids()
-    assert "reproduce) words=" in main_here("completion", "bash").stdout
+    assert main_here("completion", "--line", "bash", "--", "reproduce", "").stdout.split() == table_ids()
 
 
 @pytest.mark.parametrize("name", [n for n in table_ids() if stored.result(n)])

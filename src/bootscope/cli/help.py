@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 from bootscope import documents
-from bootscope.cli.common import refuse
-from bootscope.cli.parsers import help_of
+from bootscope.cli.parsers import verb_parser
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.cli.verbs import VERBS
 from bootscope.paths import data_dir
@@ -31,8 +30,6 @@ class Help(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        if args.topic is not None:
-            refuse(args, ("folder",), "is the folder of all documents, not of a topic")
         if args.folder:
             return _print_folder(args.json)
         if args.topic is None:
@@ -66,7 +63,7 @@ def _list(json: bool) -> int:
 
 def _verb(name: str, json: bool) -> int:
     """What `VERB --help` prints."""
-    text = help_of(name)
+    text = verb_parser(name).format_help()
     if json:
         print_json("help", {"topic": name, "title": VERBS[name][1], "text": text})
     else:

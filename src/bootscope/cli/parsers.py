@@ -60,8 +60,8 @@ def overview() -> argparse.ArgumentParser:
     return top
 
 
-def help_of(name: str) -> str:
-    """What `--help` prints for a verb."""
+def verb_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of what follows a verb."""
     verbs = next(a for a in parser([name])._actions if isinstance(a, argparse._SubParsersAction))
-    text: str = verbs.choices[name].format_help()
-    return text
+    found: argparse.ArgumentParser = verbs.choices[name]
+    return found

@@ -59,6 +59,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "cache": ("store:CacheVerb", "show what the cache of sources and builds holds, or make room"),
     "doctor": ("doctor:Doctor", "say what works on this machine, what is missing, and how to get it"),
     "help": ("help:Help", "show a document on a topic, or list them"),
-    "completion": ("completion:Completion", "print shell completion for bash or zsh"),
+    "completion": ("completion:Completion", "print shell completion for bash, zsh or fish"),
 }
 """Verb -> (module:class below bootscope.cli, summary)."""

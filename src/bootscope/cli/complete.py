@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may come next on a command line: the verbs, then the options of a verb and their values, out of the
+parser itself. The shells' scripts (completion.py) only ask this."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from bootscope.cli.verbs import VERBS
+from bootscope.cli.words import words
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "run": ("runs",),
+    "a": ("runs",),
+    "b": ("runs",),
+    "like": ("runs",),
+    "board": ("boards",),
+    "until": ("milestones",),
+    "milestone": ("milestones",),
+    "to": ("milestones",),
+    "technique": ("techniques",),
+    "phase": ("phases",),
+    "part": ("parts",),
+    "topic": ("topics",),
+    "change": ("changes",),
+    "table": ("tables",),
+    "system": ("systems", "trees"),
+    "record system": ("systems",),
+    "trim system": ("systems",),
+    "apply system": ("trees",),
+    "apply what": ("techniques",),
+    "apply to": ("build systems",),
+    "audit what": ("runs", "systems", "trees"),
+    "optimize only": ("techniques",),
+    "techniques id": ("techniques",),
+    "techniques phase": (),
+    "pitfalls id": ("pitfalls",),
+    "export format": ("formats",),
+    "import milestone": (),
+    "system of": ("trees",),
+}
+"""Argument, or verb and argument, as the parser calls them -> kinds of names (words.py)."""
+
+Found = list[tuple[str, str]]
+"""Words, each with what it means in a few more."""
+
+
+def candidates(line: Sequence[str]) -> Found:
+    """What may stand in place of the last word of `line`, which is the command line after `bootscope`.
+    Empty where only the user or the file system can know."""
+    *before, current = line
+    if not before:
+        return _beginning(current, [(name, summary) for name, (_, summary) in VERBS.items()])
+    if before[0] not in VERBS:
+        return []
+    # What only lists verbs needs no parser of any.
+    from bootscope.cli.parsers import verb_parser
+
+    return _of_verb(before[0], verb_parser(before[0]), before[1:], current)
+
+
+def _beginning(current: str, found: Found) -> Found:
+    return [(word, meaning) for word, meaning in found if word.startswith(current)]
+
+
+def _of_verb(verb: str, parser: argparse.ArgumentParser, before: list[str], current: str) -> Found:
+    """What may follow the words of a verb's own."""
+    name, joined, value = current.partition("=")
+    if joined and name in parser._option_string_actions:
+        values = _values(verb, parser._option_string_actions[name], before)
+        return [(f"{name}={word}", meaning) for word, meaning in _beginning(value, values)]
+    if current.startswith("-"):
+        return _beginning(current, _options(parser))
+    action = _expected(parser, before)
+    return _beginning(current, _values(verb, action, before)) if action else []
+
+
+def _options(parser: argparse.ArgumentParser) -> Found:
+    shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    return [(name, action.help or "") for action in shown for name in action.option_strings]
+
+
+def _expected(parser: argparse.ArgumentParser, before: list[str]) -> argparse.Action | None:
+    """The argument that the next word belongs to."""
+    positionals = [action for action in parser._actions if not action.option_strings]
+    option: argparse.Action | None = None
+    given, left = 0, 0
+    for word in before:
+        if word.startswith("-") and len(word) > 1:
+            option, left = parser._option_string_actions.get(word), 0
+            left = _takes(option) if option else 0
+        elif left:
+            left -= 1
+        else:
+            given += 1
+    if option and left:
+        return option
+    if not positionals:
+        return None
+    last = positionals[-1]
+    if given < len(positionals):
+        return positionals[given]
+    return last if last.nargs in ("*", "+") else None
+
+
+def _takes(option: argparse.Action) -> int:
+    """How many words an option takes; as good as endless where there is no limit."""
+    if option.nargs is None:
+        return 1
+    if isinstance(option.nargs, int):
+        return option.nargs
+    return 1 if option.nargs == "?" else 1_000_000
+
+
+def _values(verb: str, action: argparse.Action, before: list[str]) -> Found:
+    """The values of an argument, where they can be listed."""
+    if action.choices is not None:
+        return [(str(choice), "") for choice in action.choices]
+    if verb == "system" and before[:1] == ["import"]:
+        return []  # a folder
+    if action.nargs == 2 and before and not before[-1].startswith("-"):
+        return []  # the first of the two is there
+    kinds = KINDS.get(f"{verb} {action.dest}", KINDS.get(action.dest, ()))
+    return [(word, "") for word in words(kinds)]
