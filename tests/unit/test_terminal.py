@@ -16,6 +16,7 @@ from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.compare import End
 from bootscope.analysis.compare import compare as compare_timelines
 from bootscope.capture.store import Store
+from bootscope.listing import listed
 from bootscope.report import rows
 from bootscope.report.terminal import BAR_CELLS, compare, runs, show
 from bootscope.report.text import seconds, span
@@ -65,8 +66,9 @@ def test_the_name_of_a_run_is_whole_however_narrow_the_terminal(tmp_path: Path) 
     run_id = unpack(store)
     store.index(run_id)
     out = io.StringIO()
-    runs(Console(file=out, width=80, color_system=None), store.summaries())
-    assert run_id in out.getvalue()
+    runs(Console(file=out, width=80, color_system=None), listed(store))
+    row = next(line.split() for line in out.getvalue().splitlines() if run_id in line)
+    assert row[:3] == [run_id, "10.629", "exact"]
 
 
 def shown_view(stock: View, name: str, phase: str | None = None) -> str:

@@ -7,7 +7,6 @@ import argparse
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.build.cache import Cache
@@ -19,6 +18,7 @@ from bootscope.lab.beware import Beware, Warned
 from bootscope.lab.looked import looked
 from bootscope.lab.subject import Subject, subject
 from bootscope.paths import cache_dir, store_dir
+from bootscope.report.tables import make_table
 from bootscope.report.text import cut, span
 
 _LONGEST = 300
@@ -110,12 +110,9 @@ def _json_of(warned: Warned) -> dict[str, object]:
 
 
 def _print(out: Console, findings: tuple[Finding, ...]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
     # What is typed again must be whole, also on a narrow terminal.
-    table.add_column("predicted", justify="right", no_wrap=True)
-    table.add_column("technique", no_wrap=True)
-    for name in ("what the boot shows", "takes away"):
-        table.add_column(name)
+    heads = (">predicted", "=technique", "what the boot shows", "takes away")
+    table = make_table(*heads, header_style="bold")
     for f in findings:
         saving = Text("try it", "dim") if f.saving_ns is None else Text(span(f.saving_ns), "green")
         shown = _shown(f.evidence) or f.technique.title
@@ -161,9 +158,7 @@ def _print_beware(out: Console, seen: Beware, everything: bool) -> None:
 
 
 def _warnings(out: Console, head: str, warned: list[Warned], colour: str) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(head, no_wrap=True)
-    table.add_column("what shows it")
+    table = make_table(f"={head}", "what shows it", header_style="bold")
     for w in warned:
         told = Text.assemble(w.pitfall.title, (": ", "dim"), (_shown(w.evidence), "dim"))
         table.add_row(Text(w.ident, colour), told)

@@ -7,8 +7,6 @@ import argparse
 import shlex
 import sys
 
-from rich.table import Table
-
 from bootscope.build.cache import Cache
 from bootscope.build.plan import Planned, build, plan
 from bootscope.buildtrees import building, keep
@@ -18,6 +16,7 @@ from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
 from bootscope.paths import cache_dir
+from bootscope.report.tables import make_table
 from bootscope.system.load import load_system
 
 
@@ -65,7 +64,7 @@ class Build(Verb):
             ]
             print_json("plan", {"system": system, "steps": steps})
             return
-        table = Table("step", "id", "state", "needs", box=None, pad_edge=False, header_style="dim")
+        table = make_table("=step", "=id", "=state", "needs")
         for p in planned:
             state = "cached" if p.cached else "to do"
             table.add_row(p.name, p.step_id[:12] or "after fetching", state, " ".join(p.needs))

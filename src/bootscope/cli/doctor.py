@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 
 from rich.console import Console
-from rich.table import Table
 
 from bootscope import hints
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
 from bootscope.needs import PARTS, Check, State, state
 from bootscope.paths import is_installed
+from bootscope.report.tables import make_table
 from bootscope.tools import TOOLS
 
 
@@ -107,7 +107,7 @@ def _show(states: list[State]) -> None:
     out = terminal()
     for one in states:
         out.print(f"[bold]{one.part.title}[/] ({one.part.verbs})")
-        table = Table(box=None, pad_edge=False, show_header=False)
+        table = make_table("=", "=", "", "", show_header=False)
         for check in one.checks:
             style = "" if check.good else "bold"
             table.add_row(_mark(check), check.name, check.found, check.purpose, style=style)

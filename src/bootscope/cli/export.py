@@ -7,8 +7,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from rich.table import Table
-
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.report import boot_of, write_file
@@ -18,6 +16,7 @@ from bootscope.export.base import Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
 from bootscope.paths import store_dir
 from bootscope.report.html import trace_of_boot
+from bootscope.report.tables import make_table
 from bootscope.report.text import size
 from bootscope.timeline.trace import Trace
 from bootscope.views import View
@@ -99,7 +98,7 @@ def list_formats(as_json: bool) -> int:
         ]
         print_json("formats", {"formats": rows})
         return 0
-    table = Table("format", "file name", "what it is", "opens in", box=None, pad_edge=False)
+    table = make_table("=format", "file name", "what it is", "opens in")
     for e in EXPORTERS:
         table.add_row(e.name, " ".join(e.suffixes) or "-", e.title, e.opened_by)
     terminal().print(table)

@@ -7,13 +7,13 @@ import argparse
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
 from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
+from bootscope.report.tables import make_table
 
 _COLOURS = {How.CHECKED: "green", How.ADVICE: "yellow"}
 _WHY = {How.CHECKED: "What the audit looks at", How.ADVICE: "Why only a person can tell"}
@@ -60,9 +60,7 @@ def _plain(value: object) -> object:
 
 
 def _table(out: Console, chosen: dict[str, Pitfall]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("kind", "pitfall", "what", "audit"):
-        table.add_column(column, no_wrap=column != "what")
+    table = make_table("=kind", "=pitfall", "what", "=audit", spare=("audit",), header_style="bold")
     for name, p in chosen.items():
         table.add_row(p.kind, name, Text(p.title), Text(p.how, _COLOURS[p.how]))
     out.print(table)

@@ -8,7 +8,6 @@ import sys
 
 import msgspec
 from rich.console import Console
-from rich.table import Table as Grid
 from rich.text import Text
 
 from bootscope.build.cache import Cache
@@ -23,6 +22,7 @@ from bootscope.lab.bench import Bench
 from bootscope.lab.reproduce import reproduce
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report import reproduced as words
+from bootscope.report.tables import make_table
 from bootscope.techniques.reproduced import Result, result
 from bootscope.techniques.tables import Table, table, table_ids
 
@@ -87,11 +87,8 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json("tables", {"tables": [_short(t) for t in known]})
         return
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for name in ("table", "what", "figures", "agree", "run"):
-        grid.add_column(
-            name, no_wrap=name != "what", justify="right" if name in ("figures", "agree") else "left"
-        )
+    columns = ("=table", "what", ">figures", ">agree", "=run")
+    grid = make_table(*columns, spare=("run",), header_style="bold")
     for t in known:
         found = result(t.id)
         compared, agree = words.score(t, found)
@@ -168,9 +165,8 @@ def show(out: Console, t: Table, found: Result) -> None:
     out.print(Text(f"what differs: {words.one_line(t.differs)}"))
     out.print()
     judged = pairs(t, found)
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for name in words.HEADINGS:
-        grid.add_column(name, justify="right" if name == "change" else "left")
+    columns = (f">{name}" if name == "change" else name for name in words.HEADINGS)
+    grid = make_table(*columns, header_style="bold")
     for pair in judged:
         *first, last = words.cells(t, pair)
         grid.add_row(*first, Text(last, _COLOURS[pair.verdict]))

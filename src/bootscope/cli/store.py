@@ -13,6 +13,7 @@ from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
+from bootscope.listing import Listed, listed
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report import terminal as text
 from bootscope.report.text import size
@@ -24,14 +25,23 @@ class List(Verb):
     example = "bootscope list --json"
 
     def run(self, args: argparse.Namespace) -> int:
-        found = Store(store_dir()).summaries()
+        found = listed(Store(store_dir()))
         if args.json:
-            print_json("list", {"runs": [asdict(summary) for summary in found]})
+            print_json("list", {"runs": [_document(each) for each in found]})
         elif found:
             text.runs(terminal(), found)
         else:
             terminal().print("no runs yet; start with: bootscope record stock")
         return 0
+
+
+def _document(each: Listed) -> dict[str, object]:
+    run, figure = each
+    told: dict[str, object] = {"about": None, "median_ns": None, "spread_ns": None, "exact": None}
+    if figure:
+        told |= {"about": figure.what, "median_ns": figure.median_ns, "spread_ns": figure.spread_ns}
+        told |= {"exact": figure.exact}
+    return {**asdict(run), **told}
 
 
 class Remove(Verb):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.boards.physical import real_board
@@ -22,6 +21,7 @@ from bootscope.cli.apply import YOCTOS
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
+from bootscope.report.tables import make_table
 from bootscope.report.text import size
 from bootscope.system.load import system_names
 
@@ -186,11 +186,7 @@ def show(tree: Tree, path: Path, as_json: bool) -> None:
         return
     out = terminal()
     out.print(Text(title(tree)))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("what", no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("where")
-    table.add_column("what it is")
+    table = make_table("=what", ">size", "where", "what it is", header_style="bold")
     for a in tree.artefacts:
         told = a.told.removeprefix(f"{ROLES[a.role]} ").removeprefix(f"{ROLES[a.role]}: ")
         table.add_row(

@@ -7,12 +7,12 @@ import argparse
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import unknown
+from bootscope.report.tables import make_table
 from bootscope.techniques.model import (
     DOCUMENTS,
     PHASES,
@@ -85,9 +85,7 @@ def _whole(found: Technique) -> dict[str, object]:
 
 
 def _table(out: Console, listed: list[Technique]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("phase", "technique", "what", "here"):
-        table.add_column(name, no_wrap=name != "what")
+    table = make_table("=phase", "=technique", "what", "=here", spare=("here",), header_style="bold")
     for t in listed:
         table.add_row(t.phase, t.id, t.title, Text(t.status, _COLOURS[t.status]))
     out.print(table)

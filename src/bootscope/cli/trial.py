@@ -7,7 +7,6 @@ import argparse
 from dataclasses import replace
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
@@ -28,6 +27,7 @@ from bootscope.lab.facts import facts
 from bootscope.lab.services import refused_by, unanswered
 from bootscope.lab.verdict import Verdict, verdict
 from bootscope.paths import cache_dir, store_dir
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, size, span
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.views import View, view
@@ -140,10 +140,7 @@ def _print(out: Console, names: list[str], base: View, predicted: int | None, fo
 
 
 def _times(out: Console, c: Comparison, until: str) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("phase")
-    for name in ("without", "with", "change"):
-        table.add_column(name, justify="right")
+    table = make_table("=phase", ">without", ">with", ">change", header_style="bold")
     rows = [(p.name, p.a_ns, p.b_ns) for p in c.phases]
     for name, a, b in [*rows, (f"= {until}", c.total_a_ns, c.total_b_ns)]:
         style = "green" if b < a else "red" if b > a else "dim"

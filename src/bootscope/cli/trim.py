@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from bootscope.boards.watch import Limits
 from bootscope.build.cache import Cache
@@ -26,6 +25,7 @@ from bootscope.lab.trim import ORDER, Goal, Trim
 from bootscope.lab.trim_tree import IMAGE, PHASES, Stay
 from bootscope.lab.trim_trial import new_lines
 from bootscope.paths import cache_dir, store_dir
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, size
 from bootscope.system.load import load_system
 from bootscope.views import View
@@ -189,11 +189,11 @@ def _print(out: Console, trim: Trim, everything: bool) -> None:
 
 
 def _print_groups(out: Console, trim: Trim) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("part")
-    table.add_column("symbols with")
-    for name in ("tried", "changed", "gone", "boots", "image", "phase s"):
-        table.add_column(name, justify="right")
+    counts = (">tried", ">changed", ">gone", ">boots")
+    spare = ("changed", "boots", "gone", "tried")
+    table = make_table(
+        "part", "symbols with", *counts, ">image", ">phase s", spare=spare, header_style="bold"
+    )
     for g in trim.groups:
         image = f"{size(g.bytes_before)} -> {size(g.bytes_after)}"
         phase = f"{seconds(g.before_ns)} -> {seconds(g.after_ns)}"
@@ -208,10 +208,7 @@ def _print_stays(out: Console, trim: Trim, everything: bool) -> None:
     if not found:
         return
     found.sort(key=lambda f: (-f[2].image_bytes, f[1]))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("what stays")
-    table.add_column("with it", justify="right")
-    table.add_column("why")
+    table = make_table("what stays", ">with it", "why", header_style="bold")
     for tree, name, stay in found if everything else found[:_MOST_STAYS]:
         table.add_row(f"{tree} {name}", _with_it(stay), printable(stay.reason.splitlines()[0]))
     out.print(table)

@@ -18,7 +18,7 @@ from bootscope.analysis.versus import (
     BootComparison,
     Versus,
 )
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import between, seconds, signed, span, visible
 from bootscope.statistics.describe import Description
 from bootscope.statistics.planning import MOST
@@ -26,6 +26,8 @@ from bootscope.statistics.shift import ALPHA, CONFIDENCE
 
 _COLOURS = {FASTER: "green", SLOWER: "red", NOT_SHOWN: "", SAME: "dim"}
 _MOST_LISTED = 40
+_SPARE = ("p", f"{CONFIDENCE} interval", "A s", "B s")
+"""The verdict and what the change is are what a narrow terminal has room for."""
 _ROWS: dict[str, Callable[[Description], int]] = {
     "median": lambda d: d.median_ns,
     "spread (IQR)": lambda d: d.spread_ns,
@@ -132,7 +134,8 @@ def boots_needed(count: int | None) -> str:
 def _print_details(out: Console, found: BootComparison) -> None:
     if not found.details:
         return
-    table = make_table("=also", ">A s", ">B s", ">change", f">{CONFIDENCE} interval", ">p", "=verdict")
+    columns = ("=also", ">A s", ">B s", ">change", f">{CONFIDENCE} interval", ">p", "=verdict")
+    table = make_table(*columns, spare=_SPARE)
     for v in found.details:
         medians = [seconds(d.median_ns) if d else "-" for d in (v.a, v.b)]
         change = v.shift.shift_ns if v.shift else v.b.median_ns - v.a.median_ns if v.a and v.b else None

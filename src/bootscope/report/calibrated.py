@@ -23,7 +23,7 @@ from bootscope.calibration.result import (
     Compared,
     Figure,
 )
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, signed, span, visible
 
 _LINE_CHARACTERS = 40
@@ -56,7 +56,7 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
 
 
 def _print_figures(out: Console, found: Calibration) -> None:
-    table = make_table("", ">before", ">now", ">in 19 of 20 cases", ">from")
+    table = make_table("", ">before", ">now", ">in 19 of 20 cases", ">from", spare=("from", "before"))
     for figure in found.figures:
         name, shown = _NAMES[figure.name]
         now = Text(shown(figure.value), "dim" if figure.how == KEPT else "bold")
@@ -121,7 +121,7 @@ def _print_phases(out: Console, found: Calibration) -> None:
 
 
 def _print_worst(out: Console, found: Calibration, top: int) -> None:
-    table = make_table("", "phase", ">board", ">now", ">off by", "from", "to")
+    table = make_table("", "phase", ">board", ">now", ">off by", "from", "to", spare=("to", "from"))
     for s in found.worst(top):
         mark = "" if s.counted else "*"
         table.add_row(

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from bootscope.check.decide import MISSED, NONE, OK, Outcome
 from bootscope.report.boots import named
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds
 
 _COLOURS = {OK: "green", MISSED: "bold red"}
@@ -21,7 +21,7 @@ def check(out: Console, outcome: Outcome) -> None:
     exact = ", exact" if boots.exact else ""
     count = f"{len(boots.boots)} {'boot' if len(boots.boots) == 1 else 'boots'}"
     out.print(Text(f"{named(boots.run_id)}, {count}{exact}", "bold"))
-    table = make_table("=", "=checked", "=what", "=of", ">s", ">limit s", "")
+    table = make_table("=", "=checked", "=what", "=of", ">s", ">limit s", "", spare=("checked", "of", ""))
     for f in outcome.findings:
         table.add_row(
             Text("-" if f.status == NONE else f.status, _COLOURS.get(f.status, _UNSURE_COLOUR)),

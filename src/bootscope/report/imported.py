@@ -9,7 +9,6 @@ from itertools import count, islice
 from operator import sub
 
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from bootscope.analysis.silences import Silence
@@ -18,7 +17,8 @@ from bootscope.imports import FileRead, LeftOut, Understood
 from bootscope.readers.base import Log, Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
-from bootscope.report.terminal import bar_cells, make_table
+from bootscope.report.tables import FittedTable, make_table
+from bootscope.report.terminal import bar_cells
 from bootscope.report.text import seconds, size, span, visible
 from bootscope.seen import SeenBoot
 from bootscope.timeline.trace import Table, Trace, Track
@@ -186,7 +186,7 @@ def _phases(out: Console, trace: Trace) -> None:
         out.print()
 
 
-def _phase_table(track: Track, trace: Trace, width: int) -> RichTable:
+def _phase_table(track: Track, trace: Trace, width: int) -> FittedTable:
     """The phases with bars of up to `width` cells; without bars for 0."""
     table = make_table()
     table.add_column(Text(shown(track.title)))
@@ -223,7 +223,8 @@ def _tracks(out: Console, trace: Trace, top: int) -> None:
     for kind, tracks in kinds.items():
         spans = [(s.duration_ns, s, t) for t in tracks for s in t.spans]
         spans.sort(key=lambda found: (-found[0], found[1].start_ns))
-        table = make_table(f"longest of {len(spans):,} ({kind})", ">start s", ">length", "where")
+        title = f"longest of {len(spans):,} ({kind})"
+        table = make_table(title, ">start s", ">length", "where", spare=("where",))
         for length_ns, s, track in spans[:top]:
             table.add_row(
                 Text(shown(s.name, 60)), seconds(s.start_ns, 6), span(length_ns), Text(shown(track.title, 40))

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.rows import Cell, Column, Rows, most
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import cut, seconds, span, visible
 
 _TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
@@ -24,8 +24,6 @@ _SPARE = {
     "waits": ("longest_ns", "start_ns", "phase"),
     "critical-path": ("steps", "console_ns", "storage_ns", "cpu_ns", "phase"),
 }
-_LEAST_TEXT = 16
-_GAP = 2
 # Texts of few letters that are of no use when a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
 
@@ -34,9 +32,8 @@ def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
     out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
-    spare = _spare(rows, columns, top, out.width)
-    columns = [c for c in columns if c not in spare]
-    table = make_table(*(_heading(c) for c in columns))
+    spare = [c.title for key in _SPARE.get(rows.name, ()) for c in columns if c.key == key]
+    table = make_table(*(_heading(c) for c in columns), spare=spare)
     shown = most(rows, top)
     for row in shown:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
@@ -45,32 +42,11 @@ def show(out: Console, rows: Rows, top: int) -> None:
     else:
         out.print("nothing", style="dim")
     _print_left(out, rows, len(shown))
-    if spare:
-        titles = ", ".join(c.title for c in spare)
-        out.print(f"no room for: {titles}; a wider terminal or --json has them", style="dim", markup=False)
     for answer in _answers(rows):
         out.print(Text(answer, "bold"))
     for note in rows.notes:
         out.print(Text(f"note: {_safe(note)}", "dim"))
     out.print()
-
-
-def _spare(rows: Rows, columns: list[Column], top: int, width: int) -> list[Column]:
-    """The columns to leave out so that the others fit into `width`, texts shortened."""
-    needed = {c.key: _width(c, rows, top) + _GAP for c in columns}
-    found: list[Column] = []
-    for key in _SPARE.get(rows.name, ()):
-        if sum(needed.values()) - _GAP <= width:
-            break
-        found += [c for c in columns if c.key == key]
-        needed.pop(key, None)
-    return found
-
-
-def _width(column: Column, rows: Rows, top: int) -> int:
-    whole = max([len(column.title), *(len(cell(column, row.get(column.key))) for row in most(rows, top))])
-    fixed = column.kind in _RIGHT or column.key in _WHOLE
-    return whole if fixed else min(whole, max(_LEAST_TEXT, len(column.title)))
 
 
 def _print_left(out: Console, rows: Rows, shown: int) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet
 from bootscope.report.boots import named
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, span
 from bootscope.statistics.describe import Description, describe
 
@@ -48,9 +48,8 @@ def show(out: Console, boots: SampleSet) -> None:
         out.print(Text(f"note: {named(note, 400)}", "yellow"))
     rows = [] if ground.refused else described(boots)
     if rows:
-        table = make_table(
-            "", ">boots", ">median s", ">spread (IQR)", ">fastest s", ">slowest s", "outlier boots"
-        )
+        columns = ("=", ">boots", ">median s", ">spread (IQR)", ">fastest s", ">slowest s", "outlier boots")
+        table = make_table(*columns, spare=("boots", "outlier boots"))
         for quantity, d in rows:
             far = ", ".join(str(at + 1) for at in d.outliers)
             figures = (seconds(d.median_ns), span(d.spread_ns), seconds(d.lowest_ns), seconds(d.highest_ns))

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.lab.account import Account
+from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.text import duration, seconds, span
 
 
@@ -25,12 +25,10 @@ def show(out: Console, a: Account) -> None:
         show(out, a.beside)
 
 
-def _table(*columns: str, numbers: int = 0) -> Table:
+def _table(*columns: str, numbers: int = 0) -> FittedTable:
     """A table; the first `numbers` columns are figures."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for at, name in enumerate(columns):
-        table.add_column(name, justify="right" if at < numbers else "left", no_wrap=at < numbers)
-    return table
+    marked = (f">{name}" if at < numbers else name for at, name in enumerate(columns))
+    return make_table(*marked, header_style="bold")
 
 
 def _steps(out: Console, a: Account) -> None:
@@ -75,10 +73,7 @@ def _worths(out: Console, a: Account) -> None:
 
 
 def _phases(out: Console, a: Account) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("phase")
-    for name in ("before", "after"):
-        table.add_column(name, justify="right")
+    table = make_table("=phase", ">before", ">after", header_style="bold")
     for name, before, after in a.phases:
         table.add_row(name, seconds(before), Text(seconds(after), "green" if after < before else "dim"))
     out.print(table)

@@ -15,7 +15,7 @@ from bootscope.lab.optimize import Goal
 from bootscope.lab.optimize import title as short
 from bootscope.report import tried
 from bootscope.report.boots import interval, named
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import span
 from bootscope.statistics.shift import CONFIDENCE
 from bootscope.techniques.model import techniques
@@ -84,7 +84,7 @@ def _worth(w: BoardWorth) -> dict[str, Any]:
 
 def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
     """The same for people; `folder` is where what was accepted was written."""
-    table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "=")
+    table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "")
     for e in search.experiments:
         c = e.verdict.comparison if e.verdict else None
         saving = span(e.verdict.saving_ns) if e.verdict and e.verdict.saving_ns is not None else "-"

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.consumers import Consumer, phase_at
-from bootscope.capture.store import Summary
+from bootscope.listing import Listed
+from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.text import cut, seconds, setting, span, visible
 from bootscope.timeline.model import Phase, Timeline
 from bootscope.views import View
@@ -38,19 +37,7 @@ def _bar(phase: Phase, longest_ns: int, width: int) -> Text:
     return text
 
 
-def make_table(*columns: str) -> Table:
-    """A table without lines; columns that begin with '>' are right-aligned, and as those that begin with
-    '=' not cut where the terminal is narrow."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        right, whole = column.startswith(">"), column.startswith((">", "="))
-        justify: Literal["left", "right"] = "right" if right else "left"
-        # A word that is too long goes on in the next line: half of a name is no name.
-        table.add_column(column.lstrip(">="), justify=justify, no_wrap=whole, overflow="fold")
-    return table
-
-
-def bar_cells(out: Console, table: Table) -> int:
+def bar_cells(out: Console, table: FittedTable) -> int:
     """The cells that a terminal has for bars beside a table; 0 where they would not be readable."""
     taken = out.measure(table, options=out.options.update(max_width=1000)).maximum
     width = min(BAR_CELLS, out.width - taken - _GAP)
@@ -98,10 +85,11 @@ def _print_phases(out: Console, tl: Timeline) -> None:
     out.print()
 
 
-def _phases(tl: Timeline, width: int) -> Table:
+def _phases(tl: Timeline, width: int) -> FittedTable:
     """The phases with bars of up to `width` cells; without bars for 0."""
     kinds = [f">{kind}" for kind in KINDS]
-    table = make_table("=phase", ">start s", ">length s", ">share", *(["="] if width else []), *kinds)
+    bars = ["="] if width else []
+    table = make_table("=phase", ">start s", ">length s", ">share", *bars, *kinds, spare=("start s", "share"))
     longest_ns = max(phase.duration_ns for phase in tl.phases)
     for phase in tl.phases:
         share = f"{100 * phase.duration_ns / tl.total_ns:.1f} %" if tl.total_ns else "-"
@@ -134,7 +122,7 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
 
 
 def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
-    table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share")
+    table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share", spare=("share", "phase"))
     for consumer in list(found)[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
@@ -245,18 +233,23 @@ def _short(value: str | None) -> str:
     return "-" if value is None else cut(visible(setting(value).encode()), 40)
 
 
-def runs(out: Console, found: Iterable[Summary]) -> None:
-    """The list of runs."""
-    table = make_table("=run", "=kind", "system", "board", "build", "until", ">boots", "ended")
-    for s in found:
+def runs(out: Console, found: Iterable[Listed]) -> None:
+    """The list of runs: what each took, in the first place."""
+    columns = ("=run", ">time s", ">spread (IQR)", "=until", "=boots", "board", "=kind", "=ended", "=build")
+    table = make_table(*columns, spare=("build", "kind", "board", "spread (IQR)"))
+    for run, figure in found:
+        spread = ""
+        if figure:
+            spread = "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""
         table.add_row(
-            Text(s.run_id),
-            s.kind,
-            Text(s.system),
-            Text(s.board),
-            s.build_id[:12],
-            Text(s.until),
-            str(s.boots),
-            Text(s.ended, "" if s.ended in ("milestone", "") else "yellow"),
+            Text(run.run_id),
+            seconds(figure.median_ns) if figure else "-",
+            spread,
+            Text(visible((figure.what if figure else run.until).encode("utf-8", "backslashreplace"), 40)),
+            str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
+            Text(run.board),
+            run.kind,
+            Text("" if run.ended == "milestone" else run.ended, "yellow"),
+            run.build_id[:12],
         )
     out.print(table)

@@ -11,7 +11,7 @@ from bootscope.analysis.versus import NOT_SHOWN, SAME, BootComparison, Versus
 from bootscope.lab.board_verdict import BoardVerdict
 from bootscope.report import boots_json
 from bootscope.report.boots import could, interval, named, plan, share
-from bootscope.report.terminal import make_table
+from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, signed, size, span
 from bootscope.statistics.shift import CONFIDENCE
 
@@ -63,7 +63,9 @@ def show(out: Console, found: BoardVerdict) -> None:
 
 
 def _times(out: Console, c: BootComparison) -> None:
-    table = make_table("=phase", ">without", ">with", ">change", f">{CONFIDENCE} interval", "=verdict")
+    likely = f"{CONFIDENCE} interval"
+    columns = ("=phase", ">without", ">with", ">change", f">{likely}", "=verdict")
+    table = make_table(*columns, spare=(likely, "without", "with"))
     rows = [v for v in c.details if v.quantity.kind == PHASE]
     for v in (*rows, c.goal):
         goal = "= " if v is c.goal else ""

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables for terminals of any width: a figure is shown whole, or its column is left out and named.
+
+Texts are wrapped between words, headings too. Where the rest still has no room, whole columns go: first those
+that a table calls spare, in that order, then from the right. The first column stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Column, Table
+from rich.text import Text
+
+_GAP = 2
+_LEAST_TEXT, _MOST_WORD = 16, 24
+"""A text gets so many cells at least, and more for a word up to so many."""
+_WIDEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Width:
+    """What a column needs: at `least` to be whole, and at `most` so that nothing of it is wrapped."""
+
+    least: int
+    most: int
+
+
+class FittedTable(Table):
+    """A table without lines that fits its terminal. `spare` are headings; the first of them goes first."""
+
+    def __init__(self, spare: Sequence[str], header_style: str, *, show_header: bool = True) -> None:
+        super().__init__(box=None, pad_edge=False, header_style=header_style, show_header=show_header)
+        self._spare = tuple(spare)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The columns that have room, and a line about those that have none."""
+        kept = list(range(len(self.columns)))
+        needs = [_needed(console, options, column, self.show_header) for column in self.columns]
+        for at in self._goes_first():
+            if _sum([needs[k].least for k in kept]) <= options.max_width:
+                break
+            kept.remove(at)
+        widths = _shared([needs[k] for k in kept], options.max_width)
+        yield from self._narrowed(kept, widths).__rich_console__(console, options)
+        gone = [_plain(c.header) for at, c in enumerate(self.columns) if at not in kept]
+        if named := [name for name in gone if name]:
+            text = f"no room for: {', '.join(named)}; a wider terminal or --json has them"
+            yield Text(text, "dim")
+
+    def _goes_first(self) -> list[int]:
+        """The columns in the order in which they are left out; without the first, which stays."""
+        names = [_plain(column.header) for column in self.columns]
+        named = [names.index(name) for name in self._spare if name in names]
+        return [*named, *(at for at in range(len(names) - 1, 0, -1) if at not in named)]
+
+    def _narrowed(self, kept: Sequence[int], widths: Sequence[int]) -> Table:
+        made = Table(box=None, pad_edge=False, header_style=self.header_style, show_header=self.show_header)
+        for at, width in zip(kept, widths, strict=True):
+            column = self.columns[at]
+            # Where not even the first column has room, it goes on in the next line.
+            made.add_column(
+                column.header, justify=column.justify, style=column.style, width=width, overflow="fold"
+            )
+        cells = [list(self.columns[at].cells) for at in kept]
+        for number, row in enumerate(self.rows):
+            made.add_row(*(column[number] for column in cells), style=row.style, end_section=row.end_section)
+        return made
+
+
+def _sum(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _plain(header: RenderableType) -> str:
+    return header.plain if isinstance(header, Text) else str(header)
+
+
+def _needed(console: Console, options: ConsoleOptions, column: Column, show_header: bool) -> _Width:
+    wide = options.update(max_width=_WIDEST)
+    cells = [Measurement.get(console, wide, cell) for cell in column.cells]
+    longest, word = max((m.maximum for m in cells), default=0), max((m.minimum for m in cells), default=0)
+    head = Measurement.get(console, wide, column.header) if show_header else Measurement(0, 0)
+    # What must not be wrapped is no_wrap; a right-aligned column holds figures.
+    if column.no_wrap or column.justify == "right":
+        least = longest
+    else:
+        least = max(min(longest, _LEAST_TEXT), min(word, _MOST_WORD))
+    return _Width(max(least, head.minimum), max(longest, head.maximum))
+
+
+def _shared(needs: Sequence[_Width], width: int) -> list[int]:
+    """The widths of columns: each what it needs at least, and an equal share of what is left as far as it
+    needs more."""
+    found = [need.least for need in needs]
+    left = max(0, width - _sum(found))
+    wanting = sorted(range(len(needs)), key=lambda at: needs[at].most - needs[at].least)
+    for place, at in enumerate(wanting):
+        more = min(needs[at].most - needs[at].least, left // (len(wanting) - place))
+        found[at] += more
+        left -= more
+    return [min(cells, width) for cells in found]
+
+
+def make_table(
+    *columns: str, spare: Sequence[str] = (), header_style: str = "dim", show_header: bool = True
+) -> FittedTable:
+    """A table without lines. Columns that begin with '>' are right-aligned and never wrapped, those that
+    begin with '=' not wrapped; the others hold texts. `spare` are the headings of those that go first where
+    there is no room."""
+    table = FittedTable(spare, header_style, show_header=show_header)
+    for column in columns:
+        right, whole = column.startswith(">"), column.startswith((">", "="))
+        justify: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(column.lstrip(">="), justify=justify, no_wrap=whole, overflow="fold")
+    return table
