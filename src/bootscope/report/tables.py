@@ -41,13 +41,14 @@ class FittedTable(Table):
         """The columns that have room, and a line about those that have none."""
         kept = list(range(len(self.columns)))
         needs = [_needed(console, options, column, self.show_header) for column in self.columns]
+        gone: list[str] = []
         for at in self._goes_first():
             if _sum([needs[k].least for k in kept]) <= options.max_width:
                 break
             kept.remove(at)
+            gone.append(_plain(self.columns[at].header))
         widths = _shared([needs[k] for k in kept], options.max_width)
         yield from self._narrowed(kept, widths).__rich_console__(console, options)
-        gone = [_plain(c.header) for at, c in enumerate(self.columns) if at not in kept]
         if named := [name for name in gone if name]:
             text = f"no room for: {', '.join(named)}; a wider terminal or --json has them"
             yield Text(text, "dim")
