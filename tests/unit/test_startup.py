@@ -55,8 +55,8 @@ def test_the_table_of_verbs_says_what_the_verbs_say(name: str) -> None:
     ],
     ids=" ".join,
 )
-def test_listing_the_verbs_loads_none_of_them(words: str) -> None:
-    loaded = loaded_by(*words.split())
+def test_listing_the_verbs_loads_none_of_them(words: list[str]) -> None:
+    loaded = loaded_by(*words)
     of_ours = {name for name in loaded if name.startswith("bootscope.") and name.count(".") > 1}
     names = ("main", "arguments", "parsers", "verbs", "verb", "common", "completion", "complete", "words")
     few = {f"bootscope.cli.{name}" for name in names}
