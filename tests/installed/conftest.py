@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.board.conftest import FakeBoard, Make, fake
+from tests.prebuilt.conftest import debian
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_IN_AN_ARCHIVE = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
@@ -121,7 +122,7 @@ class Installed:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
             check=False,
         )
         assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
@@ -145,4 +146,4 @@ def installed(prefix: Path, tmp_path: Path) -> Installed:
     return Installed(prefix, home)
 
 
-__all__ = ["FakeBoard", "Make", "fake"]
+__all__ = ["FakeBoard", "Make", "debian", "fake"]

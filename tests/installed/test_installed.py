@@ -27,10 +27,12 @@ def test_it_runs_from_its_own_folder_and_no_checkout(installed: Installed) -> No
     assert installed("help", "--folder").strip().startswith(str(installed.prefix))
 
 
-def test_doctor_finds_every_part_working_where_the_tools_are(installed: Installed) -> None:
-    found = installed.json("doctor")
+def test_doctor_tells_what_works_where_the_tools_are(installed: Installed) -> None:
+    """Compiling systems needs more than the tests of this tier install."""
+    compiles = all(shutil.which(name) for name in ("bison", "flex", "bc", "swig"))
+    found = installed.json("doctor", status=0 if compiles else 3)
     assert [(part["name"], part["good"]) for part in found["parts"]] == [
-        ("logs", True), ("emulated", True), ("building", True),
+        ("logs", True), ("emulated", True), ("building", compiles),
     ]  # fmt: skip
 
 
