@@ -13,6 +13,7 @@ from bootscope.build.plan import build
 from bootscope.build.progress import Silent
 from bootscope.build.step import Runner
 from bootscope.build.steps.prebuilt import applets
+from bootscope.cli.main import main
 from bootscope.errors import ToolError, UserError
 from bootscope.system.load import load_system, system_dir
 
@@ -114,3 +115,15 @@ def test_headers_of_another_kernel_are_refused(tmp_path: Path) -> None:
     context = Context({}, tmp_path, tmp_path, cache, Silent(), 1, False)
     with pytest.raises(ToolError, match=r"the headers are of kernel 6\.12\.1, the kernel is 6\.12\.9"):
         kernel_headers.write(context, [tmp_path], "6.12.9")
+
+
+@pytest.mark.parametrize("technique", ["kernel-compression=lz4", "uboot-bootdelay", "kernel-allnoconfig-up"])
+def test_a_technique_that_configures_what_is_not_compiled_is_refused_at_once(
+    technique: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is built or booted."""
+    monkeypatch.setenv("BOOTSCOPE_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("BOOTSCOPE_CACHE", str(tmp_path / "cache"))
+    assert main(["try", technique, "--system", "debian"]) == 2
+    said = capsys.readouterr().err
+    assert f"{technique} configures " in said and "which debian takes as others have built it" in said

@@ -48,16 +48,22 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     """What a view cannot know about this boot, in words."""
     known = _NEEDED.get(view, {})
     lacking = missing(evidence, known)
-    shipped = objects.KERNEL in evidence.run.system.symbols and _nameless(evidence)
-    nameless = [hook for hook in lacking if shipped and hook.startswith("uboot.")]
+    built = shipped(evidence)
+    nameless = [hook for hook in lacking if built and hook.startswith("uboot.")]
     found = [known[hook] for hook in lacking if hook not in nameless]
     said = [f"Not in this recording: {', '.join(found)}. Record it again to see that."] if found else []
     if nameless:
         what = ", ".join(known[hook] for hook in nameless)
         said.append(f"Not to be seen: {what}. This U-Boot came built, without symbols.")
     if view == "functions":
-        said += _unkept(evidence, bool(shipped))
+        said += _unkept(evidence, built)
     return tuple(said)
+
+
+def shipped(evidence: Evidence) -> bool:
+    """Whether the boot loader was taken as others have built it. Recordings of the first days kept nothing."""
+    kept = evidence.run.system.symbols
+    return objects.KERNEL in kept and objects.UBOOT not in kept
 
 
 def _nameless(evidence: Evidence) -> list[str]:
@@ -66,15 +72,18 @@ def _nameless(evidence: Evidence) -> list[str]:
     return [name for program, name in _PROGRAMS.items() if program not in kept]
 
 
-def _unkept(evidence: Evidence, shipped: bool) -> list[str]:
+def _unkept(evidence: Evidence, built: bool) -> list[str]:
     gone = _nameless(evidence)
     if not gone:
         return []
-    why = "came built, without symbols" if shipped else "was not kept"
+    why = "came built, without symbols" if built else "was not kept"
     return [f"No call paths: the code of {', '.join(gone)} {why}."]
 
 
 def need(evidence: Evidence, what: str, *hooks: str) -> None:
     """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
-    if missing(evidence, hooks):
+    lacking = missing(evidence, hooks)
+    if lacking and shipped(evidence) and all(hook.startswith("uboot.") for hook in lacking):
+        raise UserError(f"nothing is known of {what}: this U-Boot came built, without symbols")
+    if lacking:
         raise UserError(f"this recording tells nothing of {what}", hint="record the system again")

@@ -29,6 +29,7 @@ from bootscope.lab.verdict import Verdict, verdict
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report.tables import make_table
 from bootscope.report.text import seconds, size, span
+from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.views import View, view
 
@@ -68,6 +69,8 @@ class Try(Verb):
         refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         picked = check(args.technique)
+        for name, (_, _, way) in zip(args.technique, picked, strict=True):
+            refuse_configuring(loaded.system, name, way.change)
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
         store, watcher = Store(store_dir()), progress(quiet=args.json)

@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.errors import UserError, printable
 from bootscope.settings import Setting
-from bootscope.system.model import Symbols, System
+from bootscope.system.model import Prebuilt, Symbols, System
 
 Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
 
@@ -131,9 +131,24 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
             f"{printable(first)} and {printable(second)} cannot be used together: "
             f"they want different things of {printable(key)}"
         )
-    for change in changes.values():
+    for name, change in changes.items():
+        refuse_configuring(system, name, change)
         system = _applied(system, change)
     return system
+
+
+def refuse_configuring(system: System, name: str, change: Change) -> None:
+    """Raises UserError where a change configures something that is not compiled at all."""
+    if not isinstance(system.prebuilt, Prebuilt):
+        return
+    settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
+    configured = [tree for tree in TREES if getattr(change, tree) or tree in settings]
+    if configured:
+        raise UserError(
+            f"{printable(name)} configures {configured[0]}, "
+            f"which {system.name} takes as others have built it",
+            hint="try it with a system that is built from source, such as stock",
+        )
 
 
 def _applied(system: System, change: Change) -> System:
