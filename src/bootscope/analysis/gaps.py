@@ -61,7 +61,7 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
 
 
 def shipped(evidence: Evidence) -> bool:
-    """Whether the boot loader was taken as others have built it. Recordings of the first days kept nothing."""
+    """Whether the boot loader was taken as others have built it. The first recordings kept no program."""
     kept = evidence.run.system.symbols
     return objects.KERNEL in kept and objects.UBOOT not in kept
 
