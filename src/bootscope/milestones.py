@@ -77,6 +77,7 @@ def _sought(store: Store, run_id: str, kind: str, milestones: Mapping[str, str])
 
 
 def _write(store: Store, run_id: str, kind: str, milestones: Mapping[str, str]) -> None:
+    store.check_writable()
     path = store.runs / run_id
     if kind == IMPORTED:
         info = imported.read_import(path)

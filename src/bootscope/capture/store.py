@@ -20,6 +20,7 @@ import contextlib
 import fcntl
 import gzip
 import hashlib
+import os
 import re
 import shutil
 import sqlite3
@@ -30,7 +31,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bootscope.capture import decoded, naming, record, stream
+from bootscope.capture import access, decoded, naming, record, stream
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED, MeasuredInfo, read_measured
 from bootscope.capture.partial import mark_partial
@@ -133,16 +134,25 @@ class Store:
         self._objects = root / "objects"
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
-            self._objects.mkdir(exist_ok=True)
+            with contextlib.suppress(OSError):
+                self._objects.mkdir(exist_ok=True)
             for grave in root.glob(".removed-*"):
                 shutil.rmtree(grave, ignore_errors=True)
+            with os.scandir(self.runs):  # that it is there does not say that it may be read
+                pass
         except OSError as error:
-            raise ToolError(f"cannot use the store {root}: {error.strerror}") from error
+            # One that is read-only is there to be read; one that is not there yet cannot be made.
+            raise access.refused(root, error) from error
 
     # ---- writing ----
 
+    def check_writable(self) -> None:
+        """Raises ToolError when nothing can be recorded: to be asked before what takes minutes."""
+        access.check_writable(self.root, self.runs)
+
     def new_run_id(self, system: str, now: datetime) -> str:
         """Makes the folder of a new run and returns its id: time, system, and a letter if need be."""
+        self.check_writable()
         base = f"{now:%Y%m%d-%H%M%S}-{system}"
         for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
             with contextlib.suppress(FileExistsError):
@@ -187,6 +197,7 @@ class Store:
         path = self.runs / run_id
         if self._is_recording(path):
             raise UserError(f"run {run_id} is being recorded", hint="stop the recording first")
+        self.check_writable()
         grave = self.root / f".removed-{run_id}"
         path.rename(grave)
         shutil.rmtree(grave)

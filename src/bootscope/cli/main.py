@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
-from bootscope.errors import BootscopeError
+from bootscope.errors import BootscopeError, ToolError, printable
 
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
@@ -40,10 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BootscopeError as error:
-        print(f"bootscope: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"  hint: {error.hint}", file=sys.stderr)
-        return error.exit_code
+        return show_error(error)
     except KeyboardInterrupt:
         print("bootscope: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -56,13 +53,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno not in WORLD:
             show_bug()
             return 1
-        print(f"bootscope: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            print(f"  hint: {no_room()}", file=sys.stderr)
-        return 3
+        return show_error(of_the_world(error))
     except Exception:
         show_bug()
         return 1
+
+
+def show_error(error: BootscopeError) -> int:
+    """Shows an error and the way out; returns its exit code."""
+    print(f"bootscope: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  hint: {error.hint}", file=sys.stderr)
+    return error.exit_code
+
+
+def of_the_world(error: OSError) -> BootscopeError:
+    """What is said where a disk is full, or a file system refuses."""
+    from bootscope.capture.access import REFUSALS, refused
+    from bootscope.paths import cache_dir, store_dir
+
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    message = f"{printable(name) or 'input/output'}: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ToolError(message, hint=no_room())
+    if error.errno in REFUSALS and name.startswith(str(store_dir())):
+        return refused(store_dir(), error)
+    elsewhere = "BOOTSCOPE_CACHE=FOLDER keeps sources and builds in another folder"
+    return ToolError(message, hint=elsewhere if name.startswith(str(cache_dir())) else None)
 
 
 def no_room() -> str:

@@ -94,6 +94,7 @@ class Bench:
 
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
         # What can fail at once is tried before what takes minutes.
+        self.store.check_writable()
         emulated.check(board)
         check_store_path(self.store.root)
         step = plugin.step()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may write into a store, and what is said to who may not."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+from pathlib import Path
+
+from bootscope.errors import ToolError
+
+REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS}
+"""Errors of a file system that refuses, whatever room there is."""
+
+
+def refused(root: Path, error: OSError) -> ToolError:
+    """The error for a store below `root` that `error` says cannot be used or written."""
+    if error.errno not in REFUSALS:
+        return ToolError(f"cannot use the store {root}: {error.strerror}")
+    folder = _nearest(Path(os.fsdecode(error.filename)) if error.filename else root)
+    here = f"BOOTSCOPE_STORE=FOLDER keeps recordings in another folder, such as {Path.home()}/boots"
+    if error.errno == errno.EROFS:
+        return ToolError(f"the store {root} is read-only: nothing can be kept in it", hint=here)
+    return ToolError(f"the store {root} cannot be used: {folder} {_owned(folder)}", hint=here)
+
+
+def check_writable(root: Path, folder: Path) -> None:
+    """Raises ToolError when nothing can be written into a `folder` of the store below `root`."""
+    if os.access(folder, os.W_OK | os.X_OK):
+        return
+    number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    raise refused(root, OSError(number, os.strerror(number), str(folder)))
+
+
+def _nearest(path: Path) -> Path:
+    """The folder or file itself, or the nearest folder above it that is there."""
+    while not os.path.lexists(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _owned(path: Path) -> str:
+    """Whose a folder is and how its permissions are, in words."""
+    try:
+        found = path.stat()
+    except OSError:
+        return "is not to be read"
+    try:
+        owner = pwd.getpwuid(found.st_uid).pw_name
+    except KeyError:
+        owner = f"user {found.st_uid}"
+    whose = "is yours" if found.st_uid == os.geteuid() else f"belongs to {owner}"
+    return f"{whose}, and its permissions ({found.st_mode & 0o777:03o}) do not allow it"
