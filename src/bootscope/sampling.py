@@ -7,7 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.samples import (
+    PHASE,
+    WHOLE,
     BootTimes,
+    Quantity,
     SampleSet,
     of_timeline,
     of_trace,
@@ -15,8 +18,11 @@ from bootscope.analysis.samples import (
     single,
     step_of,
 )
+from bootscope.capture.record import RunInfo
 from bootscope.capture.store import IMPORTED, RECORDED, MeasuredRun, Store, StoredRun
+from bootscope.system.load import BUILT_IN_MILESTONES
 from bootscope.timeline.build import timeline
+from bootscope.timeline.model import PHASES
 
 if TYPE_CHECKING:
     from bootscope.imports import Understood
@@ -54,7 +60,9 @@ def measured(run: MeasuredRun) -> SampleSet:
     Raises UserError when a capture is damaged.
     """
     # The readers are not loaded for a recording.
+    from bootscope.boards.pins import edge_names
     from bootscope.imports import of_boot
+    from bootscope.readers.markers import MARKERS
 
     info = run.info
     good = {boot.info.number for boot in run.boots if boot.info.complete}
@@ -70,7 +78,11 @@ def measured(run: MeasuredRun) -> SampleSet:
     ]
     facts = {"board": info.board.name, "power": info.power}
     facts |= {"techniques": ", ".join(info.techniques)} if info.techniques else {}
-    return SampleSet(info.run_id, tuple(seen), False, until, step_of(traces.values()), facts)
+    pins = edge_names(info.board.pins) if info.board.pins else {}
+    names = {until, *(m.name for m in MARKERS), *info.board.milestones, *info.milestones, *pins}
+    step_ns = step_of(traces.values())
+    # Phases follow from what there is to see, so that anything may be one.
+    return SampleSet(info.run_id, tuple(seen), False, until, step_ns, facts, possible=frozenset(names))
 
 
 def _with_zero(boot: BootTimes, found: Understood) -> BootTimes:
@@ -100,4 +112,12 @@ def recorded(run: StoredRun) -> SampleSet:
     complete = [boot.times for boot in boots if boot.complete]
     facts = {"system": info.system.name, "board": info.board.name, "build": info.build_id}
     exact = all(times == complete[0] for times in complete)
-    return SampleSet(info.run_id, tuple(boots), exact, info.until, 0, facts)
+    return SampleSet(info.run_id, tuple(boots), exact, info.until, 0, facts, possible=_possible(info))
+
+
+def _possible(info: RunInfo) -> frozenset[str]:
+    """The milestones and phases that a boot of a recorded system may have."""
+    settings = (key.split(".") for key in info.system.settings)
+    declared = {names[1] for names in settings if names[0] == "milestones" and len(names) > 2}
+    phases = {str(Quantity(PHASE, name)) for name in PHASES}
+    return frozenset({info.until, *BUILT_IN_MILESTONES, *declared, *phases, str(WHOLE)})

@@ -75,6 +75,9 @@ class SampleSet:
     facts: Mapping[str, str] = field(default_factory=dict)
     sought: Mapping[str, str] = field(default_factory=dict)
     """Milestone -> in words, why it may never be found: no line of the boots has its text."""
+    possible: frozenset[str] = frozenset()
+    """What a boot of the run may have, as :class:`Quantity` calls it, also where none came that far; empty
+    where nobody can tell."""
 
     @property
     def complete(self) -> tuple[BootTimes, ...]:

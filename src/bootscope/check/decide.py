@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bootscope.analysis.ground import common_zero
-from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, called, goal
+from bootscope.analysis.samples import MILESTONE, PHASE, Quantity, SampleSet, called, goal
 from bootscope.analysis.versus import PLANNED_PERCENT, oddities
 from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
 from bootscope.errors import UserError, printable, unknown
@@ -100,16 +100,22 @@ def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: S
     known = {str(q): q for each in (baseline, boots) if each for q in each.quantities()}
     if boots.until:
         known.setdefault(boots.until, Quantity(MILESTONE, boots.until))
-    if name not in known and not boots.complete:
-        return called(name)  # nothing got anywhere, so nothing can say that there is no such milestone
+    if name not in known and not boots.complete and _possible(name, boots):
+        return called(name)  # nothing got that far
     if name not in known and name in boots.sought:
         raise UserError(
             f"{check.path}: milestone '{printable(name)}' of {boots.run_id}: {boots.sought[name]}"
         )
     if name not in known:
-        error = unknown(f"milestone or phase ({where})", name, list(known))
+        error = unknown(f"milestone or phase ({where})", name, sorted({*known, *boots.possible}))
         raise UserError(f"{check.path}: {error.message}", hint=error.hint)
     return known[name]
+
+
+def _possible(name: str, boots: SampleSet) -> bool:
+    """Whether boots that came to no end may have had what is called `name`, as far as can be told."""
+    told = name in boots.possible or not boots.possible
+    return told or (not boots.exact and called(name).kind == PHASE)
 
 
 def _refusal(boots: SampleSet) -> str:
