@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edit of the tutorial does what it says, done to the letter."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bootscope.errors import UserError
+from bootscope.system.load import load_system
+
+from .builders import ROOT
+
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+STEP = TUTORIAL.partition("Make a system of your own")[2].partition("What would have to be built?")[0]
+TEXT, PLACE = re.findall(r"((?:    .+\n)+)", STEP)[-1], "add at the end of the file:"
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    """The system file as the tutorial's commands make it, with its name changed as it says."""
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    commands = re.findall(r"^    \$ (.+)$", STEP, re.MULTILINE)
+    subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)
+    path = tmp_path / "my" / "product.toml"
+    assert 'change `name` to `"product"`' in STEP
+    text, count = re.subn(r'^name = "stock"$', 'name = "product"', path.read_text(), flags=re.MULTILINE)
+    assert count == 1
+    path.write_text(text)
+    return path
+
+
+def test_the_change_is_made_where_the_tutorial_says(product: Path) -> None:
+    assert PLACE in STEP
+    product.write_text(product.read_text() + re.sub(r"^    ", "", TEXT, flags=re.MULTILINE))
+    system, stock = load_system(str(product)).system, load_system("stock").system
+    assert system.uboot.config == {"BOOTDELAY": 0}
+    same = msgspec.structs.replace(stock.uboot, config=system.uboot.config)
+    assert system == msgspec.structs.replace(stock, name="product", uboot=same)
+
+
+def test_who_adds_it_just_below_the_table_is_told_the_line(product: Path) -> None:
+    """As the tutorial once had it: what stands below a new table belongs to that."""
+    own = re.sub(r"^    ", "", TEXT, flags=re.MULTILINE)
+    product.write_text(product.read_text().replace("[uboot]\n", f"[uboot]\n{own}", 1))
+    line = product.read_text().split("\n").index("[uboot]") + 1
+    with pytest.raises(UserError) as caught:
+        load_system(str(product))
+    assert caught.value.message.startswith(f"{product}:{line}: uboot: missing value for `")
