@@ -156,7 +156,7 @@ def main() -> int:
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
     """The ways that are to be tried: all, or those of `only`, but for what is known."""
-    applying = {f["technique"] for f in bootscope("audit", system)["findings"]}
+    applying = {f["technique"] for f in bootscope("audit", system)["techniques"]}
     specs = []
     for found in techniques().values():
         for name, way in found.ways.items():

@@ -18,7 +18,7 @@ def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope, tm
     tried = bootscope.json("try", TECHNIQUE)
     assert tried["works"], tried["faults"]
     assert tried["base_ns"] - tried["variant_ns"] == tried["saving_ns"] > 2_000_000_000
-    findings = {f["technique"]: f for f in bootscope.json("audit", tried["base"])["findings"]}
+    findings = {f["technique"]: f for f in bootscope.json("audit", tried["base"])["techniques"]}
     assert findings[TECHNIQUE]["saving_ns"] == pytest.approx(tried["saving_ns"], rel=0.2)
     # A system that has it is not told to do it.
     assert TECHNIQUE in bootscope.json("audit", tried["variant"])["not_applicable"]

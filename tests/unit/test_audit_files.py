@@ -14,7 +14,6 @@ from rich.console import Console
 from bootscope.artefacts.gather import gather
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
-from bootscope.cli import audit as audit_verb
 from bootscope.cli import pitfalls as pitfalls_verb
 from bootscope.lab.applies import not_known, why_not
 from bootscope.lab.audit import Audit, audit
@@ -22,6 +21,7 @@ from bootscope.lab.beware import beware
 from bootscope.lab.known import Known, Part
 from bootscope.lab.subject import subject
 from bootscope.pitfalls.model import pitfalls
+from bootscope.report import audited
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system, system_dir
 from bootscope.techniques.model import Applies, Way
@@ -196,15 +196,15 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_loose_files_are_audited(main_here: Command, files: dict[str, Path]) -> None:
-    done = main_here("audit", *files.values())
+    done = main_here("audit", *files.values(), "--top", "99")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "5 files"
     assert lines[1] == f"  {files['config']}: kernel configuration (Linux/arm 6.12.1): 7 symbols set"
     text = done.stdout
     assert "2.000 s  uboot-bootdelay" in text
-    assert "try it  kernel-no-modules" in text
-    assert "nobody can tell from this (--all says what is missing)" in text
+    assert "kernel-no-modules" in text
+    assert "nobody can tell from this (--all says why)" in text
     beware_of = text[text.index("beware") :]
     assert "three-runs" in beware_of
     assert "many-shells" not in beware_of  # init-source-scripts says so above
@@ -233,7 +233,7 @@ def test_loose_files_as_json(main_here: Command, files: dict[str, Path]) -> None
         "kernel configuration", "kernel command line", "U-Boot environment", "root file system", "log",
     ]  # fmt: skip
     assert list(found["files"][0]) == ["name", "kind", "told", "notes"]
-    assert found["findings"][0]["technique"] == "uboot-bootdelay"
+    assert found["techniques"][0]["technique"] == "uboot-bootdelay"
     assert found["unknown"]["uboot-silent"]
     warned = {w["pitfall"]: w for w in found["pitfalls"]}
     assert list(warned["bootdelay"]) == ["pitfall", "about", "title", "evidence", "technique", "do"]
@@ -264,7 +264,7 @@ def test_a_name_is_a_run_before_it_is_a_file(main_here: Command, store: Store, t
 def test_evidence_from_files_is_made_safe(main_here: Command, tmp_path: Path) -> None:
     tree = {**made.TREE, "/etc/init.d/S99x": "#!/bin/sh\nx=`cat /a\x1b[31m | cut -c1`" + "y" * 5000 + "\n"}
     root = made.made_tree(tmp_path / "root", tree)
-    done = main_here("audit", root)
+    done = main_here("audit", root, "--pitfalls")
     assert "useless-fork" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\\x1b[31m" in done.stdout
@@ -286,7 +286,7 @@ def own_system(folder: Path, **words: str) -> Path:
 
 
 def test_a_system_that_was_never_recorded(main_here: Command, tmp_path: Path) -> None:
-    done = main_here("audit", own_system(tmp_path))
+    done = main_here("audit", own_system(tmp_path), "--all")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("stock: never recorded; not built: kernel, uboot, busybox, rootfs\n")
     assert "note: no boot tells anything of time" in done.stdout
@@ -369,7 +369,7 @@ def test_one_pitfall_as_json(main_here: Command) -> None:
 def test_warnings_keep_their_names_whole_on_a_narrow_terminal() -> None:
     known = known_of(kernel="CC_OPTIMIZE_FOR_SIZE XIP_KERNEL", command_line="root=/dev/sda1 lpj=1")
     out = io.StringIO()
-    audit_verb._print_beware(Console(file=out, width=80, color_system=None), beware(known), True)
+    audited.beware(Console(file=out, width=80, color_system=None), beware(known), True)
     for name in ("os-slower", "xip-not-a-win", "rootfstype-missing", "failure-modes"):
         assert name in out.getvalue().split()
     assert all(len(line) <= 80 for line in out.getvalue().splitlines())

@@ -14,12 +14,13 @@ import pytest
 from rich.console import Console
 
 from bootscope.capture.store import Store, StoredRun
-from bootscope.cli import audit as audit_verb
 from bootscope.cli import techniques as techniques_verb
 from bootscope.cli import trial
+from bootscope.lab.alternatives import groups
 from bootscope.lab.audit import audit
 from bootscope.lab.verdict import verdict
 from bootscope.paths import package_dir
+from bootscope.report import audited
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, figures, technique, techniques
 
@@ -137,16 +138,17 @@ def test_an_audit_lists_what_applies(main_here: Command, store: Store) -> None:
     run_id = keep(store)
     done = main_here("audit", "stock")
     assert done.returncode == 0
-    first, head, best, *rest = done.stdout.splitlines()
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    at = next(n for n, line in enumerate(lines) if line.startswith("predicted"))
+    first, best, rest = lines[0], lines[at + 1], main_here("audit", "stock", "--all").stdout.splitlines()
     assert first == f"{run_id}/001: application after 0.388 s"
-    assert head.split()[:2] == ["predicted", "technique"]
+    assert lines[1].startswith("what takes the time (bootscope show stock --view")
     assert best.split()[:3] == ["43.0", "ms", "falcon-fat"]
-    delay = next(line for line in rest if "uboot-bootdelay" in line)
-    assert delay.split()[:2] == ["30.0", "ms"]
-    assert "U-Boot waits 30.0 ms for a key" in delay
+    assert "U-Boot waits for a key" in done.stdout
+    assert "-> a boot delay of 0: try uboot-bootdelay; what-if bootdelay=0" in done.stdout
     assert any(line.split()[:3] == ["try", "it", "kernel-lpj"] for line in rest)
-    assert any(line.endswith("others do not apply (--all says why)") for line in rest)
-    assert rest[-1] == "bootscope pitfalls ID explains one"
+    assert any(line.endswith("others do not apply (--all says why)") for line in lines)
+    assert lines[-1] == "bootscope pitfalls ID explains one; --pitfalls tells what shows them"
 
 
 def test_all_says_why_the_others_do_not_apply(main_here: Command, store: Store) -> None:
@@ -161,27 +163,26 @@ def test_an_audit_as_json(main_here: Command, store: Store) -> None:
     run_id = keep(store)
     found = json_of(main_here("audit", "last", "--json"), "audit")
     assert found["boot"] == f"{run_id}/001"
-    best = found["findings"][0]
+    best = found["techniques"][0]
     assert list(best) == [
-        "technique", "phase", "title", "saving_ns", "evidence", "assumptions", "risk", "loses",
+        "technique", "instead_of", "phase", "title", "saving_ns", "evidence", "assumptions", "risk", "loses",
     ]  # fmt: skip
     assert best["technique"] == "falcon-fat"
-    delay = next(f for f in found["findings"] if f["technique"] == "uboot-bootdelay")
+    delay = next(f for f in found["techniques"] if f["technique"] == "uboot-bootdelay")
     assert best["saving_ns"] > delay["saving_ns"] == 30 * MS
-    told = [f["saving_ns"] for f in found["findings"]]
+    told = [f["saving_ns"] for f in found["techniques"]]
     assert None in told
     assert told == sorted(told, key=lambda ns: -(1 << 60) if ns is None else ns, reverse=True)
     assert found["not_applicable"]["kernel-compression=gzip"] == "it is so already"
-    assert "\n" not in "".join(f["risk"] for f in found["findings"])
+    assert "\n" not in "".join(f["risk"] for f in found["techniques"])
 
 
 def test_an_audit_keeps_its_names_whole_on_a_narrow_terminal(store: Store) -> None:
-    findings = audit(known(store)).findings
-    text = printed(lambda out: audit_verb._print(out, findings))
-    for f in findings:
-        assert f" {f.spec} " in text
-    assert "30.0 ms" in text
-    assert text.count("try it") == sum(f.saving_ns is None for f in findings)
+    found = groups(audit(known(store)).findings)
+    text = printed(lambda out: audited.techniques(out, found, None, losses=False))
+    for group in found:
+        assert f" {group[0].spec} " in text
+    assert text.count("try it") == sum(group[0].saving_ns is None for group in found)
 
 
 def test_a_boot_that_did_not_get_there_cannot_be_audited(main_here: Command, store: Store) -> None:

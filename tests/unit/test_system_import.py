@@ -261,7 +261,7 @@ def test_import_then_audit_then_forget(main_here: Command, tmp_path: Path) -> No
     assert "nobody has said so" in done.stdout
     audit = json_of(main_here("audit", "gateway", "--json"), "audit")
     assert audit["boot"] is None
-    techniques = {f["technique"] for f in audit["findings"]}
+    techniques = {f["technique"] for f in audit["techniques"]}
     assert {"kernel-no-modules", "uboot-bootdelay"} <= techniques
     kinds = {f["kind"] for f in audit["files"]}
     assert {"kernel configuration", "kernel command line", "U-Boot environment", "root file system"} <= kinds
@@ -275,7 +275,7 @@ def test_a_record_of_the_users_own_place(main_here: Command, tmp_path: Path) -> 
     folder = trees.buildroot(tmp_path / "out")
     assert main_here("system", "import", folder, "-o", "here.toml").returncode == 0
     assert tomllib.loads((tmp_path / "here.toml").read_text())["kind"] == "tree"
-    assert json_of(main_here("audit", "here.toml", "--json"), "audit")["findings"]
+    assert json_of(main_here("audit", "here.toml", "--json"), "audit")["techniques"]
     document = json_of(main_here("system", "show", "here.toml", "--json"), "system")
     assert (document["made_by"], document["folder"]) == ("buildroot", str(folder))
 

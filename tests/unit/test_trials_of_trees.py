@@ -241,7 +241,7 @@ def test_a_boots_log_beside_an_imported_system(main_here: Command, tmp_path: Pat
     for name in (run, "last", f"{run}/1"):
         of_run = json_of(main_here("audit", "mine", name, "--json"), "audit")
         assert "no boot tells anything of time" not in of_run["notes"]
-        assert {f["technique"] for f in of_run["findings"]} >= {f["technique"] for f in found["findings"]}
+        assert {f["technique"] for f in of_run["techniques"]} >= {f["technique"] for f in found["techniques"]}
     done = main_here("audit", "mine", "no-such-run")
     assert (done.returncode, "no-such-run" in done.stderr) == (2, True)
 

@@ -37,8 +37,8 @@ def read(raws: Sequence[Raw]) -> list[Piece]:
     return of_understood(understand(raws, Answers(), strict=True))
 
 
-def of_understood(found: Understood) -> list[Piece]:
-    """The pieces of files that were read."""
+def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
+    """The pieces of files that were read; the run has `boots`, or as many as these files tell of."""
     best = _with_lines(found)
     if best is None:
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
@@ -46,7 +46,7 @@ def of_understood(found: Understood) -> list[Piece]:
             f"nothing here tells the lines of a boot: {names}", hint="audit reads console and kernel logs"
         )
     file, boot = best
-    log = _log(boot, found.boots, file.reader.name)
+    log = _log(boot, boots or found.boots, file.reader.name)
     pieces = [
         Piece(f.name, "log", f"{f.reader.title}, not looked into") for f in found.files if f is not file
     ]

@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope audit: which techniques apply to a boot or to files, what is each worth, what to beware of."""
+"""bootscope audit: what takes the time of a boot, which techniques apply, what to beware of."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from bootscope.build.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
-from bootscope.lab.audit import Audit, Finding
-from bootscope.lab.beware import Beware, Warned
-from bootscope.lab.looked import looked
+from bootscope.lab.audit import Audit
+from bootscope.lab.beware import Warned
+from bootscope.lab.looked import Looked, looked
 from bootscope.lab.subject import Subject, subject
 from bootscope.paths import cache_dir, store_dir
-from bootscope.report.tables import make_table
-from bootscope.report.text import cut, span
+from bootscope.report import audited as text
+from bootscope.report import culprits
 
-_LONGEST = 300
-"""Of evidence on a terminal; lines of scripts may be of any length."""
+FINDINGS, ROWS = 5, 7
+"""How many findings, and rows of techniques, are shown where nobody says."""
 
 
 class AuditVerb(Verb):
     name = "audit"
-    summary = "which techniques apply to a boot, a system or files, what is each worth, what to beware of?"
+    summary = "what takes the time, which techniques apply, what is each worth, what to beware of?"
     example = "bootscope audit stock; bootscope audit .config boot.log /path/to/rootfs"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -38,27 +39,57 @@ class AuditVerb(Verb):
             help="a run, a system by name or .toml, files that belong together, or an imported system and "
             "recorded boots or files beside it (default: the last run)",
         )
-        parser.add_argument("--all", action="store_true", help="also those that do not apply, and why")
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="all techniques, with what they take away; also those that do not apply, and why",
+        )
+        parser.add_argument("--losses", action="store_true", help="also what each technique takes away")
+        parser.add_argument(
+            "--top",
+            type=int,
+            metavar="N",
+            help=f"how many findings and rows (default {FINDINGS} and {ROWS})",
+        )
         parser.add_argument(
             "--pitfalls",
             action="store_true",
-            help="also advice that only a person can judge, and what was not looked at",
+            help="what shows each pitfall; also advice for a person, and what was not looked at",
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        check_positive(args, "top")
         about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
-        both = looked(about)
-        found, seen = both.audit, both.beware
+        found = looked(about)
         if args.json:
-            print_json("audit", {**_json_about(about), **_json(found, seen)})
+            print_json("audit", {**_json_about(about), **_json(found)})
             return 0
-        out = terminal()
-        _print_about(out, about)
-        if found.findings:
-            _print(out, found.findings)
-        _print_others(out, found, args.all)
-        _print_beware(out, seen, args.pitfalls)
+        _print(terminal(), args, about, found)
         return 0
+
+
+def _print(out: Console, args: argparse.Namespace, about: Subject, found: Looked) -> None:
+    _print_about(out, about)
+    run = _run(args.what, about.boot)
+    culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
+    if found.audit.findings:
+        out.print()
+        top = None if args.all else args.top or ROWS
+        text.techniques(out, text.ordered(found.groups), top, args.losses or args.all)
+    text.others(out, found.audit, args.all)
+    text.beware(out, found.beware, args.pitfalls)
+
+
+def _run(names: Sequence[str], boot: str | None) -> str:
+    """How `show` calls the recorded boot: as the user did, where that names a run; empty for none."""
+    if not boot:
+        return ""
+    return (boot.removesuffix("/001") if names[0].endswith(".toml") else names[0]) if names else "last"
+
+
+def _specs(found: Audit) -> dict[str, str]:
+    """Techniques that apply, each with its best way."""
+    return {f.technique.id: f.spec for f in reversed(found.findings)}
 
 
 def _json_about(about: Subject) -> dict[str, object]:
@@ -74,11 +105,15 @@ def _print_about(out: Console, about: Subject) -> None:
         out.print(Text(f"note: {note}", "yellow"))
 
 
-def _json(found: Audit, seen: Beware) -> dict[str, object]:
+def _json(looked_at: Looked) -> dict[str, object]:
+    found, seen = looked_at.audit, looked_at.beware
+    instead = {f.spec: group[0].spec for group in looked_at.groups for f in group[1:]}
     return {
-        "findings": [
+        "findings": culprits.document(looked_at.culprits, _specs(found)),
+        "techniques": [
             {
                 "technique": f.spec,
+                "instead_of": instead.get(f.spec),
                 "phase": f.technique.phase,
                 "title": f.technique.title,
                 "saving_ns": f.saving_ns,
@@ -107,59 +142,3 @@ def _json_of(warned: Warned) -> dict[str, object]:
         "technique": warned.technique,
         "do": " ".join(p.do.split()),
     }
-
-
-def _print(out: Console, findings: tuple[Finding, ...]) -> None:
-    # What is typed again must be whole, also on a narrow terminal.
-    heads = (">predicted", "=technique", "what the boot shows", "takes away")
-    table = make_table(*heads, header_style="bold")
-    for f in findings:
-        saving = Text("try it", "dim") if f.saving_ns is None else Text(span(f.saving_ns), "green")
-        shown = _shown(f.evidence) or f.technique.title
-        table.add_row(saving, f.spec, Text(shown), Text(", ".join(f.technique.loses), "dim"))
-    out.print(table)
-
-
-def _shown(evidence: str) -> str:
-    return printable(cut(evidence, _LONGEST))
-
-
-def _print_others(out: Console, found: Audit, everything: bool) -> None:
-    if everything:
-        for name, reason in (*found.not_for_us.items(), *_not_told(found.unknown)):
-            out.print(Text(f"  {name}: {printable(reason)}", "dim"))
-        return
-    if found.not_for_us:
-        out.print(f"{len(found.not_for_us)} others do not apply (--all says why)", style="dim")
-    if found.unknown:
-        out.print(
-            f"of {len(found.unknown)} nobody can tell from this (--all says what is missing)", style="dim"
-        )
-
-
-def _not_told(unknown: dict[str, str]) -> Iterable[tuple[str, str]]:
-    return ((name, f"cannot be told without: {missing}") for name, missing in unknown.items())
-
-
-def _print_beware(out: Console, seen: Beware, everything: bool) -> None:
-    # What the table above says already need not be said again.
-    shown = [w for w in seen.warnings if everything or not w.technique]
-    if shown:
-        out.print()
-        _warnings(out, "beware", shown, "yellow")
-    if everything:
-        if seen.advice:
-            out.print()
-            _warnings(out, "to be judged by a person", list(seen.advice), "cyan")
-        for name, missing in seen.undecided.items():
-            out.print(Text(f"  {name}: not looked at, it needs: {missing}", "dim"))
-    if shown:
-        out.print("bootscope pitfalls ID explains one", style="dim")
-
-
-def _warnings(out: Console, head: str, warned: list[Warned], colour: str) -> None:
-    table = make_table(f"={head}", "what shows it", header_style="bold")
-    for w in warned:
-        told = Text.assemble(w.pitfall.title, (": ", "dim"), (_shown(w.evidence), "dim"))
-        table.add_row(Text(w.ident, colour), told)
-    out.print(table)

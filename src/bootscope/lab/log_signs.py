@@ -40,7 +40,8 @@ def loader_console(known: Known) -> str | None:
         return ""
     if not known.log or not known.log.loader_lines:
         return None
-    return _lines_words(known, known.log.loader_lines)
+    loaders, linux = _lines_words(known, known.log.loader_lines), kernel_console(known)
+    return f"{loaders}; it silences Linux too: {linux}" if linux else loaders
 
 
 def _lines_words(known: Known, lines: Sequence[LogLine]) -> str:
@@ -179,8 +180,10 @@ def _calibration(known: Known) -> Prediction | None:
 def _loader_console(known: Known) -> Prediction | None:
     if not known.log or not loader_console(known):
         return None
-    count = total_bytes(known.log.loader_lines)
-    return known.line_ns(count), (f"the console runs at {known.baud[0]} baud: {known.baud[1]}", _ON_LINE)
+    # U-Boot takes the console out of the kernel's command line, too.
+    count = total_bytes(known.log.loader_lines) + total_bytes(known.log.kernel_lines)
+    rate = f"the console runs at {known.baud[0]} baud: {known.baud[1]}"
+    return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
 
 
 BY_CHANGE: dict[str, Callable[[Known], Prediction | None]] = {"quiet": _quiet, "bootdelay=0": _bootdelay}

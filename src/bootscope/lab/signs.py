@@ -44,6 +44,16 @@ def _console(*phases: str) -> Callable[[Facts], str]:
     return evidence
 
 
+_LOADERS_CONSOLE = _console("spl", "bootloader", "load")
+_LINUX_CONSOLE = _console("decompress", "kernel", "init")
+
+
+def _silenced(facts: Facts) -> str:
+    """What a silent boot loader keeps back, and what Linux would not print then."""
+    loaders, linux = _LOADERS_CONSOLE(facts), _LINUX_CONSOLE(facts)
+    return f"{loaders}; it silences Linux too: {linux}" if loaders and linux else loaders
+
+
 def _countdown(facts: Facts) -> str:
     waits = countdown(facts.view.evidence)
     return f"U-Boot waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
@@ -79,12 +89,12 @@ def _init(facts: Facts) -> str:
 SIGNS = {
     "loader-console": Sign(
         "boot loaders that write to the console",
-        _console("spl", "bootloader", "load"),
+        _silenced,
         log_signs.loader_console,
     ),
     "kernel-console": Sign(
         "a kernel that writes to the console",
-        _console("decompress", "kernel", "init"),
+        _LINUX_CONSOLE,
         log_signs.kernel_console,
     ),
     "countdown": Sign("a countdown in U-Boot", _countdown, log_signs.countdown),

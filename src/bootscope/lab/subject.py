@@ -27,6 +27,7 @@ from bootscope.recording import flat
 from bootscope.report.text import seconds
 from bootscope.seen import seen_boot
 from bootscope.system.load import LoadedSystem, load_system, system_names
+from bootscope.timeline.trace import Trace
 from bootscope.views import View, view
 
 _MOST_DIFFERENCES = 5
@@ -36,8 +37,8 @@ _NO_BOOT = "no boot tells anything of time"
 @dataclass(frozen=True)
 class Subject:
     """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
-    known. `seen` is the recorded boot if there is one; what follows from what is known follows from that
-    boot, from what `depends` tells, and from nothing else."""
+    known, `trace` is what logs tell beside their lines. `seen` is the recorded boot if there is one; what
+    follows from what is known follows from that boot, from what `depends` tells, and from nothing else."""
 
     title: str
     learn: Callable[[], Known]
@@ -45,6 +46,7 @@ class Subject:
     notes: tuple[str, ...] = ()
     seen: View | None = None
     depends: str = ""
+    trace: Trace | None = None
 
     @cached_property
     def known(self) -> Known:
@@ -76,14 +78,23 @@ def _tree(store: Store, tree: Tree, names: Sequence[str]) -> Subject:
     """An imported tree, with what tells more of it: a recorded boot, or files such as a boot's log."""
     pieces, notes = trees.pieces(tree)
     for name in names:
-        pieces += read_pieces([name]) if _is_path(store, name) else _heard_of(store, name)
+        pieces += read_pieces([name]) if _is_path(store, name) else _heard_of(store, name).pieces
     told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
     known = together(pieces)
     told += [] if known.knows(Part.LOG) else [_NO_BOOT]
     return Subject(trees.title(tree), lambda: known, tuple(pieces), (*notes, *told))
 
 
-def _heard_of(store: Store, name: str) -> tuple[Piece, ...]:
+@dataclass(frozen=True)
+class _Heard:
+    """What a run tells of which only logs are there."""
+
+    title: str
+    pieces: tuple[Piece, ...]
+    trace: Trace
+
+
+def _heard_of(store: Store, name: str) -> _Heard:
     """What a recorded boot of a real board, or an import, tells."""
     run_id, number = _run_and_boot(store, name)
     heard = _heard(store, run_id, number)
@@ -92,17 +103,19 @@ def _heard_of(store: Store, name: str) -> tuple[Piece, ...]:
             f"{run_id} is of the emulated board: it is looked at alone",
             hint="beside an imported system stand boots of its own board, or files",
         )
-    return heard[1]
+    return heard
 
 
-def _heard(store: Store, run_id: str, number: int | None) -> tuple[str, tuple[Piece, ...]] | None:
-    """What a run tells of which only logs are there, with its title; None for one of the emulator."""
+def _heard(store: Store, run_id: str, number: int | None) -> _Heard | None:
+    """What a run tells of which only logs are there; None for one of the emulator."""
     if store.kind(run_id) == IMPORTED:
         info, understood = of_run(store, run_id)
-        return f"{run_id}: {printable(info.name)}, imported", tuple(of_understood(understood))
+        title = f"{run_id}: {printable(info.name)}, imported"
+        return _Heard(title, tuple(of_understood(understood)), understood.trace(1, lines=False))
     if store.kind(run_id) == BOARD:
         boot = seen_boot(store, run_id, number)
-        return f"{boot.boot_id}: a real board's console", tuple(of_understood(boot.understood))
+        pieces = tuple(of_understood(boot.understood, boot.boots))
+        return _Heard(f"{boot.boot_id}: a real board's console", pieces, boot.trace(lines=False))
     return None
 
 
@@ -150,8 +163,7 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
     run_id, number = _run_and_boot(store, name)
     heard = _heard(store, run_id, number)
     if heard:
-        title, pieces = heard
-        return Subject(title, lambda: together(pieces), pieces)
+        return Subject(heard.title, lambda: together(heard.pieces), heard.pieces, trace=heard.trace)
     return _recording(store, cache, store.load(run_id), number)
 
 

@@ -7,10 +7,12 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from bootscope.lab.alternatives import groups
 from bootscope.lab.audit import Finding
 from bootscope.lab.bootlog import RECORDED
 from bootscope.lab.facts import Facts
 from bootscope.lab.known import Known, Part, number
+from bootscope.lab.trials import WORKS_ON
 from bootscope.pitfalls.checks.base import check, check_findings, falcon, listed
 from bootscope.pitfalls.checks.measuring import console_off
 from bootscope.report.text import size, span
@@ -73,18 +75,26 @@ def _overlap(known: Known, findings: Sequence[Finding]) -> str:
     if not isinstance(known, Facts):
         return ""
     lengths = {phase.name: phase.duration_ns for phase in known.view.timeline.phases}
-    best: dict[str, dict[str, Finding]] = defaultdict(dict)
-    for f in findings:
-        if f.saving_ns and f.saving_ns > 0 and f.technique.phase in lengths:
-            # The largest of a technique's ways comes first, and only one of them can be taken.
-            best[f.technique.phase].setdefault(f.technique.id, f)
+    best: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
+    # Of alternatives only one can be taken: the best one comes first.
+    for f in (group[0] for group in groups(findings)):
+        phases = tuple(p for p in _saves_of(f.technique.phase) if p in lengths)
+        if f.saving_ns and f.saving_ns > 0 and phases:
+            best[phases].append(f)
     told = []
-    for phase, chosen in best.items():
-        total_ns = sum(f.saving_ns or 0 for f in chosen.values())
-        if len(chosen) > 1 and total_ns > lengths[phase]:
-            names = listed([f.spec for f in chosen.values()])
-            told.append(f"{names}: {span(total_ns)} together, of {phase}, which takes {span(lengths[phase])}")
+    for phases, chosen in best.items():
+        total_ns, length_ns = sum(f.saving_ns or 0 for f in chosen), sum(lengths[p] for p in phases)
+        if len(chosen) > 1 and total_ns > length_ns:
+            names, where = listed([f.spec for f in chosen]), " and ".join(phases)
+            told.append(f"{names}: {span(total_ns)} together, of {where}, {span(length_ns)} in all")
     return "; ".join(told)
+
+
+def _saves_of(phase: str) -> tuple[str, ...]:
+    """The phases of a boot of which techniques of a phase save. What leaves the boot loader out belongs to
+    the SPL, and saves the boot loader's time."""
+    name = "bootloader" if phase == "spl" else phase
+    return WORKS_ON.get(name, (name,))
 
 
 @check("hidden-per-byte-stage", Part.BOOT)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit found, as text for a terminal: techniques, alternatives in one row, and pitfalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from bootscope.errors import printable
+from bootscope.lab.alternatives import Group
+from bootscope.lab.audit import Audit, Finding
+from bootscope.lab.beware import Beware, Warned
+from bootscope.report.tables import make_table
+from bootscope.report.text import cut, span
+
+_LONGEST = 300
+"""Of evidence on a terminal; lines of scripts may be of any length."""
+_NAMED = 2
+"""Alternatives of a group that are named."""
+
+
+def techniques(out: Console, found: Sequence[Group], top: int | None, losses: bool) -> None:
+    """The first `top` groups of alternatives (None: all), the best of each first; with `losses` also what it
+    takes away."""
+    # What is typed again must be whole, also on a narrow terminal.
+    heads = (">predicted", "=technique", "what the boot shows", *(["takes away"] if losses else []))
+    table = make_table(*heads, header_style="bold")
+    for group in found[:top]:
+        first = group[0]
+        saving = Text("try it", "dim") if first.saving_ns is None else Text(span(first.saving_ns), "green")
+        taken = [Text(", ".join(first.technique.loses), "dim")] if losses else []
+        table.add_row(saving, first.spec, _shows(group, top is None), *taken)
+    out.print(table)
+    rest = len(found) - len(found[:top])
+    if rest:
+        told = sum(group[0].saving_ns is not None for group in found[-rest:])
+        out.print(f"{rest} more, {told} of them with a prediction (--top N, --all)", style="dim")
+
+
+def ordered(found: Sequence[Group]) -> list[Group]:
+    """What is predicted to cost time, or nothing, behind what only a try can tell."""
+    return sorted(found, key=lambda group: group[0].saving_ns is not None and group[0].saving_ns <= 0)
+
+
+def _shows(group: Group, everything: bool) -> Text:
+    first, *others = group
+    text = Text(_shown(first.evidence) or first.technique.title)
+    named = others if everything else others[:_NAMED]
+    if others:
+        more = f" and {len(others) - len(named)} more" if len(others) > len(named) else ""
+        text.append(f"; or {', '.join(_name(f, everything) for f in named)}{more}", "dim")
+    return text
+
+
+def _name(finding: Finding, everything: bool) -> str:
+    told = everything and finding.saving_ns is not None
+    return f"{finding.spec} ({span(finding.saving_ns or 0)})" if told else finding.spec
+
+
+def others(out: Console, found: Audit, everything: bool) -> None:
+    """Techniques that do not apply, and those of which nobody can tell."""
+    if everything:
+        for name, reason in (*found.not_for_us.items(), *_not_told(found.unknown)):
+            out.print(Text(f"  {name}: {printable(reason)}", "dim"))
+        return
+    words = [f"{len(found.not_for_us)} others do not apply"] if found.not_for_us else []
+    words += [f"of {len(found.unknown)} nobody can tell from this"] if found.unknown else []
+    if words:
+        out.print(f"{'; '.join(words)} (--all says why)", style="dim")
+
+
+def _not_told(unknown: dict[str, str]) -> Iterable[tuple[str, str]]:
+    return ((name, f"cannot be told without: {missing}") for name, missing in unknown.items())
+
+
+def beware(out: Console, seen: Beware, everything: bool) -> None:
+    """Pitfalls that the system is in; with `everything` also what shows them, and those for a person."""
+    # What the table above says already need not be said again.
+    shown = [w for w in seen.warnings if everything or not w.technique]
+    if shown:
+        out.print()
+    if shown and not everything:
+        names = Text(", ").join(Text(w.ident, "yellow") for w in shown)
+        out.print(Text.assemble(("beware of ", "bold"), names))
+    if everything:
+        _pitfalls(out, seen, shown)
+    if shown:
+        more = "" if everything else "; --pitfalls tells what shows them"
+        out.print(f"bootscope pitfalls ID explains one{more}", style="dim")
+
+
+def _pitfalls(out: Console, seen: Beware, shown: list[Warned]) -> None:
+    if shown:
+        _warnings(out, "beware", shown, "yellow")
+    if seen.advice:
+        out.print()
+        _warnings(out, "to be judged by a person", list(seen.advice), "cyan")
+    for name, missing in seen.undecided.items():
+        out.print(Text(f"  {name}: not looked at, it needs: {missing}", "dim"))
+
+
+def _warnings(out: Console, head: str, warned: list[Warned], colour: str) -> None:
+    table = make_table(f"={head}", "what shows it", header_style="bold")
+    for w in warned:
+        told = Text.assemble(w.pitfall.title, (": ", "dim"), (_shown(w.evidence), "dim"))
+        table.add_row(Text(w.ident, colour), told)
+    out.print(table)
+
+
+def _shown(evidence: str) -> str:
+    return printable(cut(evidence, _LONGEST))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes the time of a boot, as text for a terminal and as JSON. Texts may come from a board."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bootscope.errors import printable
+from bootscope.lab.culprits.model import Culprit, Cure
+from bootscope.report.text import span
+
+Specs = Mapping[str, str]
+"""Id of a technique that applies -> how `bootscope try` calls the best of its ways."""
+
+
+def applying(cure: Cure, specs: Specs) -> str:
+    """The first technique of a cure that applies; empty for none."""
+    return next((specs[name] for name in cure.techniques if name in specs), "")
+
+
+def show(out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: str) -> None:
+    """The `top` culprits: what, where, the view that shows it, what to do. `run` is how `show` calls the
+    boot; empty where it can show none."""
+    if not found:
+        return
+    seen = f" (bootscope show {run} --view ...; what-if {run} ...)" if run else ""
+    out.print(Text.assemble(("what takes the time", "bold"), (seen, "dim")))
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for culprit in found[:top]:
+        most = "up to " if culprit.at_most else ""
+        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run))
+    out.print(table)
+
+
+def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
+    text = Text()
+    text.append(printable(culprit.what), "bold")
+    text.append(f"\n{printable(culprit.where)}")
+    if run and culprit.seen_in:
+        text.append(f" ({culprit.seen_in.removeprefix('--view ')})", "dim")
+    text.append(f"\n{_cure(culprit.cure, specs, run)}", "cyan")
+    return text
+
+
+def _cure(cure: Cure, specs: Specs, run: str) -> str:
+    """What to do, and the commands that try or predict it."""
+    commands = []
+    if spec := applying(cure, specs):
+        commands.append(f"try {spec}")
+    if run and cure.what_if:
+        commands.append(f"what-if {shlex.quote(cure.what_if[0])}")
+    return f"-> {printable(cure.do)}" + (f": {printable('; '.join(commands))}" if commands else "")
+
+
+def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
+    """The same for JSON."""
+    return [
+        {
+            "kind": c.kind,
+            "what": printable(c.what),
+            "where": printable(c.where),
+            "cost_ns": c.cost_ns,
+            "at_most": c.at_most,
+            "start_ns": c.start_ns,
+            "end_ns": c.end_ns,
+            "show": c.seen_in,
+            "do": c.cure.do,
+            "technique": applying(c.cure, specs) or None,
+            "what_if": c.cure.what_if,
+        }
+        for c in found
+    ]
