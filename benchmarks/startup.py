@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope.analysis.all_views import NAMES
+from bootscope.analysis.view_names import NAMES
 from bootscope.capture.store import RECORDED, Store
 from bootscope.paths import store_dir
 

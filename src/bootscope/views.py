@@ -7,27 +7,27 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from bootscope.analysis.all_views import check_milestone, check_phase, path_to, rows_of
-from bootscope.analysis.compare import Comparison, End, compare, differences
 from bootscope.analysis.consumers import Consumer, consumers
-from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
-from bootscope.analysis.trace import trace
-from bootscope.analysis.whatif_plan import Ground
+from bootscope.analysis.view_names import check_milestone, check_phase
 from bootscope.boards.profile import Board
-from bootscope.build.kconfig import parse
 from bootscope.capture import objects
 from bootscope.capture.index import Index
 from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.errors import UserError
-from bootscope.explain import evidence
 from bootscope.timeline.model import Timeline
-from bootscope.timeline.trace import Stack, Trace
+
+if TYPE_CHECKING:
+    # What an index has needs nothing of what makes it, and that takes longer to load than the index to read.
+    from bootscope.analysis.compare import Comparison, End
+    from bootscope.analysis.evidence import Evidence
+    from bootscope.analysis.functions import Stacks
+    from bootscope.analysis.whatif_plan import Ground
+    from bootscope.timeline.trace import Stack, Trace
 
 T = TypeVar("T")
 
@@ -66,13 +66,25 @@ class View:
         """The tables of the view `name`, of one phase if named. Raises UserError for an unknown phase."""
         check_phase(self.timeline, phase)
         entry = f"view-{name}-{phase}" if phase else f"view-{name}"
-        return self.kept(entry, tuple[Rows, ...], lambda: rows_of(name, self.evidence, self.stacks, phase))
+
+        def make() -> tuple[Rows, ...]:
+            from bootscope.analysis.all_views import rows_of
+
+            return rows_of(name, self.evidence, self.stacks, phase)
+
+        return self.kept(entry, tuple[Rows, ...], make)
 
     def path_to(self, milestone: str) -> tuple[Rows, ...]:
         """The critical path to a milestone. Raises UserError for an unknown one."""
         check_milestone(self.timeline, milestone)
         entry = f"path-{hashlib.sha256(milestone.encode()).hexdigest()[:16]}"
-        return self.kept(entry, tuple[Rows, ...], lambda: path_to(milestone, self.evidence, self.stacks))
+
+        def make() -> tuple[Rows, ...]:
+            from bootscope.analysis.all_views import path_to
+
+            return path_to(milestone, self.evidence, self.stacks)
+
+        return self.kept(entry, tuple[Rows, ...], make)
 
     @cached_property
     def silences(self) -> list[Silence]:
@@ -82,11 +94,15 @@ class View:
     @cached_property
     def stacks(self) -> Stacks:
         """Call paths."""
+        from bootscope.analysis.functions import Stacks
+
         return Stacks(self.evidence)
 
     @cached_property
     def ground(self) -> Ground:
         """What predictions begin with."""
+        from bootscope.analysis.whatif_plan import Ground
+
         return Ground(self.evidence, self.stacks)
 
     @cached_property
@@ -97,6 +113,8 @@ class View:
     @cached_property
     def trace(self) -> Trace:
         """All tracks of the boot."""
+        from bootscope.analysis.trace import trace
+
         return trace(self.evidence, self.stacks, self.flame)
 
     @property
@@ -132,11 +150,19 @@ def view(
     what is asked for is kept for the next time."""
     boot = choose_boot(run, number)
     index = Index(run, boot) if indexed and not board else None
-    return View(run, boot, lambda: evidence(store, run, boot, board), index)
+
+    def understand() -> Evidence:
+        from bootscope.explain import evidence
+
+        return evidence(store, run, boot, board)
+
+    return View(run, boot, understand, index)
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:
     """View B against view A, with the differences of what booted."""
+    from bootscope.analysis.compare import compare, differences
+    from bootscope.build.kconfig import parse
 
     def text(sha256: str) -> str:
         return objects.unpacked(store.object(sha256)).decode("utf-8", "replace")
@@ -161,5 +187,7 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
 
 
 def _end(v: View) -> End:
+    from bootscope.analysis.compare import End
+
     info = v.boot.info
     return End(v.run.info.until, "" if info.complete else f"{info.ended}: {info.message}")

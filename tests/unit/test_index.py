@@ -10,8 +10,8 @@ from unittest import mock
 
 import pytest
 
-from bootscope import views
-from bootscope.analysis.all_views import NAMES
+from bootscope import explain
+from bootscope.analysis.view_names import NAMES
 from bootscope.capture import index, program
 from bootscope.capture.index import FOLDER, Index
 from bootscope.capture.store import Store
@@ -60,7 +60,7 @@ def entries(store: Store) -> dict[str, Path]:
 
 def nobody() -> mock._patch[mock.Mock]:
     """No recording may be gone through."""
-    return mock.patch.object(views, "evidence", side_effect=AssertionError("it was made anew"))
+    return mock.patch.object(explain, "evidence", side_effect=AssertionError("it was made anew"))
 
 
 @pytest.mark.parametrize("made", [of_old, of_story, of_lab], ids=["old", "story", "lab"])

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from bootscope import __version__
+from bootscope.capture.store import Store
 from bootscope.cli.parsers import load
 from bootscope.cli.verbs import VERBS
 
-from .builders import ROOT, environment, python
+from .builders import BOOT, ROOT, environment, keep_run, python
+from .conftest import Command
 
 COMMAND = ROOT / "bin" / "bootscope"
 LOADED = """
@@ -29,10 +31,10 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def loaded_by(*words: str) -> set[str]:
+def loaded_by(*words: str, **env: str) -> set[str]:
     """The modules that a call loads."""
     done = subprocess.run(
-        python(LOADED, *words), env=environment(), capture_output=True, text=True, check=True
+        python(LOADED, *words), env=environment(**env), capture_output=True, text=True, check=True
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -62,6 +64,17 @@ def test_listing_the_verbs_loads_none_of_them(words: list[str]) -> None:
     few = {f"bootscope.cli.{name}" for name in names}
     assert of_ours <= few
     assert not loaded & {"msgspec", "rich", "jinja2", "capstone", "platformdirs"}
+
+
+def test_what_an_index_has_loads_nothing_that_would_make_it(main_here: Command, store: Store) -> None:
+    keep_run(store, BOOT)
+    words = ["show", "last", "--view", "functions", "--json"]
+    assert main_here(*words).returncode == 0
+    loaded = loaded_by(*words, BOOTSCOPE_STORE=str(store.root))
+    analyses = {name for name in loaded if name.startswith("bootscope.analysis.")}
+    few = ("consumers", "rows", "silences", "view_names")
+    assert analyses <= {f"bootscope.analysis.{name}" for name in few}
+    assert not loaded & {"capstone", "elftools", "jinja2"}
 
 
 def test_an_option_in_the_wrong_place_is_told_without_loading_all_verbs() -> None:

@@ -20,10 +20,9 @@ from bootscope.analysis import (
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows, in_phase
+from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, check_milestone, check_phase
 from bootscope.errors import unknown
-from bootscope.timeline.model import Timeline
 
-CRITICAL_PATH = "critical-path"
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
     "initcalls": lambda e, s, p: (initcalls.view(e),),
@@ -35,20 +34,6 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     CRITICAL_PATH: lambda e, s, p: (critical.view(e, s),),
     "floor": lambda e, s, p: (floor.view(e),),
 }
-NAMES = tuple(_MAKERS)
-
-
-def check_milestone(timeline: Timeline, milestone: str) -> None:
-    """Raises UserError for a milestone that the boot does not have."""
-    if milestone not in timeline.milestones:
-        raise unknown("milestone", milestone, list(timeline.milestones))
-
-
-def check_phase(timeline: Timeline, phase: str | None) -> None:
-    """Raises UserError for a phase that the boot does not have."""
-    phases = [p.name for p in timeline.phases]
-    if phase is not None and phase not in phases:
-        raise unknown("phase", phase, phases)
 
 
 def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:

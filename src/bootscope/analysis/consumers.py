@@ -6,11 +6,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import self_times
-from bootscope.analysis.storage import accesses
 from bootscope.timeline.model import Phase
+
+if TYPE_CHECKING:
+    # Who reads consumers out of an index has no use for what makes them.
+    from bootscope.analysis.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ def consumers(evidence: Evidence) -> list[Consumer]:
     CPU time is shared out by samples of the program counter, so its parts are estimates (their sum
     is not); everything else is exact.
     """
+    from bootscope.analysis.functions import self_times
+
     found = [Consumer(phase, "cpu", name, ns) for (phase, name), ns in self_times(evidence).items()]
     found += _storage(evidence)
     for phase in evidence.timeline.phases:
@@ -53,6 +57,8 @@ def consumers(evidence: Evidence) -> list[Consumer]:
 
 
 def _storage(evidence: Evidence) -> list[Consumer]:
+    from bootscope.analysis.storage import accesses
+
     sums: dict[tuple[str, str], int] = defaultdict(int)
     for access in accesses(evidence):
         verb = "writing" if access.write else "reading"

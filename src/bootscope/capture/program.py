@@ -27,20 +27,20 @@ def program_id() -> bytes:
     after this process began.
     """
     found = hashlib.sha256("\0".join([sys.version, *_libraries()]).encode("utf-8", "surrogateescape"))
-    count = 0
-    for path in _own_files():
+    count, root = 0, str(package_dir())
+    for path in _own_files(root):
         with open(path, "rb") as f:  # noqa: PTH123 - hundreds of files, each time
             if os.fstat(f.fileno()).st_ctime > _BEGAN_S:
                 return b""
             content = hashlib.sha256(f.read()).digest()
-        found.update(os.fsencode(path.path[len(str(package_dir())) :]) + b"\0" + content)
+        found.update(os.fsencode(path.path[len(root) :]) + b"\0" + content)
         count += path.name.endswith(".py")
     return found.digest() if count else b""
 
 
-def _own_files() -> Iterator[os.DirEntry[str]]:
+def _own_files(root: str) -> Iterator[os.DirEntry[str]]:
     """The program's files, in the same order each time."""
-    folders = [str(package_dir())]
+    folders = [root]
     while folders:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as found:
             for entry in sorted(found, key=lambda e: e.name):

@@ -6,19 +6,16 @@ from __future__ import annotations
 import argparse
 import re
 
-from bootscope.analysis.all_views import CRITICAL_PATH, NAMES
-from bootscope.analysis.changes import VIEWS, changes
+from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import RECORDED, Store
 from bootscope.cli.common import check_positive, refuse
-from bootscope.cli.compare_boots import compare_boots, differ
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable
 from bootscope.paths import store_dir
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
 from bootscope.report.text import visible
-from bootscope.sampling import sample_set
 from bootscope.views import View, comparison, view
 
 _DIFFERENCES = 20
@@ -115,6 +112,9 @@ class Compare(Verb):
     example = "bootscope compare 20261121-081735 last"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
+        # What compares is not loaded for `show`.
+        from bootscope.analysis.changes import VIEWS
+
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("b", help="the same, for the boot to compare with A")
         parser.add_argument("--top", type=int, metavar="N", help="differences shown (default 20)")
@@ -124,6 +124,9 @@ class Compare(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        from bootscope.cli.compare_boots import compare_boots, differ
+        from bootscope.sampling import sample_set
+
         check_positive(args, "top")
         store = Store(store_dir())
         (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
@@ -148,6 +151,8 @@ class Compare(Verb):
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:
+        from bootscope.analysis.changes import changes
+
         table = changes(args.view, (a.evidence, a.stacks), (b.evidence, b.stacks))
         if args.json:
             boots = {"a": a.boot.info.boot_id, "b": b.boot.info.boot_id}

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from bootscope.analysis.compare import Comparison
+from typing import TYPE_CHECKING
+
 from bootscope.report.text import visible
 from bootscope.timeline.model import Phase
 from bootscope.views import View
+
+if TYPE_CHECKING:
+    from bootscope.analysis.compare import Comparison
 
 
 def phase(p: Phase) -> dict[str, object]:

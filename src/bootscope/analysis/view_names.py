@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the views of a boot are called, and what may be asked of them; all_views.py makes them."""
+
+from __future__ import annotations
+
+from bootscope.errors import unknown
+from bootscope.timeline.model import Timeline
+
+CRITICAL_PATH = "critical-path"
+NAMES = ("initcalls", "functions", "processes", "storage", "console", "waits", CRITICAL_PATH, "floor")
+
+
+def check_milestone(timeline: Timeline, milestone: str) -> None:
+    """Raises UserError for a milestone that the boot does not have."""
+    if milestone not in timeline.milestones:
+        raise unknown("milestone", milestone, list(timeline.milestones))
+
+
+def check_phase(timeline: Timeline, phase: str | None) -> None:
+    """Raises UserError for a phase that the boot does not have."""
+    phases = [p.name for p in timeline.phases]
+    if phase is not None and phase not in phases:
+        raise unknown("phase", phase, phases)
