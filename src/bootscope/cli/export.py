@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.report import boot_of, write_file
+from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
+from bootscope.errors import UserError, to_stderr
 from bootscope.export.base import Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
 from bootscope.paths import store_dir
@@ -37,6 +39,15 @@ def subject_of(boot_id: str, boot: View | Trace) -> Subject:
     return Subject(trace_of_boot(boot), "" if ended.complete else f"{ended.ended}: {ended.message}", facts)
 
 
+def _others(store: Store, name: str | None, boot_id: str) -> str:
+    """Which boot of its run is exported, in words, where nobody asked for it and there are others."""
+    if run_and_boot(name)[1] is not None:
+        return ""
+    run_id, _, number = boot_id.rpartition("/")
+    boots = store.summary(run_id).boots
+    return f"boot {int(number)} of {boots}, the only one in this file" if boots > 1 else ""
+
+
 class Export(Verb):
     name = "export"
     summary = "write a recorded boot in a format that other programs open"
@@ -57,8 +68,14 @@ class Export(Verb):
             refuse(args, ("format", "output"), "writes a boot; --formats writes none")
             return list_formats(args.json)
         exporter = chosen(args)
-        boot_id, boot = boot_of(Store(store_dir()), args.run)
-        data = exporter.make(subject_of(boot_id, boot))
+        store = Store(store_dir())
+        boot_id, boot = boot_of(store, args.run)
+        subject = subject_of(boot_id, boot)
+        others = _others(store, args.run, boot_id)
+        if others:
+            to_stderr(f"{others}; name RUN/BOOT for another one")
+            subject = replace(subject, facts={**subject.facts, "boots": others})
+        data = exporter.make(subject)
         if args.output == "-":
             sys.stdout.write(data.decode())
             return 0

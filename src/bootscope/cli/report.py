@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from bootscope.capture.store import RECORDED, Store
+from bootscope.analysis.samples import SampleSet
+from bootscope.analysis.versus import against
+from bootscope.capture.store import BOARD, RECORDED, Store
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError
+from bootscope.export.text import plain
 from bootscope.paths import store_dir
+from bootscope.report import runs_html
 from bootscope.report.html import render
-from bootscope.report.text import size
+from bootscope.report.text import seconds, size
+from bootscope.sampling import sample_set
 from bootscope.seen import seen_boot
 from bootscope.timeline.trace import Trace
-from bootscope.views import View, view
+from bootscope.views import View, comparison, view
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -48,6 +54,42 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
     return boot.boot_id, boot.trace()
 
 
+def _run(store: Store, name: str) -> SampleSet | None:
+    """The run that a name means, where that is several boots that are not all the same."""
+    wanted, number = run_and_boot(name)
+    boots = sample_set(store, wanted) if number is None else None
+    return boots if boots and len(boots.boots) > 1 and not boots.exact else None
+
+
+def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, str]:
+    """What the page says of a boot beside its trace: which it is of its run, and its own headline."""
+    told = {}
+    if boots:
+        number = int(boot_id.rpartition("/")[2])
+        told["which"] = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
+    ns = boot.milestones().get(until) if isinstance(boot, Trace) else None
+    return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
+
+
+def _until(store: Store, boot_id: str) -> str:
+    """What a boot of a real board was for; empty for others, and for boots that did not get there."""
+    run_id, _, number = boot_id.rpartition("/")
+    return seen_boot(store, run_id, int(number)).until if store.kind(run_id) == BOARD else ""
+
+
+def _compared(
+    store: Store, names: Sequence[str], found: Sequence[tuple[str, View | Trace]]
+) -> dict[str, object] | None:
+    """The second of two runs beside the first; None for more or fewer, or the same one."""
+    if len(found) != 2 or found[0][0] == found[1][0]:
+        return None
+    (id_a, a), (id_b, b) = found
+    if isinstance(a, View) and isinstance(b, View) and not any(_run(store, name) for name in names):
+        return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
+    run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
+    return runs_html.of_boots(against(run_a, run_b))
+
+
 class Report(Verb):
     name = "report"
     summary = "write recorded boots as one HTML file that opens without a network"
@@ -61,8 +103,15 @@ class Report(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
-        found = [boot_of(store, name) for name in args.run or ["last"]]
-        text = render([boot for _, boot in found])
+        names = args.run or ["last"]
+        found = [boot_of(store, name) for name in names]
+        sets = [_run(store, name) for name in names]
+        told = [
+            _told(boot_id, boot, _until(store, boot_id), boots)
+            for (boot_id, boot), boots in zip(found, sets, strict=True)
+        ]
+        several = [boots for boots in sets if boots]
+        text = render([boot for _, boot in found], several, _compared(store, names, found), told)
         write_file(args.output, text.encode())
         boots = [boot_id for boot_id, _ in found]
         if args.json:

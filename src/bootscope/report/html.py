@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 import msgspec
 from markupsafe import Markup
 
 from bootscope import __version__
 from bootscope.analysis.consumers import phase_at
+from bootscope.analysis.samples import SampleSet
 from bootscope.export.text import plain
 from bootscope.report.columns import columns
 from bootscope.report.pages import sources, template
+from bootscope.report.runs_html import sections
 from bootscope.report.text import seconds, size, span, visible
 from bootscope.timeline.trace import Table, Trace
 from bootscope.views import View
@@ -119,6 +122,10 @@ def _boot(v: View) -> dict[str, object]:
     }
 
 
+def _of(boot: View | Trace) -> dict[str, object]:
+    return _of_trace(boot) if isinstance(boot, Trace) else _boot(boot)
+
+
 def _of_trace(trace: Trace) -> dict[str, object]:
     """A boot of which there is a trace and nothing else; a recording adds to it."""
     trace = _lean(trace)
@@ -129,6 +136,7 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "complete": True,
         "message": "",
         "until": "",
+        "which": "",
         "total": seconds(trace.total_ns),
         "phases": (),
         "sums": {},
@@ -222,13 +230,25 @@ def _safe_json(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def render(boots: Sequence[View | Trace]) -> str:
-    """The report of one boot or more, recorded or only known as a trace, as one HTML document."""
+def render(
+    boots: Sequence[View | Trace],
+    runs: Sequence[SampleSet] = (),
+    compared: Mapping[str, object] | None = None,
+    told: Sequence[Mapping[str, str]] = (),
+) -> str:
+    """The report of one boot or more, recorded or only known as a trace, as one HTML document.
+
+    `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
+    (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
+    and the `total` and `until` of its headline.
+    """
     page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80))
     return page.render(
-        boots=[_of_trace(boot) if isinstance(boot, Trace) else _boot(boot) for boot in boots],
+        boots=[{**_of(boot), **more} for boot, more in zip(boots, told or repeat({}), strict=False)],
         recorded=any(isinstance(boot, View) for boot in boots),
+        runs=sections(runs),
+        compared=compared,
         version=__version__,
-        style=sources("report.css"),
+        style=sources("report.css", "runs.css"),
         script=sources(*(f"{name}.js" for name in _SCRIPTS)),
     )

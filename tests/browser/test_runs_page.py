@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a run of many boots in a browser: all of it is in sight, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet
+from bootscope.report.html import render
+from bootscope.timeline.trace import Trace
+
+MS = 1_000_000
+
+
+def run() -> SampleSet:
+    """Ten boots; the last one is late."""
+    boots = []
+    for number in range(1, 11):
+        ns = 5_000 * MS + number % 4 * MS + (180 * MS if number == 10 else 0)
+        times = {Quantity(MILESTONE, "login"): ns, Quantity(PHASE, "init"): ns // 2, WHOLE: ns}
+        boots.append(BootTimes(f"20261123-120000-desk/{number:03}", times))
+    return SampleSet("20261123-120000-a-board-with-a-name-that-is-rather-long", tuple(boots), until="login")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_every_boot_is_in_sight(browser: Browser, tmp_path: Path, width: int) -> None:
+    path = tmp_path / "run.html"
+    path.write_text(render([Trace("boot", "a clock", 5_000 * MS)], [run()]))
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = [dot.bounding_box() for dot in page.locator(".dots circle").all()]
+    assert len(boxes) == 10
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    lefts = [box["x"] for box in boxes if box]
+    assert max(lefts) == lefts[9]
+    assert page.locator(".dots circle.outlier").count() == 1
+    band, line = (page.locator(name).bounding_box() for name in (".dots .known", ".dots .middle"))
+    assert band
+    assert line
+    assert band["x"] - 1 <= line["x"] <= band["x"] + band["width"] + 1
+    page.close()
