@@ -94,7 +94,8 @@ check_beforehand() {
 		fail "needs root to install '$*': run as root, or install sudo"
 	as_root apt-get -q -o APT::Update::Error-Mode=any update ||
 		say "setup: some of apt's indexes could not be fetched; going on with those that are there"
-	for package in "$@"; do
+	# Every Debian has 'make': where apt does not know it, it knows nothing.
+	for package in make "$@"; do
 		apt-cache show "$package" > /dev/null 2>&1 && continue
 		case $package in
 		gcc-arm-linux-gnueabihf | libc6-dev-armhf-cross)
