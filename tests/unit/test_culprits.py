@@ -126,7 +126,8 @@ def test_a_log_gives_bounds_only() -> None:
 
 def test_units_and_initcalls_of_a_trace_are_told_by_their_own_time() -> None:
     tracks = (
-        Track("u", "service", "units", (Span(0, 900, "network.service"),), overlaps=True),
+        Track("u", "service", "network.service", (Span(0, 900, "starting"),)),
+        Track("d", "service", "dev-ttyS0.device", (Span(0, 950, "starting"),)),
         Track("i", "initcall", "initcalls", (Span(0, 500, "outer"), Span(100, 400, "inner"))),
     )
     found = {c.what: c.cost_ns for c in spans.find(Trace("t", "c", 1_000, tracks))}

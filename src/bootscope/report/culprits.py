@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bootscope.errors import printable
 from bootscope.lab.culprits.model import Culprit, Cure
+from bootscope.report.tables import make_table
 from bootscope.report.text import span
 
 Specs = Mapping[str, str]
@@ -30,9 +30,7 @@ def show(out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: st
         return
     seen = f" (bootscope show {run} --view ...; what-if {run} ...)" if run else ""
     out.print(Text.assemble(("what takes the time", "bold"), (seen, "dim")))
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
+    table = make_table(">", "", show_header=False)
     for culprit in found[:top]:
         most = "up to " if culprit.at_most else ""
         table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run))

@@ -55,7 +55,8 @@ def find(log: BootLog) -> Iterator[Culprit]:
     kernel, init = log.index(_KERNEL_BEGINS), log.index(_INIT_BEGINS)
     for index in range(len(log.lines) - 1):
         gap_ns = log.gap_ns(index)
-        if gap_ns:
+        # What initcall_debug says of an initcall is told with the initcall.
+        if gap_ns and not log.lines[index].text.startswith("calling "):
             yield culprit(log, index, gap_ns, (kernel, init))
 
 

@@ -22,13 +22,15 @@ _KINDS = {
 def find(trace: Trace) -> Iterator[Culprit]:
     """Each span by its own time; the boot waited that long at most, since others may have run beside it."""
     for track in trace.tracks:
-        if track.kind in _KINDS:
+        # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
+        if track.kind in _KINDS and not track.title.endswith(".device"):
             word, view, cure = _KINDS[track.kind]
+            unit = track.kind == "service"
             for span, own_ns in self_times(track):
                 yield Culprit(
                     kind="spans",
-                    what=f"{word} {span.name}",
-                    where=track.title,
+                    what=f"{word} {track.title if unit else span.name}",
+                    where=span.name if unit else track.title,
                     cost_ns=own_ns,
                     start_ns=span.start_ns,
                     end_ns=span.end_ns,
