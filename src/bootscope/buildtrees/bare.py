@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from bootscope.artefacts import tree
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look
 from bootscope.buildtrees.parts import Parts
+from bootscope.errors import UserError, printable
 
 LOOKED_FOR = ".config of Linux, U-Boot or BusyBox, here or one or two folders down"
 _AT = ("", "*/", "*/*/")
@@ -26,12 +28,57 @@ def collect(parts: Parts) -> None:
     """Looks for everything."""
     patterns = [f"{at}.config" for at in _AT]
     parts.missing.clear()
+    _refuse_mixture(parts.look)
     common.kernel_tree(parts, common.config(parts, "kernel", patterns))
     common.uboot_tree(parts, common.config(parts, "uboot", patterns))
     common.config(parts, "busybox", patterns)
-    for path in (p for at in _AT[1:] for p in parts.look.all(at.rstrip("/"), folder=True)):
-        if tree.is_root(child.name for child in path.iterdir()) and (path / "etc").is_dir():
-            parts.put("rootfs-folder", path)
-            break
+    for path in _roots(parts.look)[:1]:
+        parts.put("rootfs-folder", path)
     common.root_images(parts, ["rootfs", "*/rootfs"])
     common.boot_files(parts, "", [f"{at}{name}" for at in _AT[:2] for name in common.MENUS])
+
+
+def _roots(look: Look) -> list[Path]:
+    """Folders that are root file systems."""
+    folders = (p for at in _AT[1:] for p in look.all(at.rstrip("/"), folder=True))
+    return [p for p in folders if (p / "etc").is_dir() and tree.is_root(_names(p))]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [child.name for child in folder.iterdir()]
+    except OSError:
+        return []
+
+
+def _refuse_mixture(look: Look) -> None:
+    """Raises UserError for a folder in which things of several products lie: nothing tells which kernel goes
+    with which root file system.
+
+    That is so where one sort of thing is there in several folders, where things lie deeper in different
+    folders, and where everybody may put things.
+    """
+    configs = [p for at in _AT for p in look.all(f"{at}.config")]
+    sorts = {_TREES_NAMED[t]: [p.parent for p in configs if common.is_config(t)(p)] for t in _TREES}
+    sorts["root file system"] = _roots(look)
+    tops = {what: {_top(look.root, p) for p in places} - {""} for what, places in sorts.items()}
+    deep = {_top(look.root, p) for places in sorts.values() for p in places if p.parent != look.root} - {""}
+    several = any(len(found) > 1 for found in tops.values())
+    shared = bool(look.root.stat().st_mode & stat.S_ISVTX) and len(set().union(*tops.values())) > 1
+    if several or len(deep) > 1 or shared:
+        found = [f"{what} in {look.relative(p)}" for what, places in sorts.items() for p in places]
+        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        listed = printable(", ".join(found[:_MOST_NAMED]))
+        raise UserError(
+            f"{printable(str(look.root))} has what may not belong together: {listed}{more}",
+            hint="name the folder of one product; or name the files themselves: bootscope audit FILE...",
+        )
+
+
+_TREES_NAMED = {"kernel": "kernel", "uboot": "U-Boot", "busybox": "BusyBox"}
+_MOST_NAMED = 6
+
+
+def _top(root: Path, path: Path) -> str:
+    """The folder just below the root that a path is or lies in; empty for the root itself."""
+    return "" if path == root else path.relative_to(root).parts[0]
