@@ -14,7 +14,7 @@ import pytest
 
 from bootscope import __version__
 from bootscope.capture.store import Store
-from bootscope.cli.verbs import VERBS
+from bootscope.cli.verbs import GROUPS, VERBS
 
 from .builders import BOOT, environment, keep_run
 from .conftest import Command, Done
@@ -44,7 +44,7 @@ def test_every_verb_has_help_with_an_example(main_here: Command, verb: str) -> N
 def test_the_help_lists_every_verb_and_says_how_to_begin(bootscope: Command) -> None:
     done = bootscope("--help")
     assert done.returncode == 0
-    assert set(re.findall(r"^    ([a-z-]+)\b", done.stdout, re.MULTILINE)) == set(NAMES)
+    assert set(re.findall(r"^  ([a-z][a-z-]*) ", done.stdout, re.MULTILINE)) == set(NAMES)
     assert "bootscope record stock" in done.stdout
 
 
@@ -119,3 +119,21 @@ def test_a_reader_that_has_seen_enough_is_no_error(
         assert child.stderr
         child.stdout.close()
         assert (child.stderr.read(), child.wait()) == (b"", 0)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_verbs_are_listed_by_what_they_are_for(
+    main_here: Command, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(VERBS)
+    monkeypatch.setenv("COLUMNS", str(width))
+    listed = main_here("--help").stdout.splitlines()
+    assert max(map(len, listed)) <= max(width, 48)
+    at = [listed.index(f"{group}:") for group in GROUPS]
+    assert at == sorted(at)
+    for group, names in GROUPS.items():
+        below = listed[listed.index(f"{group}:") + 1 :]
+        shown = [
+            line.split()[0] for line in below[: below.index("")] if line.startswith("  ") and line[2] != " "
+        ]
+        assert shown[: len(names)] == list(names)

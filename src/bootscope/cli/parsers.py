@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import shutil
+import textwrap
 from collections.abc import Iterable
 
 from bootscope import __version__
 from bootscope.cli.arguments import Parser
 from bootscope.cli.common import add_json
 from bootscope.cli.verb import Verb
-from bootscope.cli.verbs import VERBS
+from bootscope.cli.verbs import GROUPS, VERBS
 
 
 def load(name: str) -> type[Verb]:
@@ -54,10 +56,33 @@ def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
 def overview() -> argparse.ArgumentParser:
     """A parser that knows what the verbs are called and what they do, and loads none of them."""
     top = _top()
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for name, (_, summary) in VERBS.items():
-        verbs.add_parser(name, help=summary)
+    top.usage = "bootscope [-h] [--version] VERB ..."
+    top.formatter_class = argparse.RawDescriptionHelpFormatter
+    width = shutil.get_terminal_size().columns
+    top.description = f"{textwrap.fill(top.description or '', width - 2)}\n\n{_grouped(width)}"
+    verbs = top.add_subparsers(
+        dest="verb", metavar="VERB", required=True, parser_class=Parser, help=argparse.SUPPRESS
+    )
+    for name in VERBS:
+        verbs.add_parser(name)
     return top
+
+
+def _grouped(width: int) -> str:
+    """The verbs with what they do, by what they are for."""
+    column = max(map(len, VERBS)) + 4
+    lines = []
+    for group, names in GROUPS.items():
+        lines.append(f"{group}:")
+        for name in names:
+            head = f"  {name}".ljust(column)
+            lines += textwrap.wrap(
+                VERBS[name][1],
+                max(width - 2, column + 20),
+                initial_indent=head,
+                subsequent_indent=" " * column,
+            )
+    return "\n".join(lines)
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:

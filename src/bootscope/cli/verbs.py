@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "rm": ("store:Remove", "remove recorded runs for good"),
     "audit": (
         "audit:AuditVerb",
-        "which techniques apply to a boot, a system or files, what is each worth, what to beware of?",
+        "what takes the time, which techniques apply, what is each worth, what to beware of?",
     ),
     "optimize": ("optimize:Optimize", "try techniques, keep what is proven to make the boot shorter"),
     "trim": (
@@ -62,3 +62,13 @@ VERBS: dict[str, tuple[str, str]] = {
     "completion": ("completion:Completion", "print shell completion for bash, zsh or fish"),
 }
 """Verb -> (module:class below bootscope.cli, summary)."""
+
+GROUPS = {
+    "Measure": ("record", "import", "calibrate"),
+    "Understand": ("show", "compare", "report", "export"),
+    "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
+    "Guard": ("check",),
+    "Learn": ("techniques", "pitfalls", "reproduce", "help"),
+    "Manage": ("list", "rm", "system", "build", "cache", "doctor", "completion"),
+}
+"""What the verbs are for, in the order in which they are needed; each verb is in one group."""
