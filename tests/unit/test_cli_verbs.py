@@ -71,7 +71,7 @@ def test_a_build_without_a_network_names_every_place(bootscope: Command) -> None
     done = bootscope("build", "stock", "--json")
     assert done.returncode == 3
     assert done.stderr.startswith("bootscope: cannot fetch the source of uboot: upstream: ")
-    assert "; archive: " in done.stderr
+    assert "; Debian's archive: " in done.stderr
 
 
 def test_a_recorded_boot_goes_through_every_verb(bootscope: Command, store: Store, tmp_path: Path) -> None:
