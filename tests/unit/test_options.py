@@ -76,6 +76,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list of all"),
     (["reproduce"], {"--stored": [], **BUILD}, "is for one table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),
+    (["help", "ci"], {"--folder": []}, "is the folder of all documents"),
     (["show"], {"--phase": ["kernel"]}, "needs --view"),
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
@@ -89,11 +90,11 @@ CASES = [
 ALWAYS = {
     "record": "board n until timeout", "show": "boot board view top", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
-    "report": "output", "rm": "", "list": "", "audit": "all pitfalls", "export": "formats",
+    "report": "output", "rm": "", "list": "", "audit": "all losses pitfalls top", "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep services quiet sure bare all o jobs no_ccache",
-    "apply": "to system name force dry_run value", "completion": "words",
+    "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and
 --timeout do on both kinds of board."""

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bootscope import documents
+from bootscope.cli.common import refuse
 from bootscope.cli.parsers import verb_parser
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.cli.verbs import VERBS
@@ -30,6 +31,8 @@ class Help(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.topic is not None:
+            refuse(args, ("folder",), "is the folder of all documents, not of a topic")
         if args.folder:
             return _print_folder(args.json)
         if args.topic is None:
