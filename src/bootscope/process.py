@@ -35,10 +35,12 @@ _HARMLESS = ("HOME", "TMPDIR", "USER", "LOGNAME", "http_proxy", "https_proxy", "
 
 @dataclass(frozen=True)
 class Finished:
-    """A child that has ended: exit status and, where captured, its output."""
+    """A child that has ended: exit status, where captured its output, and how long it and all that it
+    waited for were on CPUs."""
 
     status: int
     output: str
+    cpu_ns: int = 0
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -147,6 +149,7 @@ def run(
                 lines.append(line)
                 if on_line:
                     on_line(line)
+        cpu_ns = _cpu_ns(child)
         status = child.wait()
     finally:
         watchdog.cancel()
@@ -160,7 +163,17 @@ def run(
     if check and status != 0:
         hint = f"full log: {log}" if log else None
         raise CommandError(_failure(command, status, lines), status, hint=hint)
-    return Finished(status, output)
+    return Finished(status, output, cpu_ns)
+
+
+def _cpu_ns(child: subprocess.Popen[bytes]) -> int:
+    """Waits for the end of a child and says how long it was on CPUs, as long as that can be asked."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+        # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, of which the first two are gone.
+        return sum(map(int, fields[11:15])) * 10**9 // os.sysconf("SC_CLK_TCK")
+    return 0
 
 
 def _end_late(child: subprocess.Popen[bytes], late: threading.Event) -> None:

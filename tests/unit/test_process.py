@@ -213,3 +213,11 @@ def test_a_build_sees_nothing_that_could_change_what_is_built(monkeypatch: pytes
 def test_programs_are_also_looked_for_where_a_user_has_no_path_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")
     assert search_path().split(":") == ["/usr/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]
+
+
+def test_the_time_on_cpus_is_that_of_all_it_started() -> None:
+    """Nearly: what passed, at the most, as it uses one CPU at a time; waiting does not count."""
+    begun_ns = time.monotonic_ns()
+    done = run(["sh", "-c", "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; sleep 0.2"])
+    passed_ns = time.monotonic_ns() - begun_ns
+    assert 20_000_000 <= done.cpu_ns <= passed_ns - 150_000_000

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bootscope import tools
+from bootscope.build import history
 from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of, tree_id
 from bootscope.build.progress import Silent
@@ -188,6 +190,50 @@ def test_builds_believe_in_a_fixed_time_and_nobody(runner: Runner) -> None:
     )
     runner.run(asking, asking.step_id({}), {})
     assert said == ["1767225600 bootscope UTC"]
+
+
+# ---- what a step took ----
+
+
+def compiling(context: Context) -> None:
+    context.run(["sh", "-c", "echo '  CC      a.o'; echo '  LD      a'; echo '  GEN     b'"])
+
+
+def test_what_a_step_took_is_kept_for_the_next_estimate(runner: Runner) -> None:
+    first = replace(step(work=compiling), figures="fake/one")
+    path = runner.run(first, first.step_id({}), {})
+    assert (read_meta(path).work_units, read_meta(path).continued) == (2, False)
+    took = history.last(runner.cache.root, "fake/one")
+    assert took
+    assert took.units == 2
+    assert took.time_ns > 0
+    assert 1 <= took.cores <= 2
+    assert [p.name for p in (runner.cache.root / "last").iterdir()] == ["fake-one.json"]
+
+
+def test_what_went_on_from_an_earlier_build_or_takes_seconds_is_not(runner: Runner) -> None:
+    def goes_on(context: Context) -> None:
+        compiling(context)
+        context.continued = True
+
+    continued = replace(step("a", work=goes_on), figures="a")
+    assert read_meta(runner.run(continued, continued.step_id({}), {})).continued
+    short = step("b", work=compiling)
+    runner.run(short, short.step_id({}), {})
+    assert not (runner.cache.root / "last").exists()
+
+
+def test_a_damaged_note_of_what_a_step_took_is_none(runner: Runner) -> None:
+    history.keep(runner.cache.root, "a", history.Took(600, 60, 100, 2))
+    assert history.last(runner.cache.root, "a") == history.Took(600, 60, 100, 2)
+    (runner.cache.root / "last" / "a.json").write_text('{"units": ')
+    assert history.last(runner.cache.root, "a") is None
+
+
+def test_what_compiles_takes_longer_on_fewer_cores() -> None:
+    assert history.Took(600, 60, 100, 2).on(1) == 120
+    assert history.Took(600, 60, 100, 2).on(4) == 30
+    assert history.Took(0, 60, 60, 2).on(1) == 60
 
 
 # ---- trees ----

@@ -11,6 +11,7 @@ import msgspec
 
 from bootscope.build import kconfig, sources
 from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.build.outlook import UNKNOWN, Outlook, Planned
 from bootscope.build.progress import Progress
 from bootscope.build.sources import Resolved, Wanted
 from bootscope.build.step import Runner, Step, read_meta
@@ -30,20 +31,6 @@ from bootscope.build.steps import (
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Prebuilt, System, has_modules
-
-UNKNOWN = ""
-"""The id of a step whose source has not been fetched yet."""
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A step of a plan: its id (UNKNOWN when a source is missing), and whether the cache has it."""
-
-    name: str
-    title: str
-    step_id: str
-    cached: bool
-    needs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -147,26 +134,23 @@ def boot_script(loaded: LoadedSystem) -> str:
 
 def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:
     """What a build would do. Fetches and builds nothing."""
-    found: dict[str, Resolved] = {}
-    missing: set[str] = set()
-    result: list[Planned] = []
-    for wanted in _wanted(loaded):
-        source = sources.resolved(wanted, cache)
-        found[wanted.name] = source or Resolved("", UNKNOWN, "", wanted.source.version)
-        if not source:
-            missing.add(f"unpack-{wanted.name}")
-        sha256 = source.sha256 if source else UNKNOWN
-        title = f"source of {wanted.name}"
-        result.append(Planned(f"fetch-{wanted.name}", title, sha256, bool(source), ()))
-    ids: dict[str, str] = {}
-    for step in _steps(loaded, found):
-        if step.name in missing or any(ids[need] == UNKNOWN for need in step.needs):
-            ids[step.name] = UNKNOWN
-        else:
-            ids[step.name] = step.step_id(ids)
-        cached = ids[step.name] != UNKNOWN and cache.find(ids[step.name]) is not None
-        result.append(Planned(step.name, step.title, ids[step.name], cached, step.needs))
-    return result
+    return outlook(loaded, cache).planned()
+
+
+def outlook(loaded: LoadedSystem, cache: Cache) -> Outlook:
+    """The same as :func:`plan`, and how much that is to do."""
+    return _outlook(loaded, cache, _there(loaded, cache))
+
+
+def _outlook(loaded: LoadedSystem, cache: Cache, found: dict[str, Resolved | None]) -> Outlook:
+    wanted = loaded.system.sources
+    known = {n: s or Resolved("", UNKNOWN, "", wanted[n].version) for n, s in found.items()}
+    return Outlook.of(_steps(loaded, known), found, cache)
+
+
+def _there(loaded: LoadedSystem, cache: Cache) -> dict[str, Resolved | None]:
+    """The sources that a system needs, None for those that have not been fetched."""
+    return {wanted.name: sources.resolved(wanted, cache) for wanted in _wanted(loaded)}
 
 
 def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
@@ -174,20 +158,36 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
 
     Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
     """
-    found = sources.fetch_all(_wanted(loaded), runner.cache, progress)
-    steps = _steps(loaded, found)
-    ids: dict[str, str] = {}
-    results: dict[str, Path] = {}
-    for step in steps:
-        ids[step.name] = step.step_id(ids)
-    needed = _needed(steps, ids, runner.cache)
-    for step in steps:
-        if step.name in needed:
-            results[step.name] = runner.run(step, ids[step.name], results)
+    there = _there(loaded, runner.cache)
+    ahead = _outlook(loaded, runner.cache, there)
+    expected = ahead.workload(runner.jobs)
+    progress.expect(expected)
+    missing = [wanted for wanted in _wanted(loaded) if not there[wanted.name]]
+    if missing:
+        there.update(sources.fetch_all(missing, runner.cache, progress))
+        # Only now is it known what is built from them, and some of that may be there.
+        ahead = _outlook(loaded, runner.cache, there)
+        left = ahead.workload(runner.jobs)
+        if left.works != expected.works[len(missing) :]:
+            progress.expect(left)
+    ids, results = ahead.ids, _run_all(ahead, runner)
     runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
     kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
-    facts = {n: SourceFact(version=r.version, origin=r.origin, sha256=r.sha256) for n, r in found.items()}
+    facts = {
+        name: SourceFact(version=source.version, origin=source.origin, sha256=source.sha256)
+        for name, source in there.items()
+        if source
+    }
     return Built(ids["card"], ids, kept, facts)
+
+
+def _run_all(ahead: Outlook, runner: Runner) -> dict[str, Path]:
+    """The results of all steps that are needed, by name."""
+    results: dict[str, Path] = {}
+    for step in ahead.steps:
+        if step.name in ahead.needed:
+            results[step.name] = runner.run(step, ahead.ids[step.name], results)
+    return results
 
 
 def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:
@@ -210,14 +210,3 @@ def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progre
     step = configure.step(loaded.system, tree)
     result = runner.run(step, step.step_id({first.name: first.step_id({})}), {first.name: path})
     return kconfig.parse((result / configure.CONFIG).read_text())
-
-
-def _needed(steps: list[Step], ids: dict[str, str], cache: Cache) -> set[str]:
-    """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
-    needed = {step.name for step in steps if not step.name.startswith("unpack-")}
-    # From the end, so that what a needed step needs is seen too. A source may be a view of another one.
-    for step in reversed(steps):
-        view = step.name.startswith("unpack-") and bool(step.needs)
-        if step.name in needed and (view or cache.find(ids[step.name]) is None):
-            needed.update(step.needs)
-    return needed

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from bootscope.build.workload import Workload
+
 
 class Progress(Protocol):
     """An observer of steps. Calls for different steps never interleave."""
+
+    def expect(self, workload: Workload) -> None:
+        """All that is to do from now on. Some of its steps may turn out to be done already."""
 
     def begin(self, step: str, what: str) -> None:
         """A step begins that will take a while."""
@@ -24,6 +29,8 @@ class Progress(Protocol):
 
 class Silent:
     """For tests and --json."""
+
+    def expect(self, workload: Workload) -> None: ...
 
     def begin(self, step: str, what: str) -> None: ...
 

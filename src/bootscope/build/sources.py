@@ -90,7 +90,7 @@ def fetch(wanted: Wanted, cache: Cache, progress: Progress, archives: Archives |
         found = resolved(wanted, cache)
         if found:
             return found
-        progress.begin(f"fetch {wanted.name}", f"{wanted.name} {wanted.source.version}")
+        progress.begin(f"fetch-{wanted.name}", f"{wanted.name} {wanted.source.version}")
         with cache.workspace() as work:
             found = _from_somewhere(wanted, cache, work, progress, archives or Archives(work))
         progress.finish(f"{wanted.name} {found.version} from {found.origin}")

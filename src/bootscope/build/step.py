@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from bootscope.build import history
 from bootscope.build.cache import Cache
 from bootscope.build.ids import file_sha256, id_of
 from bootscope.build.progress import Progress
 from bootscope.errors import CommandError, SpaceError, StepError, ToolError
 from bootscope.process import Finished, build_environment, run
 from bootscope.tools import require, versions
+
+OBJECTS = "objects"
+"""What the progress of a build counts."""
 
 EPOCH = 1_767_225_600
 """The time that all builds believe in: 2026-01-01 00:00:00 UTC."""
@@ -35,6 +41,10 @@ class Step:
 
     `recipe` changes when the way of working changes; `inputs` are values and hashes of files;
     `needs` names the steps whose results go in; `tools` the programs whose version matters.
+
+    For the estimate of a build: `program` is what is compiled, in words; `figures` the name under which the
+    time is kept that it takes (empty for seconds); `tree` the step of its sources and what else tells apart
+    the trees that it may go on from (bootscope.build.trees).
     """
 
     name: str
@@ -44,6 +54,9 @@ class Step:
     inputs: Mapping[str, object] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    program: str = ""
+    figures: str = ""
+    tree: tuple[str, str] | None = None
 
     def step_id(self, ids: Mapping[str, str]) -> str:
         """The content id, given the ids of the steps that this one needs."""
@@ -63,12 +76,14 @@ _PASSING = re.compile(r"No space left|Cannot allocate memory|\bKilled\b|Temporar
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """What a finished step says of itself (meta.json)."""
+    """What a finished step says of itself (meta.json). One that is `continued` went on from an earlier
+    build, so that `work_units` are not all its objects."""
 
     step: str
     step_id: str
     files: dict[str, str]
     work_units: int
+    continued: bool = False
 
 
 @dataclass
@@ -82,8 +97,9 @@ class Context:
     progress: Progress
     jobs: int
     use_ccache: bool
-    expected_units: int | None = None
     units: int = 0
+    cpu_ns: int = 0
+    continued: bool = False
 
     @property
     def log(self) -> Path:
@@ -94,13 +110,15 @@ class Context:
         self, command: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Finished:
         """Runs a command with the build's environment, and with `env` over it, logged."""
-        return run(
+        done = run(
             command,
             cwd=cwd or self.scratch,
             env=build_environment({**self._env(), **(env or {})}),
             log=self.log,
             on_line=self._count,
         )
+        self.cpu_ns += done.cpu_ns
+        return done
 
     def make(self, tree: Path, build: Path, *arguments: str) -> Finished:
         """Runs make on a Kconfig tree, building outside of it."""
@@ -126,7 +144,7 @@ class Context:
         """Counts the objects that a build has made, for the progress bar."""
         if self._OBJECT.match(line):
             self.units += 1
-            self.progress.update(self.units, self.expected_units, "objects")
+            self.progress.update(self.units, None, OBJECTS)
 
 
 def read_meta(path: Path) -> Meta:
@@ -158,6 +176,7 @@ class Runner:
 
     def _make(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
         self.progress.begin(step.name, step.title)
+        begun_ns = time.monotonic_ns()
         used = [path.name for path in results.values()]
         with self.cache.use(used), self.cache.workspace() as work:
             (work / "scratch").mkdir()
@@ -170,7 +189,6 @@ class Runner:
                 progress=self.progress,
                 jobs=self.jobs,
                 use_ccache=self.use_ccache,
-                expected_units=self._units_last_time(step.name),
             )
             try:
                 step.work(context)
@@ -181,6 +199,7 @@ class Runner:
                 raise
             self._describe(step, step_id, context)
             path = self.cache.commit(context.out, self.cache.steps / step_id)
+        self._remember(step, context, time.monotonic_ns() - begun_ns)
         self.progress.finish(step.name)
         return path
 
@@ -208,18 +227,13 @@ class Runner:
             for path in sorted(context.out.iterdir())
             if path.is_file() and not path.is_symlink()
         }
-        meta = Meta(step.name, step_id, files, context.units)
+        meta = Meta(step.name, step_id, files, context.units, context.continued)
         (context.out / "meta.json").write_bytes(msgspec.json.encode(meta))
-        if context.units:
-            (self.cache.root / f"units-{_file_name(step.name)}").write_text(str(context.units))
 
-    def _units_last_time(self, name: str) -> int | None:
-        """How many objects this step made the last time it ran here, as an estimate."""
-        try:
-            return int((self.cache.root / f"units-{_file_name(name)}").read_text())
-        except (OSError, ValueError):
-            return None
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^a-z0-9-]", "-", name)
+    def _remember(self, step: Step, context: Context, time_ns: int) -> None:
+        """Keeps what a step took, for the next estimate."""
+        if step.figures and not context.continued:
+            took = history.Took(context.units, time_ns, context.cpu_ns, history.cores_for(self.jobs))
+            # A help only: the step itself is in the cache.
+            with contextlib.suppress(OSError):
+                history.keep(self.cache.root, step.figures, took)

@@ -31,9 +31,14 @@ _COUNTERS = (".version",)
 """What counts builds, and would be seen in the image."""
 
 
-def key_of(context: Context, source: str, rest: str) -> str:
-    """A key for the tree of `source`, the compiler, and `rest`."""
-    return id_of([context.results[f"unpack-{source}"].name, versions("arm-linux-gnueabihf-gcc"), rest])[:32]
+def key_of(source_id: str, rest: str) -> str:
+    """A key for trees of these sources (the id of their step), the compiler, and `rest`."""
+    return id_of([source_id, versions("arm-linux-gnueabihf-gcc"), rest])[:32]
+
+
+def any_kept(root: Path, key: str) -> bool:
+    """Whether the cache at `root` has a tree for this key, which a build would go on from."""
+    return bool(_kept(root, key))
 
 
 def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
@@ -42,11 +47,12 @@ def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path)
     `key` names the source and all that is not a symbol; `wanted` maps symbols to values.
     """
     with context.cache.lock(f"trees-{key}", lambda: None):
-        nearest = min(_kept(context, key), key=lambda tree: _distance(tree, wanted), default=None)
+        nearest = min(_kept(context.cache.root, key), key=lambda tree: _distance(tree, wanted), default=None)
         if not nearest:
             build.mkdir()
             return
         os.utime(nearest)
+        context.continued = True
         shutil.copytree(nearest, build, symlinks=True)
     for name in (_WANTED, *_COUNTERS):
         (build / name).unlink(missing_ok=True)
@@ -62,13 +68,13 @@ def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) 
         remove_tree(kept)
         build.rename(kept)
         os.utime(kept)
-        trees = sorted(_kept(context, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
+        trees = sorted(_kept(context.cache.root, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
         for tree in trees[KEPT:]:
             remove_tree(tree)
 
 
-def _kept(context: Context, key: str) -> list[Path]:
-    folder = context.cache.root / "trees" / key
+def _kept(root: Path, key: str) -> list[Path]:
+    folder = root / "trees" / key
     return [path for path in folder.iterdir() if (path / _WANTED).exists()] if folder.exists() else []
 
 

@@ -8,7 +8,9 @@ import shlex
 import sys
 
 from bootscope.build.cache import Cache
-from bootscope.build.plan import Planned, build, plan
+from bootscope.build.outlook import Planned
+from bootscope.build.plan import build, outlook
+from bootscope.build.workload import Basis, Workload
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
@@ -17,6 +19,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
 from bootscope.paths import cache_dir
 from bootscope.report.tables import make_table
+from bootscope.report.workload import announced
 from bootscope.system.load import load_system
 
 
@@ -27,7 +30,9 @@ class Build(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("system", help="name of a system, also an imported one, or path of its file")
-        parser.add_argument("--plan", action="store_true", help="print steps and ids, build nothing")
+        parser.add_argument(
+            "--plan", action="store_true", help="print steps, ids and about how long it takes; build nothing"
+        )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -36,7 +41,9 @@ class Build(Verb):
         loaded = load_system(args.system)
         cache = Cache(cache_dir())
         if args.plan:
-            self._print_plan(loaded.system.name, plan(loaded, cache), args.json)
+            ahead = outlook(loaded, cache)
+            show = _plan_json if args.json else _print_plan
+            show(loaded.system.name, ahead.planned(), ahead.workload(max(1, args.jobs)))
             return 0
         watcher = progress(quiet=args.json)
         built = build(loaded, runner(args, cache, watcher), watcher)
@@ -56,19 +63,46 @@ class Build(Verb):
             terminal().print(f"{loaded.system.name}: build {built.build_id[:12]}\n{built.card}", markup=False)
         return 0
 
-    def _print_plan(self, system: str, planned: list[Planned], as_json: bool) -> None:
-        if as_json:
-            steps = [
-                {"name": p.name, "id": p.step_id or None, "cached": p.cached, "needs": p.needs}
-                for p in planned
-            ]
-            print_json("plan", {"system": system, "steps": steps})
-            return
-        table = make_table("=step", "=id", "=state", "needs")
-        for p in planned:
-            state = "cached" if p.cached else "to do"
-            table.add_row(p.name, p.step_id[:12] or "after fetching", state, " ".join(p.needs))
-        terminal().print(table)
+
+def _plan_json(system: str, planned: list[Planned], workload: Workload) -> None:
+    units = {work.step: work for work in workload.works}
+    steps = [
+        {
+            "name": p.name,
+            "id": p.step_id or None,
+            "cached": p.cached,
+            "to_do": p.to_do,
+            "objects": (units[p.name].units or None) if p.name in units else None,
+            "time_ns": (units[p.name].time_ns or None) if p.name in units else None,
+            "needs": p.needs,
+        }
+        for p in planned
+    ]
+    print_json("plan", {"system": system, "steps": steps, "estimate": _estimate_json(workload)})
+
+
+def _estimate_json(workload: Workload) -> dict[str, object]:
+    """The estimate; `time_ns` is without fetching and without what is in `unknown`."""
+    return {
+        "objects": workload.units,
+        "time_ns": workload.time_ns,
+        "bound": workload.bound,
+        "cores": workload.cores,
+        "builds": workload.programs,
+        "fetches": workload.fetched,
+        "elsewhere": workload.with_basis(Basis.ELSEWHERE),
+        "unknown": workload.with_basis(Basis.UNKNOWN),
+        "continued": workload.continued,
+    }
+
+
+def _print_plan(_system: str, planned: list[Planned], workload: Workload) -> None:
+    table = make_table("=step", "=id", "=state", "needs")
+    for p in planned:
+        state = "cached" if p.cached else "to do" if p.to_do else "not needed"
+        table.add_row(p.name, p.step_id[:12] or "after fetching", state, " ".join(p.needs))
+    terminal().print(table)
+    terminal().print(announced(workload) or "nothing to build that takes long", markup=False, highlight=False)
 
 
 def _build_tree(args: argparse.Namespace) -> int:

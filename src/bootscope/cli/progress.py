@@ -3,34 +3,81 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 import time
+from collections.abc import Callable
 
+from bootscope.build.pace import Pace
 from bootscope.build.progress import Progress, Silent
+from bootscope.build.step import OBJECTS
+from bootscope.build.workload import Workload
+from bootscope.report.workload import announced, fitted, standing_parts
+
+_WIDTH = 80
+"""Of lines that go to no terminal."""
 
 
 class PlainProgress:
-    """A line at the start and end of each step, and one every half minute in between."""
+    """A line at the start and end of each step, and one every half minute in between.
 
-    _EVERY_S = 30.0
+    What a build is to do is said before it, and each line says how far it is of all that.
+    """
 
-    def __init__(self) -> None:
-        self._begun = self._last = time.monotonic()
+    _EVERY_NS = 30 * 10**9
+    _PARTS_FROM = 0
+
+    def __init__(self, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self._now_ns = now_ns
+        self._begun_ns = self._last_ns = now_ns()
+        self._pace: Pace | None = None
+        self._planned = False
+
+    def expect(self, workload: Workload) -> None:
+        self._pace = Pace(workload, self._now_ns()) if workload.works else None
+        text = announced(workload)
+        if text:
+            self._say(textwrap.fill(text, self._width(), subsequent_indent="  ", break_on_hyphens=False))
 
     def begin(self, step: str, what: str) -> None:
-        self._begun = self._last = time.monotonic()
-        self._say(f"{what} ...")
+        self._begun_ns = self._last_ns = self._now_ns()
+        self._planned = self._pace is not None and self._pace.begin(step, self._begun_ns)
+        number = ""
+        if self._pace and self._planned:
+            standing = self._pace.standing(self._begun_ns)
+            number = f"step {standing.number} of {standing.steps}: "
+        self._say(f"{number}{what} ...")
 
     def update(self, done: int, total: int | None, unit: str) -> None:
-        if time.monotonic() - self._last >= self._EVERY_S:
-            self._last = time.monotonic()
-            self._say(f"  {amount(done, total, unit)}, {self._last - self._begun:.0f} s")
+        now_ns = self._now_ns()
+        if self._pace and self._planned and unit == OBJECTS:
+            self._pace.update(done, now_ns)
+        if now_ns - self._last_ns >= self._EVERY_NS:
+            self._last_ns = now_ns
+            self._show(done, total, unit)
 
     def note(self, message: str) -> None:
         self._say(f"  {message}")
 
     def finish(self, message: str) -> None:
-        self._say(f"  done: {message}, {time.monotonic() - self._begun:.0f} s")
+        now_ns = self._now_ns()
+        if self._pace and self._planned:
+            self._pace.finish(now_ns)
+        self._say(f"  done: {message}, {(now_ns - self._begun_ns) // 10**9} s")
+
+    def _show(self, done: int, total: int | None, unit: str) -> None:
+        self._say(f"  {self._line(done, total, unit, self._width() - 2)}")
+
+    def _line(self, done: int, total: int | None, unit: str, width: int) -> str:
+        """How far it is: of all that is to do where objects are counted, else of this step alone."""
+        if self._pace and self._planned and unit == OBJECTS:
+            parts = standing_parts(self._pace.standing(self._last_ns))
+            return fitted(parts[self._PARTS_FROM :], width)
+        return f"{amount(done, total, unit)}, {(self._last_ns - self._begun_ns) // 10**9} s"[:width]
+
+    def _width(self) -> int:
+        return _WIDTH
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -39,29 +86,44 @@ class PlainProgress:
 class LiveProgress(PlainProgress):
     """The same, with a line that is drawn over in between."""
 
-    _EVERY_S = 0.2
+    _EVERY_NS = 200_000_000
+    _BAR, _LEAST_BAR = 16, 6
+    _PARTS_FROM = 1
+    """The step stands in the line above."""
 
-    def update(self, done: int, total: int | None, unit: str) -> None:
-        now = time.monotonic()
-        if now - self._last >= self._EVERY_S:
-            self._last = now
-            line = f"  {bar(done, total)} {amount(done, total, unit)}, {now - self._begun:.0f} s"
-            print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
+    def _show(self, done: int, total: int | None, unit: str) -> None:
+        width = self._width() - 2
+        text = self._line(done, total, unit, width)
+        cells = min(self._BAR, width - len(text) - 1)
+        shown = f"{bar(self._permille(done, total), cells)} {text}" if cells >= self._LEAST_BAR else text
+        print(f"\r  {shown}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _permille(self, done: int, total: int | None) -> int:
+        if self._pace and self._planned and not total:
+            return 10 * self._pace.standing(self._last_ns).percent
+        return 1000 * done // total if total else 0
+
+    def _width(self) -> int:
+        # The last column stays free: some terminals wrap as soon as it is written.
+        try:
+            return max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
+        except (OSError, ValueError):
+            return _WIDTH - 1
 
     def _say(self, text: str) -> None:
         print(f"\r\x1b[K{text}", file=sys.stderr, flush=True)
 
 
 def amount(done: int, total: int | None, unit: str) -> str:
-    """`1,204 of about 2,310 objects (52 %)`, or without what is not known."""
+    """`12 of about 140 MiB (8 %)`, or without what is not known."""
     if total and done <= total:
         return f"{done:,} of about {total:,} {unit} ({100 * done // total} %)"
     return f"{done:,} {unit}"
 
 
-def bar(done: int, total: int | None, width: int = 24) -> str:
-    """A bar of `width` characters, empty when the total is not known."""
-    filled = min(width, width * done // total) if total else 0
+def bar(permille: int, width: int) -> str:
+    """A bar of `width` characters."""
+    filled = min(width, width * permille // 1000)
     return "█" * filled + "░" * (width - filled)
 
 

@@ -12,7 +12,8 @@ from bootscope.boards.profile import Board, load_board
 from bootscope.boards.watch import Limits, check_store_path, default_until
 from bootscope.build.cache import Cache
 from bootscope.build.ids import id_of
-from bootscope.build.plan import UNKNOWN, build, plan
+from bootscope.build.outlook import UNKNOWN
+from bootscope.build.plan import build, plan
 from bootscope.build.progress import Progress
 from bootscope.build.step import Runner
 from bootscope.build.steps import payload, plugin

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope import structs
+from bootscope.build.workload import Workload
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import StoredRun
 from bootscope.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
@@ -71,6 +72,9 @@ class _Watcher:
     def _look(self) -> None:
         if self.job.stop or self.job.yields:
             raise _Stopped
+
+    def expect(self, workload: Workload) -> None:
+        self._look()
 
     def begin(self, step: str, what: str) -> None:
         self._look()

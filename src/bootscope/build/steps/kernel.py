@@ -31,11 +31,12 @@ def step(system: System) -> Step:
     kernel, archive = system.kernel, system.initramfs
     symbols = wanted(system, "kernel")
     built_in = archive is not None and archive.place == initramfs.BUILT_IN
+    sources, told_apart_by = f"unpack-{kernel.source}", f"{kernel.defconfig} {kernel.device_tree}"
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
         blob = f"{kernel.device_tree}.dtb"
-        key = trees.key_of(context, kernel.source, f"{kernel.defconfig} {kernel.device_tree}")
+        key = trees.key_of(context.results[sources].name, told_apart_by)
         everything = {**kernel.wishes, **symbols}
         trees.begin(context, key, everything, build)
         config = configure(context, tree, build, "kernel", kernel.defconfig, everything)
@@ -78,8 +79,11 @@ def step(system: System) -> Step:
         inputs["wishes"] = kernel.wishes
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (*_TOOLS, *compressors)
-    needs = (f"unpack-{kernel.source}", *(("initramfs",) if built_in else ()))
-    return Step("kernel", "building the kernel", 4, work, inputs, needs, tools)
+    needs = (sources, *(("initramfs",) if built_in else ()))
+    return Step(
+        "kernel", "building the kernel", 4, work, inputs, needs, tools,
+        program="the kernel", figures="kernel", tree=(sources, told_apart_by),
+    )  # fmt: skip
 
 
 def _install_modules(context: Context, tree: Path, build: Path) -> None:

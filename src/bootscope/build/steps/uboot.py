@@ -22,10 +22,11 @@ def step(system: System) -> Step:
     uboot = system.uboot
     symbols = wanted(system, "uboot")
     source = falcon.source_of(uboot)
+    sources = f"unpack-{source}"
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, source), context.scratch / "build"
-        key = trees.key_of(context, source, uboot.defconfig)
+        key = trees.key_of(context.results[sources].name, uboot.defconfig)
         trees.begin(context, key, symbols, build)
         config = configure(context, tree, build, "uboot", uboot.defconfig, symbols)
         kconfig.check(config, symbols, "uboot.config")
@@ -44,7 +45,10 @@ def step(system: System) -> Step:
         trees.keep(context, key, symbols, build)
 
     inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
-    return Step("uboot", "building U-Boot", 3, work, inputs, (f"unpack-{source}",), _TOOLS)
+    return Step(
+        "uboot", "building U-Boot", 3, work, inputs, (sources,), _TOOLS,
+        program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig),
+    )  # fmt: skip
 
 
 def _symbols(context: Context, program: str, name: str) -> None:

@@ -31,7 +31,9 @@ def step(name: str, source: Resolved) -> Step:
 
     where = source.path if source.is_tree else ""
     inputs = {"sha256": source.sha256, "tree": where}
-    return Step(f"unpack-{name}", f"unpacking {name} {source.version}", 1, work, inputs)
+    step = f"unpack-{name}"
+    figures = "" if source.is_tree else step
+    return Step(step, f"unpacking {name} {source.version}", 1, work, inputs, figures=figures)
 
 
 def tree_of(context: Context, name: str) -> Path:

@@ -41,7 +41,10 @@ def busybox_step(busybox: BusyBox) -> Step:
     inputs: dict[str, object] = {"config": busybox.config}
     if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
         inputs["defconfig"] = busybox.defconfig
-    return Step("busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS)
+    return Step(
+        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS,
+        program="BusyBox", figures="busybox",
+    )  # fmt: skip
 
 
 def libc_step(source: str) -> Step:
@@ -58,7 +61,9 @@ def libc_step(source: str) -> Step:
         context.run(["make", f"DESTDIR={prefix}", "install-headers"], cwd=build)
 
     tools = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make")
-    return Step("libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools)
+    return Step(
+        "libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools, program="musl", figures="libc"
+    )
 
 
 def with_musl(context: Context) -> tuple[list[str], list[str]]:

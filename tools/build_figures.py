@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what a first build of the reference system takes: src/bootscope/build/figures.json.
+
+    bootscope build stock --no-ccache     # with an empty cache, on a computer that does nothing else
+    .venv/bin/python tools/build_figures.py
+
+Takes it from what the cache (BOOTSCOPE_CACHE) knows of the last time; what the cache does not know stays as
+it is. The time of a step that compiles is what its processes spent on CPUs, spread over the cores: other
+programs that ran meanwhile do not count.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from bootscope.build.history import FIGURES, Figures, Took, last, shipped
+from bootscope.paths import cache_dir
+
+STEPS = ("unpack-uboot", "unpack-linux", "unpack-busybox", "uboot", "busybox", "kernel")
+MADE_BY = "python tools/build_figures.py"
+
+
+def main() -> int:
+    steps = dict(shipped().steps)
+    for name in STEPS:
+        took = last(cache_dir(), name)
+        if took:
+            steps[name] = alone(took)
+        print(f"{name}: {steps.get(name, 'not built here')}")
+    figures = Figures(MADE_BY, {name: steps[name] for name in STEPS if name in steps})
+    FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=1) + b"\n")
+    return 0
+
+
+def alone(took: Took) -> Took:
+    """The same on a computer that does nothing else; what compiles keeps all cores busy."""
+    return msgspec.structs.replace(took, time_ns=took.cpu_ns // took.cores) if took.units else took
+
+
+if __name__ == "__main__":
+    sys.exit(main())
