@@ -65,6 +65,27 @@ def test_a_plan_can_be_made_with_nothing_there(bootscope: Command) -> None:
     assert [step["name"] for step in steps[:3]] == ["fetch-uboot", "fetch-linux", "fetch-busybox"]
     assert steps[-1]["name"] == "card"
     assert not any(step["cached"] for step in steps)
+    assert all(step["to_do"] for step in steps)
+
+
+def test_a_plan_says_about_how_long_it_takes(bootscope: Command) -> None:
+    found = json_of(bootscope("build", "stock", "--plan", "-j", "1", "--json"), "plan")
+    steps, estimate = {step["name"]: step for step in found["steps"]}, found["estimate"]
+    assert estimate["builds"] == estimate["elsewhere"] == ["U-Boot", "BusyBox", "the kernel"]
+    assert estimate["fetches"] == ["uboot", "linux", "busybox"]
+    assert (estimate["bound"], estimate["cores"]) == ("about", 1)
+    assert (estimate["unknown"], estimate["continued"]) == ([], [])
+    assert estimate["objects"] == sum(step["objects"] or 0 for step in steps.values())
+    assert estimate["time_ns"] == sum(step["time_ns"] or 0 for step in steps.values())
+    assert steps["kernel"]["objects"] > steps["uboot"]["objects"] > 0
+    assert steps["card"]["objects"] is steps["card"]["time_ns"] is steps["fetch-linux"]["time_ns"] is None
+    text = bootscope("build", "stock", "--plan", "-j", "1").stdout
+    last = " ".join(text[text.index("will build") :].split())
+    assert last.startswith(
+        "will build U-Boot, BusyBox and the kernel (first fetches uboot, linux and busybox): "
+        f"about {estimate['objects']:,} objects, about "
+    )
+    assert " on 1 core; a first build here" in last
 
 
 def test_a_build_without_a_network_names_every_place(bootscope: Command) -> None:
