@@ -5,15 +5,18 @@
     .venv/bin/python tools/build_figures.py
 
 Takes it from what the cache (BOOTSCOPE_CACHE) knows of the last time; what the cache does not know stays as
-it is. The time of a step that compiles is what its processes spent on CPUs, spread over the cores: other
+it is. The time of a step is what its processes spent on CPUs, spread over the cores where it compiles: other
 programs that ran meanwhile do not count.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.build.history import FIGURES, Figures, Took, last, shipped
 from bootscope.paths import cache_dir
@@ -36,7 +39,7 @@ def main() -> int:
 
 def alone(took: Took) -> Took:
     """The same on a computer that does nothing else; what compiles keeps all cores busy."""
-    return msgspec.structs.replace(took, time_ns=took.cpu_ns // took.cores) if took.units else took
+    return msgspec.structs.replace(took, time_ns=took.cpu_ns // (took.cores if took.units else 1))
 
 
 if __name__ == "__main__":
