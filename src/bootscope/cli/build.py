@@ -13,7 +13,7 @@ from bootscope.build.plan import build, outlook
 from bootscope.build.workload import Basis, Workload
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
-from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, jobs_of, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import printable
@@ -43,7 +43,7 @@ class Build(Verb):
         if args.plan:
             ahead = outlook(loaded, cache)
             show = _plan_json if args.json else _print_plan
-            show(loaded.system.name, ahead.planned(), ahead.workload(max(1, args.jobs)))
+            show(loaded.system.name, ahead.planned(), ahead.workload(jobs_of(args)))
             return 0
         watcher = progress(quiet=args.json)
         built = build(loaded, runner(args, cache, watcher), watcher)
