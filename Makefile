@@ -19,7 +19,7 @@ demo:
 	@echo "  bin/bootscope audit            what would make this boot shorter, and what it would save"
 	@echo "  bin/bootscope show --view critical-path     what the picture waited for"
 	@echo "  make setup && bin/bootscope record stock    the reference system, built from source:"
-	@echo "                                 more system packages, 8 GB of disk, about 15 minutes on two cores"
+	@echo "                                 more system packages, 8 GB of disk, about 20 minutes on two cores"
 
 # What neither compiles nor boots what was compiled: first most of it on every core (and one more, as boards are
 # mostly waited for); then what measures this computer's own clocks, alone.
