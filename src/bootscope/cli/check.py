@@ -92,7 +92,7 @@ def _agree(args: argparse.Namespace) -> None:
     if args.save_baseline:
         refuse(args, ("file", *_TOLD), "tells of a check; --save-baseline checks nothing")
     if not args.kcidb:
-        refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "docs/ci.md")
+        refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "bootscope help ci")
     if args.json and (args.github or args.lava):
         raise UserError("--json, --github and --lava all want standard output", hint="one of them")
     if args.kcidb and not (args.kcidb_origin and args.kcidb_build):
