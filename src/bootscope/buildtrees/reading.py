@@ -8,7 +8,7 @@ from pathlib import Path
 from bootscope.artefacts.gather import read_pieces
 from bootscope.artefacts.piece import Piece
 from bootscope.errors import UserError, printable
-from bootscope.lab.facts import default_environment
+from bootscope.image.uboot_env import default_environment
 from bootscope.lab.known import Part
 
 _ROOTS = ("rootfs-image", "initramfs", "rootfs-folder")

@@ -15,6 +15,7 @@ from bootscope.build.cache import Cache
 from bootscope.build.kconfig import parse
 from bootscope.capture import objects
 from bootscope.capture.store import Store
+from bootscope.image.uboot_env import default_environment
 from bootscope.lab.bootlog import RECORDED, BootLog, log_line
 from bootscope.lab.closure import Closures
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
@@ -91,21 +92,6 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
         log=_log(view),
     )
-
-
-_VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})+\0\0")
-
-
-def default_environment(program: bytes) -> dict[str, str]:
-    """The environment that a U-Boot program starts with, out of its file; empty where it is not found."""
-    at = program.find(b"\0bootcmd=")
-    if at < 0:
-        return {}
-    # It is a row of texts; bootcmd stands near its beginning.
-    begin = max(0, program.rfind(b"\0\0", 0, at))
-    found = _VARIABLES.search(program, begin, begin + (1 << 20))
-    lines = found[0].split(b"\0") if found else []
-    return dict(line.decode("utf-8", "replace").split("=", 1) for line in lines if b"=" in line)
 
 
 def loader_commands(settings: Mapping[str, str]) -> str:

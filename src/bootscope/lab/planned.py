@@ -13,7 +13,8 @@ from bootscope.build.cache import Cache
 from bootscope.build.kconfig import parse, written
 from bootscope.build.plan import plan
 from bootscope.build.steps import kernel, programs, rootfs
-from bootscope.lab.facts import default_environment, images, loader_commands
+from bootscope.image.uboot_env import default_environment
+from bootscope.lab.facts import images, loader_commands
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.recording import flat
 from bootscope.system.load import LoadedSystem

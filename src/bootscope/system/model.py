@@ -50,11 +50,18 @@ class Source(Setting, frozen=True):
     package: Package | msgspec.UnsetType = msgspec.UNSET
 
 
+class Environment(Setting, frozen=True):
+    """What U-Boot finds stored: its own defaults but for `variables`; `size_bytes` is its CONFIG_ENV_SIZE."""
+
+    variables: dict[str, str]
+    size_bytes: int
+
+
 class UBoot(Setting, frozen=True, kw_only=True):
     """The boot loader: configuration, and the script that it finds on the boot partition.
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
-    boot partition; U-Boot is only the way back.
+    boot partition; U-Boot is only the way back. `environment`: as `saveenv` stores it on the boot partition.
     """
 
     source: str
@@ -62,6 +69,7 @@ class UBoot(Setting, frozen=True, kw_only=True):
     script: str
     config: Symbols = {}
     falcon: bool = False
+    environment: Environment | msgspec.UnsetType = msgspec.UNSET
 
 
 class Kernel(Setting, frozen=True, kw_only=True):

@@ -17,11 +17,15 @@ import msgspec
 from bootscope.build.step import EPOCH, Context, Step
 from bootscope.build.steps import falcon, initramfs, payload, rootfs, uboot
 from bootscope.capture.record import Extent
-from bootscope.errors import ToolError
+from bootscope.errors import ToolError, UserError
+from bootscope.image.uboot_env import default_environment, stored
 from bootscope.system.load import SECTOR_BYTES
-from bootscope.system.model import Card, System
+from bootscope.system.model import Card, Environment, System
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
+STORED_ENVIRONMENT = "uboot.env"
+"""As CONFIG_ENV_FAT_FILE calls it by default."""
+
 _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
 _FAT_NAMES = {
     "zImage": "kernel",
@@ -32,6 +36,7 @@ _FAT_NAMES = {
     "initrd": "initramfs",
     "falcon.dtb": "device tree",
     "u-boot.img": "U-Boot",
+    "uboot.env": "U-Boot's environment",
 }
 
 
@@ -63,7 +68,9 @@ def step(system: System, script: str) -> Step:
             layout += _raw(context, image, system)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
-    inputs = {"card": card, "script": script}
+    inputs: dict[str, object] = {"card": card, "script": script}
+    if isinstance(system.uboot.environment, Environment):
+        inputs["environment"] = system.uboot.environment
     needs = (
         *("uboot", "kernel", "device-tree", "rootfs"),
         *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
@@ -110,9 +117,21 @@ def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:
         files.append(folder / initramfs.PACKED)
         shutil.copy(context.results["initramfs"] / initramfs.PACKED, folder)
+    environment = system.uboot.environment
+    if isinstance(environment, Environment):
+        files.append(folder / STORED_ENVIRONMENT)
+        files[-1].write_bytes(_environment(context, environment))
     for path in files:
         os.utime(path, (EPOCH, EPOCH))
     return files
+
+
+def _environment(context: Context, wanted: Environment) -> bytes:
+    """All variables: a stored environment takes the place of the whole one that U-Boot has in itself."""
+    defaults = default_environment((context.results["uboot"] / uboot.IMAGE).read_bytes())
+    if not defaults:
+        raise UserError("uboot.environment: the U-Boot has no default environment that could be found")
+    return stored({**defaults, **wanted.variables}, wanted.size_bytes)
 
 
 def _fat(context: Context, card: Card, files: list[Path]) -> Path:

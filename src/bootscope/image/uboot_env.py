@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot's environment: the one that a program starts with, and a stored one that takes its place."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Mapping
+
+from bootscope.errors import UserError, printable
+
+_VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})+\0\0")
+_SEARCHED_BYTES = 1 << 20
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_CRC_BYTES = 4
+
+
+def default_environment(program: bytes) -> dict[str, str]:
+    """The environment that a U-Boot program starts with, out of its file; empty where it is not found."""
+    at = program.find(b"\0bootcmd=")
+    if at < 0:
+        return {}
+    # It is a row of texts; bootcmd stands near its beginning.
+    begin = max(0, program.rfind(b"\0\0", 0, at))
+    found = _VARIABLES.search(program, begin, begin + _SEARCHED_BYTES)
+    lines = found[0].split(b"\0") if found else []
+    return dict(line.decode("utf-8", "replace").split("=", 1) for line in lines if b"=" in line)
+
+
+def stored(variables: Mapping[str, str], size_bytes: int) -> bytes:
+    """An environment as U-Boot reads it back from storage, without a second copy: a CRC-32 over the rest, texts
+    ended by a 0, all of it `size_bytes` (CONFIG_ENV_SIZE) long.
+
+    Raises UserError for a name that cannot be one, and where they do not fit.
+    """
+    wrong = next((n for n, v in variables.items() if not _NAME.fullmatch(n) or "\0" in v), None)
+    if wrong is not None:
+        raise UserError(f"uboot.environment: '{printable(wrong)}' is no variable of U-Boot's")
+    texts = b"".join(f"{name}={value}".encode() + b"\0" for name, value in sorted(variables.items())) + b"\0"
+    room = size_bytes - _CRC_BYTES
+    if len(texts) > room:
+        raise UserError(f"uboot.environment: {len(texts):,} bytes of variables, there is room for {room:,}")
+    data = texts.ljust(room, b"\0")
+    return struct.pack("<I", zlib.crc32(data)) + data
