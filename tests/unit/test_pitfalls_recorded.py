@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from bootscope.capture.store import Store
+from bootscope.image.uboot_env import default_environment
 from bootscope.lab.alternatives import groups
 from bootscope.lab.audit import audit
 from bootscope.lab.beware import Beware, beware
-from bootscope.lab.facts import Facts, default_environment, facts, images
+from bootscope.lab.facts import Facts, facts, images
 from bootscope.lab.known import Image, Part
 from bootscope.views import view
 

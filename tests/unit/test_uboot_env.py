@@ -10,6 +10,7 @@ import pytest
 
 from bootscope.errors import UserError
 from bootscope.image.uboot_env import default_environment, stored
+from bootscope.lab.facts import with_stored
 
 VARIABLES = {"bootcmd": "run distro_bootcmd", "bootdelay": "0", "baudrate": "115200", "empty": ""}
 
@@ -39,3 +40,9 @@ def test_a_value_that_ends_early_and_one_too_long() -> None:
         stored({"a": "1\0b=2"}, 0x1000)
     with pytest.raises(UserError, match="there is room for 4,092"):
         stored({"a": "x" * 4096}, 0x1000)
+
+
+def test_what_is_stored_counts_over_the_defaults_and_alone_tells_nothing() -> None:
+    settings = {"uboot.environment.variables.bootdelay": "0", "uboot.environment.size_bytes": "65536"}
+    assert with_stored({"bootdelay": "2", "bootcmd": "x"}, settings) == {"bootdelay": "0", "bootcmd": "x"}
+    assert with_stored({}, settings) == {}

@@ -29,8 +29,8 @@ def default_environment(program: bytes) -> dict[str, str]:
 
 
 def stored(variables: Mapping[str, str], size_bytes: int) -> bytes:
-    """An environment as U-Boot reads it back from storage, without a second copy: a CRC-32 over the rest, texts
-    ended by a 0, all of it `size_bytes` (CONFIG_ENV_SIZE) long.
+    """An environment as U-Boot reads it back from storage, without a second copy: a CRC-32 over the rest,
+    texts ended by a 0, all of it `size_bytes` (CONFIG_ENV_SIZE) long.
 
     Raises UserError for a name that cannot be one, and where they do not fit.
     """

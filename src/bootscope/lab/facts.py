@@ -75,7 +75,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
     parts |= {Part.FILES} if objects.ROOT_CONTENTS in kept else set()
     parts |= {Part.SCRIPTS} if objects.SCRIPTS in kept else set()
     parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
-    environment = default_environment(data(objects.UBOOT))
+    environment = with_stored(default_environment(data(objects.UBOOT)), system.settings)
     parts |= {Part.ENVIRONMENT} if environment else set()
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
     return Facts(
@@ -92,6 +92,16 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
         log=_log(view),
     )
+
+
+_STORED = "uboot.environment.variables."
+
+
+def with_stored(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """U-Boot's environment as a system starts with it: its defaults (empty: not known) and what is stored over
+    them."""
+    stored = {key.removeprefix(_STORED): value for key, value in settings.items() if key.startswith(_STORED)}
+    return {**defaults, **stored} if defaults else {}
 
 
 def loader_commands(settings: Mapping[str, str]) -> str:

@@ -12,9 +12,9 @@ import msgspec
 from bootscope.build.cache import Cache
 from bootscope.build.kconfig import parse, written
 from bootscope.build.plan import plan
-from bootscope.build.steps import kernel, programs, rootfs
+from bootscope.build.steps import kernel, programs, rootfs, uboot
 from bootscope.image.uboot_env import default_environment
-from bootscope.lab.facts import images, loader_commands
+from bootscope.lab.facts import images, loader_commands, with_stored
 from bootscope.lab.known import TREE_PARTS, Image, Known, Part
 from bootscope.recording import flat
 from bootscope.system.load import LoadedSystem
@@ -31,17 +31,19 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
     configs, partial = {}, set()
     for tree, step in _STEPS.items():
         folder = built.get(step)
-        if folder:
+        if folder and (folder / "config").exists():
             configs[tree] = parse((folder / "config").read_text(errors="replace"))
         else:
             configs[tree] = {name: written(value) for name, value in asked[tree].items()}
             partial.add(tree)
     parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
     root, boot = built.get("rootfs"), built.get("uboot")
-    environment = default_environment((boot / "u-boot.elf").read_bytes()) if boot else {}
+    settings = flat(system)
+    environment = with_stored(
+        default_environment((boot / uboot.IMAGE).read_bytes()) if boot else {}, settings
+    )
     parts |= {Part.ENVIRONMENT} if environment else set()
     parts |= {Part.FILES, Part.SCRIPTS} if root else set()
-    settings = flat(system)
     known = Known(
         parts=frozenset(parts),
         settings=settings,
