@@ -98,7 +98,7 @@ _STORED = "uboot.environment.variables."
 
 
 def with_stored(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """U-Boot's environment as a system starts with it: its defaults (empty: not known) and what is stored over
+    """U-Boot's environment as a system starts with it: its defaults (none: not known) and what is stored over
     them."""
     stored = {key.removeprefix(_STORED): value for key, value in settings.items() if key.startswith(_STORED)}
     return {**defaults, **stored} if defaults else {}
