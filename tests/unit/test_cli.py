@@ -45,7 +45,7 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["record", "stock", "--hang", "1e300"], ["--hang"]),
     (["record", "stock", "--hang", "-1"], ["--hang must be above 0"]),
     (["build", "nonsense"], ["unknown system 'nonsense'"]),
-    (["show"], ["no boot has been recorded yet", "bootscope record stock"]),
+    (["show"], ["no boot has been recorded yet", "bootscope record debian"]),
     (["show", "nonsense"], ["no boot has been recorded yet"]),
     (["compare", "last"], ["b"]),
     (["report"], ["-o"]),

@@ -45,7 +45,7 @@ def test_the_help_lists_every_verb_and_says_how_to_begin(bootscope: Command) -> 
     done = bootscope("--help")
     assert done.returncode == 0
     assert set(re.findall(r"^  ([a-z][a-z-]*) ", done.stdout, re.MULTILINE)) == set(NAMES)
-    assert "bootscope record stock" in done.stdout
+    assert "bootscope record debian" in done.stdout
 
 
 def test_the_version_is_printed(bootscope: Command) -> None:
@@ -56,7 +56,7 @@ def test_the_version_is_printed(bootscope: Command) -> None:
 
 
 def test_an_empty_list_says_how_to_begin(bootscope: Command) -> None:
-    assert bootscope("list").stdout == "no runs yet; start with: bootscope record stock\n"
+    assert bootscope("list").stdout == "no runs yet; start with: bootscope record debian\n"
     assert json_of(bootscope("list", "--json"), "list")["runs"] == []
 
 

@@ -191,7 +191,7 @@ def test_a_boot_that_did_not_get_there_cannot_be_audited(main_here: Command, sto
 
 
 def test_what_is_no_recording_cannot_be_audited(main_here: Command) -> None:
-    refused(main_here("audit"), "no boot has been recorded yet", "bootscope record stock")
+    refused(main_here("audit"), "no boot has been recorded yet", "bootscope record debian")
     refused(main_here("audit", "nonsense", "--json"), "no boot has been recorded yet")
 
 

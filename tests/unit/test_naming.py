@@ -142,3 +142,11 @@ def test_there_is_no_verdict_on_a_boot_that_did_not_come_to_its_end(main_here: C
     found = json.loads(main_here("compare", good, bad, "--json").stdout)
     assert found["refused"].startswith("no verdict: B did not get")
     assert found["cut_at"] == "kernel-entry"
+
+
+def test_many_broken_runs_are_passed_over_in_one_line(main_here: Command, store: Store) -> None:
+    keep_run(store, BOOT, day=20)
+    broken(store, day=21)
+    newest = broken(store, day=22)
+    done = main_here("show", "last", "--json")
+    assert done.stderr == (f"bootscope: skipped {newest}: ended by hang (and 1 more before it)\n")

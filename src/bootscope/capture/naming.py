@@ -37,7 +37,7 @@ def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], b
     Raises UserError when there is none, or more than one.
     """
     if not ids:
-        raise UserError("no boot has been recorded yet", hint="bootscope record stock")
+        raise UserError("no boot has been recorded yet", hint="bootscope record debian")
     if name is not None and not name:
         raise UserError("an empty name is no run", hint="'last' is the last one")
     base, back = _taken_apart(name or LAST, ids)

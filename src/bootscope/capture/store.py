@@ -237,11 +237,15 @@ class Store:
         Raises UserError when there is none, or more than one.
         """
         found = self.named(name)
-        for run_id in found.skipped:
-            if run_id not in self._told:
-                self._told.add(run_id)
-                self._says(f"skipped {run_id}: {self.summary(run_id).why}")
+        self._tell_skipped([run_id for run_id in found.skipped if run_id not in self._told])
         return found.run_id
+
+    def _tell_skipped(self, run_ids: list[str]) -> None:
+        """Says which runs were passed over, newest first, in one line however many there are."""
+        if run_ids:
+            self._told.update(run_ids)
+            more = f" (and {len(run_ids) - 1} more before it)" if run_ids[1:] else ""
+            self._says(f"skipped {run_ids[0]}: {self.summary(run_ids[0]).why}{more}")
 
     def named(self, name: str | None) -> naming.Found:
         """What a name means, and what was passed over for it. Raises UserError as :meth:`find_id`."""

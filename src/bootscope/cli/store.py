@@ -31,7 +31,7 @@ class List(Verb):
         elif found:
             text.runs(terminal(), found)
         else:
-            terminal().print("no runs yet; start with: bootscope record stock")
+            terminal().print("no runs yet; start with: bootscope record debian")
         return 0
 
 
