@@ -6,14 +6,13 @@ from __future__ import annotations
 import email
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, built, copied
+from .conftest import ROOT, built, copied, run
 
 DATA = "bootscope/data/"
 
@@ -51,7 +50,7 @@ def test_sdist_and_wheel_come_out_the_same_in_another_folder_at_another_time_wit
 
 def test_the_wheel_of_the_sdist_is_that_of_the_checkout(dist: Path, tmp_path: Path) -> None:
     [sdist] = dist.glob("*.tar.gz")
-    shutil.unpack_archive(sdist, tmp_path, filter="data")
+    run("tar", "-xf", sdist, "-C", tmp_path)
     [source] = tmp_path.iterdir()
     made = built(source, tmp_path / "out", "wheel")
     assert {name: path.read_bytes() for name, path in made.items()} == {
@@ -69,8 +68,16 @@ def test_the_wheel_has_all_files_of_a_folder_as_they_are(dist: Path, folder: str
             for name in archive.namelist()
             if name.startswith(f"{DATA}{folder}/")
         }
-    files = [p for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix not in (".o", ".so")]
+    files = [p for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix not in (".o", ".so", ".pyc")]
     assert there == {str(path.relative_to(ROOT)): path.read_bytes() for path in files}
+
+
+def test_the_wheel_has_every_file_of_the_package(dist: Path) -> None:
+    """Tables, catalogue, templates: whatever git keeps below src."""
+    kept = run("git", "ls-files", "src/bootscope", cwd=ROOT).split()
+    with zipfile.ZipFile(wheel_of(dist)) as archive:
+        there = set(archive.namelist())
+    assert {name.removeprefix("src/") for name in kept} <= there
 
 
 def test_the_wheel_has_every_document_system_and_board(dist: Path) -> None:

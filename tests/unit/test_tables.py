@@ -23,7 +23,6 @@ from bootscope.techniques.published import PERCENT, unit
 from bootscope.techniques.reproduced import RESULTS, Result, RowResult, Value, result
 from bootscope.techniques.tables import Table, table, table_ids
 
-from .builders import ROOT
 from .lab_scenes import known
 
 ALL = [table(name) for name in table_ids()]
@@ -173,9 +172,3 @@ def test_an_unknown_table_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UserError, match="unknown table 'nonsense'") as error:
         table("nonsense")
     assert "quiet" in str(error.value.hint)
-
-
-def test_tables_are_part_of_the_package() -> None:
-    data = (ROOT / "pyproject.toml").read_text()
-    assert '"techniques/tables/*.toml"' in data
-    assert '"techniques/reproduced/*.json"' in data
