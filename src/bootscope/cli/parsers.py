@@ -28,7 +28,7 @@ def _top() -> argparse.ArgumentParser:
     top = Parser(
         prog="bootscope",
         description="Measures, explains and shrinks the boot time of Linux devices.",
-        epilog="Start with: bootscope record debian   (minutes; stock is built from source)",
+        epilog="Start with: bootscope record debian",
     )
     top.add_argument("--version", action="version", version=f"bootscope {__version__}")
     return top
