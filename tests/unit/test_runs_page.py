@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -92,13 +93,36 @@ def test_the_page_of_a_real_board_has_the_milestones_own_figure(
 @pytest.mark.parametrize("name", ["x.csv", "x.md", "x.prom"])
 def test_an_export_says_which_boot_it_is(main_here: Command, tmp_path: Path, run: str, name: str) -> None:
     done = main_here("export", run, "-o", name)
-    assert (
-        done.stderr == "bootscope: boot 1 of 10, the only one in this file; name RUN/BOOT for another one\n"
+    assert done.stderr == (
+        "bootscope: boot 1 of 10, the only one in this file; name RUN/BOOT for another one, "
+        "--format boots has all of them\n"
     )
     assert main_here("export", f"{run}/2", "-o", name).stderr == ""
     if name != "x.csv":  # which has no place for facts
         main_here("export", run, "-o", name)
         assert "boot 1 of 10, the only one in this file" in (tmp_path / name).read_text()
+
+
+def test_all_boots_of_a_run_are_exported_as_rows(main_here: Command, tmp_path: Path, run: str) -> None:
+    done = main_here("export", run, "-o", "all.boots.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = list(csv.DictReader((tmp_path / "all.boots.csv").read_text().splitlines()))
+    shown = [json.loads(main_here("show", f"{run}/{n}", "--json").stdout) for n in range(1, 11)]
+    assert [row["boot"] for row in rows] == [f"{run}/{n:03}" for n in range(1, 11)]
+    assert {row["complete"] for row in rows} == {"yes"}
+    assert [int(row["app-ready ns"]) for row in rows] == [one["milestones"]["app-ready"] for one in shown]
+
+
+def test_a_boot_that_came_to_no_end_has_a_row_that_says_so(
+    main_here: Command, tmp_path: Path, store: Store
+) -> None:
+    run_id = keep_run(store, [hook(0, "uboot.start"), hook(1000, "kernel.start")], day=20)
+    path = store.runs / run_id / "boots/001/boot.json"
+    path.write_text(path.read_text().replace('"milestone"', '"hang"'))
+    main_here("export", run_id, "--format", "boots", "-o", "x")
+    [row] = csv.DictReader((tmp_path / "x").read_text().splitlines())
+    assert row["complete"] == "no"
+    assert row["why"].startswith("hang")
 
 
 def test_the_interval_of_a_median_holds_it_as_often_as_it_says() -> None:

@@ -14,12 +14,13 @@ from bootscope.cli.report import boot_of, write_file
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, to_stderr
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
 from bootscope.paths import store_dir
 from bootscope.report.html import trace_of_boot
 from bootscope.report.tables import make_table
 from bootscope.report.text import size
+from bootscope.sampling import sample_set
 from bootscope.timeline.trace import Trace
 from bootscope.views import View
 
@@ -48,6 +49,14 @@ def _others(store: Store, name: str | None, boot_id: str) -> str:
     return f"boot {int(number)} of {boots}, the only one in this file" if boots > 1 else ""
 
 
+def _rows(store: Store, boot_id: str) -> tuple[BootRow, ...]:
+    """All boots of the run that a boot is of."""
+    found = sample_set(store, boot_id.rpartition("/")[0])
+    return tuple(
+        BootRow(boot.boot_id, boot.why, {str(q): ns for q, ns in boot.times.items()}) for boot in found.boots
+    )
+
+
 class Export(Verb):
     name = "export"
     summary = "write a recorded boot in a format that other programs open"
@@ -72,8 +81,10 @@ class Export(Verb):
         boot_id, boot = boot_of(store, args.run)
         subject = subject_of(boot_id, boot)
         others = _others(store, args.run, boot_id)
-        if others:
-            to_stderr(f"{others}; name RUN/BOOT for another one")
+        if exporter.whole_run:
+            subject = replace(subject, boots=_rows(store, boot_id))
+        elif others:
+            to_stderr(f"{others}; name RUN/BOOT for another one, --format boots has all of them")
             subject = replace(subject, facts={**subject.facts, "boots": others})
         data = exporter.make(subject)
         if args.output == "-":

@@ -10,23 +10,36 @@ from bootscope.timeline.trace import Trace
 
 
 @dataclass(frozen=True)
+class BootRow:
+    """One boot of a run: milestones reached and phases taken, name -> ns. `why` it did not get to where it
+    should; empty when it did."""
+
+    boot_id: str
+    why: str
+    times: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Subject:
     """What is exported: a boot's trace, and what the trace does not know.
 
     `failure` says why the boot did not get to where it should; empty when it did. `facts` name the
-    boot (`run`, `system`, `board`, `build`): label -> text.
+    boot (`run`, `system`, `board`, `build`): label -> text. `boots` are those of its run, for formats of a
+    whole run.
     """
 
     trace: Trace
     failure: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    boots: tuple[BootRow, ...] = ()
 
 
 @dataclass(frozen=True)
 class Exporter:
     """A format: its name, what it is, what opens it, the file names that can mean nothing else.
 
-    `make` returns the bytes of the file. `text` says that a terminal can show them.
+    `make` returns the bytes of the file. `text` says that a terminal can show them, `whole_run` that all
+    boots of a run are in it.
     """
 
     name: str
@@ -35,3 +48,4 @@ class Exporter:
     suffixes: tuple[str, ...]
     make: Callable[[Subject], bytes]
     text: bool = True
+    whole_run: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bootscope.errors import UserError, printable, unknown
 from bootscope.export import (
+    boots,
     chrome,
     collapsed,
     csv,
@@ -18,7 +19,10 @@ from bootscope.export import (
 )
 from bootscope.export.base import Exporter
 
-_MODULES = (perfetto, chrome, speedscope, collapsed, svg, csv, grabserial, markdown, openmetrics, junit)
+_MODULES = (
+    *(perfetto, chrome, speedscope, collapsed, svg),
+    *(boots, csv, grabserial, markdown, openmetrics, junit),
+)
 EXPORTERS: tuple[Exporter, ...] = tuple(module.EXPORTER for module in _MODULES)
 
 
