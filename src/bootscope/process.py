@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope import interrupts
 from bootscope.errors import CommandError, ToolError
 
 _PR_SET_PDEATHSIG = 1
@@ -82,23 +83,30 @@ def spawn(
     """
     if cwd and not cwd.is_dir():
         raise ToolError(f"cannot run {command[0]} in {cwd}: no such folder")
+    child = None
     try:
-        return subprocess.Popen(
-            [os.fspath(part) for part in command],
-            cwd=cwd,
-            env=environment() if env is None else env,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            preexec_fn=None if outlives else _die_with_parent,
-        )
+        with interrupts.holding():
+            child = subprocess.Popen(
+                [os.fspath(part) for part in command],
+                cwd=cwd,
+                env=environment() if env is None else env,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+                preexec_fn=None if outlives else _die_with_parent,
+            )
+    except KeyboardInterrupt:
+        if child:
+            end(child)
+        raise
     except FileNotFoundError as error:
         raise ToolError(
             f"cannot run {command[0]}: not found", hint="'bootscope doctor' tells how to get it"
         ) from error
     except OSError as error:
         raise ToolError(f"cannot run {command[0]}: {error.strerror}") from error
+    return child
 
 
 def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
@@ -135,9 +143,10 @@ def run(
     lines: list[str] = []
     late = threading.Event()
     watchdog = threading.Timer(timeout_s, _end_late, (child, late))
-    watchdog.start()
+    watchdog.daemon = True  # an interrupt at its start must not let us wait for its end
     assert child.stdout
     try:
+        watchdog.start()
         with contextlib.ExitStack() as stack:
             sink = stack.enter_context(log.open("ab")) if log else None
             if sink:
@@ -153,7 +162,8 @@ def run(
         status = child.wait()
     finally:
         watchdog.cancel()
-        watchdog.join()
+        if watchdog.is_alive():
+            watchdog.join()
         if child.poll() is None:
             end(child)
         child.stdout.close()

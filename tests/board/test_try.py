@@ -201,8 +201,8 @@ def test_only_one_at_a_time(mine: Desk) -> None:
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", status=2)
     assert "changes are being tried in mine already" in err
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=60)
-    assert child.returncode == 130
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130, (out, err)
 
 
 def test_what_cannot_be_tried_is_refused_before_anything_is_built(mine: Desk) -> None:

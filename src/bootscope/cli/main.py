@@ -13,10 +13,10 @@ import errno
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
+from bootscope import interrupts
 from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
 from bootscope.errors import BootscopeError, ToolError, printable
@@ -42,8 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BootscopeError as error:
         return show_error(error)
     except KeyboardInterrupt:
-        print("bootscope: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return show_interrupted()
     except BrokenPipeError:
         # The reader (head, a pager) has seen enough. Python would complain at exit once more.
         with contextlib.suppress(OSError):
@@ -55,8 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         return show_error(of_the_world(error))
     except Exception:
+        # Python wraps an interrupt into another error where it makes classes.
+        if interrupts.asked():
+            return show_interrupted()
         show_bug()
         return 1
+
+
+def show_interrupted() -> int:
+    """Says that the user ended it; returns the exit code."""
+    print("bootscope: interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 def show_error(error: BootscopeError) -> int:
@@ -105,10 +113,7 @@ def entry() -> None:
     # A recording is some 100,000 objects that stay until the end: looking through them for garbage again
     # and again took a quarter of the time of `show`.
     gc.set_threshold(200_000, 50, 100)
-    # A plain 'kill' or a closed terminal ends as Ctrl-C does: nothing lost, children ended.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+    interrupts.install()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
