@@ -7,9 +7,12 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <ftw.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -92,6 +95,56 @@ int scandir64(const char *restrict path, struct dirent64 ***restrict list,
 	return NEXT(scandir64)(path, list, filter, compare ? compare : alphasort64);
 }
 
+/* The C library's own nftw asks itself for times and order, out of our reach: this one asks us. */
+static int walk(const char *path, int base, int level, __nftw_func_t call)
+{
+	struct FTW at = { .base = base, .level = level };
+	struct dirent **list;
+	struct stat st;
+	int count, i, type, result;
+
+	if (lstat(path, &st))
+		return level ? call(path, &st, FTW_NS, &at) : -1;
+	type = S_ISDIR(st.st_mode) ? FTW_D : S_ISLNK(st.st_mode) ? FTW_SL : FTW_F;
+	count = type == FTW_D ? scandir(path, &list, NULL, alphasort) : 0;
+	if (count < 0)
+		return call(path, &st, FTW_DNR, &at);
+	result = call(path, &st, type, &at);
+	for (i = 0; i < count; i++) {
+		const char *name = list[i]->d_name;
+		char *inside;
+
+		if (!result && strcmp(name, ".") && strcmp(name, "..")) {
+			int length = asprintf(&inside, "%s/%s", path, name);
+
+			if (length < 0) {
+				result = -1;
+			} else {
+				result = walk(inside, length - (int)strlen(name), level + 1, call);
+				free(inside);
+			}
+		}
+		free(list[i]);
+	}
+	if (type == FTW_D)
+		free(list);
+	return result;
+}
+
+int nftw(const char *path, __nftw_func_t call, int most_open, int flags)
+{
+	const char *last = strrchr(path, '/');
+
+	if (flags != FTW_PHYS)
+		return NEXT(nftw)(path, call, most_open, flags);
+	return walk(path, last && last[1] ? (int)(last + 1 - path) : 0, 0, call);
+}
+
+int nftw64(const char *path, __nftw64_func_t call, int most_open, int flags)
+{
+	return nftw(path, (__nftw_func_t)call, most_open, flags);
+}
+
 time_t time(time_t *where)
 {
 	if (where)
@@ -112,6 +165,21 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 		return NEXT(clock_gettime)(clock, now);
 	*now = (struct timespec){ .tv_sec = epoch() };
 	return 0;
+}
+
+/* XFS draws the generation of each inode. */
+ssize_t getrandom(void *out, size_t size, unsigned int flags)
+{
+	static uint64_t state = 1;
+	unsigned char *byte = out;
+	size_t i;
+
+	(void)flags;
+	for (i = 0; i < size; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		byte[i] = (unsigned char)(state >> 56);
+	}
+	return (ssize_t)size;
 }
 
 /* libuuid's: identifiers of version 4, each another one. */
