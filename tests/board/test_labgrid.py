@@ -126,7 +126,9 @@ def test_the_exporters_computer_listens(
         port = re.search(r"'port': ([0-9]+)", shown)
         assert port, shown
         with socket.create_connection(("127.0.0.1", int(port[1]))) as other:
+            # ser2net opens the port once a telnet client has answered its question of RFC 2217.
             other.recv(1)
+            other.sendall(b"\xff\xfc\x2c")
             time.sleep(0.5)
             _, err = bootscope(*options, status=3)
             assert "of lab1 cannot be opened: ser2net is listening to it" in err

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -204,6 +205,37 @@ def test_serial_servers_are_listened_to_with_and_without_telnet(bootscope: Boots
         assert console(boot) == HELLO[:50] + b"\xff" + HELLO[50:]
         # The raw capture has them all the same.
         assert options in (Path(boot["path"]) / "console.tap").read_bytes()
+
+
+def waiting(question: bytes, heard: list[bytes]) -> int:
+    """A server that asks, and sends the console 4 seconds later, or once it has an answer."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with server, connection:
+            connection.sendall(question[:-1])
+            time.sleep(0.05)
+            connection.sendall(question[-1:])
+            connection.settimeout(4)
+            with contextlib.suppress(TimeoutError):
+                heard.append(connection.recv(100))
+            connection.sendall(HELLO)
+            connection.settimeout(30)
+            heard.append(connection.recv(100))
+
+    threading.Thread(target=answer, daemon=True).start()
+    return int(server.getsockname()[1])
+
+
+def test_a_server_that_waits_for_an_answer_gets_one_and_a_raw_port_gets_nothing(bootscope: Bootscope) -> None:
+    question = b"\xff\xfb\x03\xff\xfd\x03\xff\xfd\x2c"
+    for kind in ("telnet", "tcp"):
+        heard: list[bytes] = []
+        boot = only(bootscope.json("record", "--board", f"{kind}:127.0.0.1:{waiting(question, heard)}"))
+        assert console(boot).endswith(HELLO)
+        # Without an answer HELLO comes four seconds late.
+        assert heard == ([b"\xff\xfc\x2c", b""] if kind == "telnet" else [b""])
 
 
 def test_commands_and_pipes_are_listened_to(bootscope: Bootscope, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def listening(console: Console) -> list[str]:
         return ["serial", console.port, str(console.rate)]
     if console.kind in ("tcp", "telnet", "rfc2217"):
         rate = console.rate if console.kind == "rfc2217" else 0
-        return ["tcp", console.host, console.port, str(rate)]
+        return ["tcp", console.host, console.port, str(rate), *(["telnet"] if speaks_telnet(console) else [])]
     if console.kind == "pipe":
         return ["file", console.port]
     return ["command", *console.command]

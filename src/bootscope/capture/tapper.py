@@ -7,7 +7,9 @@ uses the standard library alone, of Python 3.7 or newer, and is one file, so tha
 computer that the board is connected to (boards/tap_host.py). What it writes is described in tap.py.
 
     tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
-    tapper.py tcp HOST PORT [RATE]    a port of the network; with RATE that is set by RFC 2217
+    tapper.py tcp HOST PORT [RATE [telnet]]
+                                      a port of the network, raw or of a telnet server; with RATE that is set
+                                      by RFC 2217
     tapper.py file PATH               a pipe, a pseudo terminal, a file
     tapper.py command WORD...         what a command prints
 
@@ -46,6 +48,8 @@ _READERS = frozenset({"ser2net", "minicom", "picocom", "microcom", "screen", "ti
 """Programs that read from a port whenever they have it open; not all of them lock it."""
 _LOW_LATENCY = 1 << 13
 _COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
+_DO_COM_PORT, _WONT_COM_PORT = b"\xff\xfd\x2c", b"\xff\xfc\x2c"
+"""IAC DO COM-PORT-OPTION and IAC WONT COM-PORT-OPTION, in RFC 2217's numbers."""
 _F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
 _FTDI_MS = "latency_timer"
 
@@ -83,6 +87,9 @@ class Source:
     def facts(self) -> dict[str, object]:
         """What is to be known of it, once it is open."""
         return {}
+
+    def heard(self, fd: int, data: bytes) -> None:
+        """Answers what has come, where the other end waits for an answer."""
 
     def closing(self, fd: int) -> dict[str, object]:
         """What it can tell when it is closed."""
@@ -190,14 +197,19 @@ class Tcp(Source):
 
     again = True
 
-    def __init__(self, host: str, port: int, rate: int) -> None:
-        self.host, self.port, self.rate = host, port, rate
+    def __init__(self, host: str, port: int, rate: int, telnet: bool) -> None:
+        self.host, self.port, self.rate, self.telnet = host, port, rate, telnet
         self._socket: socket.socket | None = None
+        self._waits = False
+        """Whether the server's question of RFC 2217 is unanswered yet."""
+        self._asking = b""
 
     def open(self) -> int:
         self._socket = socket.create_connection((self.host, self.port), timeout=10)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setblocking(False)
+        self._asking = b""
+        self._waits = self.telnet and not self.rate
         if self.rate:
             rate = struct.pack(">I", self.rate).replace(b"\xff", b"\xff\xff")
             # WILL COM-PORT-OPTION, then SET-BAUDRATE, in RFC 2217's numbers.
@@ -206,6 +218,18 @@ class Tcp(Source):
 
     def facts(self) -> dict[str, object]:
         return {"rate": self.rate} if self.rate else {}
+
+    def heard(self, fd: int, data: bytes) -> None:
+        if not self._waits:
+            return
+        # ser2net from 4.6 on sends nothing of the console until this is answered, or for 4 seconds. It is
+        # never said unasked: where no telnet server is, it would reach the board.
+        self._asking = self._asking + data
+        if _DO_COM_PORT in self._asking:
+            self._waits = False
+            with contextlib.suppress(OSError):
+                os.write(fd, _WONT_COM_PORT)
+        self._asking = self._asking[-2:]
 
 
 class File(Source):
@@ -245,7 +269,7 @@ def source_of(words: list[str]) -> Source:
     if kind == "serial":
         return Serial(rest[0], int(rest[1]) if rest[1:] else 0)
     if kind == "tcp":
-        return Tcp(rest[0], int(rest[1]), int(rest[2]) if rest[2:] else 0)
+        return Tcp(rest[0], int(rest[1]), int(rest[2]) if rest[2:] else 0, rest[3:] == ["telnet"])
     if kind == "file":
         return File(rest[0])
     if kind == "command":
@@ -313,7 +337,7 @@ def listen(source: Source, words: list[str], master: Master) -> int:
         return 3
     event("open", source=words, wall_ns=time.time_ns(), **facts, **source.facts())
     while fd >= 0:
-        ended = _read(fd, master)
+        ended = _read(source, fd, master)
         told = source.closing(fd)
         os.close(fd)
         event("closed" if ended else "lost", **told)
@@ -321,7 +345,7 @@ def listen(source: Source, words: list[str], master: Master) -> int:
     return 0
 
 
-def _read(fd: int, master: Master) -> bool:
+def _read(source: Source, fd: int, master: Master) -> bool:
     """Reads until there is nothing to read from any more (False) or nobody to read for (True)."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -344,6 +368,7 @@ def _read(fd: int, master: Master) -> bool:
             if not data:
                 return False
             emit(BYTES, now_ns(), data)
+            source.heard(fd, data)
 
 
 def _again(source: Source, master: Master) -> int:
