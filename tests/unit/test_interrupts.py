@@ -45,15 +45,15 @@ def once(): type("Made", (), {"field": Slow()})
 """
 
 
-def started(what: str) -> subprocess.Popen[str]:
+def started(what: str, number: int) -> subprocess.Popen[str]:
     child = subprocess.Popen(
         [sys.executable, "-c", f"{CALLED}{what}\nmain.entry()"],
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A test run in the background of a shell ignores Ctrl-C, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A test run in the background, or under nohup, ignores some signals, and children inherit that.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert child.stdout
     assert child.stdout.readline() == "ready\n"
@@ -64,10 +64,11 @@ def started(what: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("what", [CHILDREN, FINALIZERS, CLASSES], ids=["children", "finalizers", "classes"])
 def test_none_is_lost(what: str, number: signal.Signals) -> None:
     for turn in range(5):
-        child = started(what)
+        child = started(what, number)
         time.sleep(0.01 + 0.0137 * turn)
         child.send_signal(number)
-        _, err = child.communicate(timeout=15)
+        with child:
+            _, err = child.communicate(timeout=15)
         assert (child.returncode, err) == (130, "bootscope: interrupted\n")
 
 
