@@ -20,8 +20,8 @@ _AGAIN_S = 0.02
 
 
 class _State:
-    asked = False
-    """A signal has come, whatever became of it."""
+    number = 0
+    """The last signal that has come, whatever became of it; 0 for none."""
     holding = 0
     held = False
 
@@ -39,7 +39,7 @@ def install() -> None:
 
 def asked() -> bool:
     """Whether the user has asked us to end."""
-    return _state.asked
+    return bool(_state.number)
 
 
 @contextlib.contextmanager
@@ -62,7 +62,7 @@ def holding() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _state.asked = True
+    _state.number = number
     if _state.holding:
         _state.held = True
     else:
@@ -82,4 +82,5 @@ def _not_lost(error: sys.UnraisableHookArgs) -> None:
 def _send() -> None:
     ident = threading.main_thread().ident
     if ident is not None:
-        signal.pthread_kill(ident, signal.SIGINT)
+        # The same one: the caller may ignore others.
+        signal.pthread_kill(ident, _state.number)
