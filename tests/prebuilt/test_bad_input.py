@@ -44,23 +44,41 @@ def record(tmp_path: Path) -> Record:
     return run
 
 
-@pytest.fixture
-def mirror(tmp_path: Path) -> Path:
-    """A mirror of ours whose index names one package, which is not there; nobody signed it."""
-    folder = tmp_path / "mirror"
+def _suite(folder: Path, name: str, codename: str, deb: bytes) -> None:
+    """A suite of a mirror of ours whose index names one package; nobody signed it."""
     index = (
         "Package: u-boot-sunxi\nVersion: 1\nArchitecture: armhf\nMaintainer: nobody\nDescription: x\n"
-        f"Filename: {LOADER}\nSize: {len(DEB)}\nSHA256: {hashlib.sha256(DEB).hexdigest()}\n"
+        f"Filename: {LOADER}\nSize: {len(deb)}\nSHA256: {hashlib.sha256(deb).hexdigest()}\n"
     ).encode()
     release = (
-        "Suite: stable\nCodename: trixie\nDate: Thu, 01 Jan 2026 00:00:00 UTC\nArchitectures: armhf\n"
+        f"Suite: stable\nCodename: {codename}\nDate: Thu, 01 Jan 2026 00:00:00 UTC\nArchitectures: armhf\n"
         f"Components: main\nSHA256:\n {hashlib.sha256(index).hexdigest()} {len(index)} {INDEX}\n"
     ).encode()
-    for name, data in ((SUITE / "Release", release), (SUITE / INDEX, index)):
-        path = folder / name
+    for path, data in (
+        (folder / "dists" / name / "Release", release),
+        (folder / "dists" / name / INDEX, index),
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    """A mirror with an index that names a package which is not there."""
+    folder = tmp_path / "mirror"
+    _suite(folder, "trixie", "trixie", DEB)
     return folder
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A package that can be unpacked."""
+    folder = tmp_path_factory.mktemp("package")
+    control = "Package: u-boot-sunxi\nVersion: 1\nArchitecture: armhf\nMaintainer: nobody\nDescription: x\n"
+    (folder / "tree/DEBIAN").mkdir(parents=True)
+    (folder / "tree/DEBIAN/control").write_text(control)
+    subprocess.run(["dpkg-deb", "--build", "tree", "made.deb"], cwd=folder, check=True, capture_output=True)
+    return (folder / "made.deb").read_bytes()
 
 
 def _nothing_is_left(tmp_path: Path) -> bool:
@@ -86,6 +104,23 @@ def test_a_mirror_that_lacks_the_version_of_its_index(record: Record, mirror: Pa
     told = _one_line(record(f"file:{mirror}{TRUSTED}"))
     assert "File not found" in told and Path(LOADER).name in told
     assert _nothing_is_left(tmp_path)
+
+
+@pytest.mark.parametrize("codename", ["trixie", "forky"])
+def test_a_suite_in_the_middle_of_its_renewal_is_asked_for_by_its_other_name(
+    record: Record, package: bytes, tmp_path: Path, codename: str
+) -> None:
+    mirror = tmp_path / "mirror"
+    _suite(mirror, "trixie", "trixie", package)
+    with (mirror / SUITE / INDEX).open("ab") as index:
+        index.write(b"\n")
+    _suite(mirror, "stable", codename, package)
+    (mirror / LOADER).parent.mkdir(parents=True)
+    (mirror / LOADER).write_bytes(package)
+    told = _one_line(record(f"file:{mirror}{TRUSTED}"))
+    # By its other name the package comes, and the next one fails, which this mirror lacks.
+    assert ("cannot fetch u-boot-sunxi" in told) == (codename == "forky")
+    assert "Hash Sum mismatch" in told
 
 
 def test_a_package_with_another_hash(record: Record, mirror: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ and lets apt check signatures: the index is signed, and names the SHA-256 of eve
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
@@ -21,6 +22,9 @@ from bootscope.system.model import Archive, Package
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _HELPER = Path("/usr/lib/apt/apt-helper")
+_OTHER_NAMES = ("stable", "oldstable")
+"""A mirror renews the folders of a suite's names one after the other. While one of them has a new list of
+indexes and the old indexes, which takes hours at some, the other is whole."""
 _OWN_ARCHITECTURE = ""
 """The host's, together with the archive's sources."""
 
@@ -106,6 +110,10 @@ class PrivateApt:
     def update(self) -> None:
         """Fetches and checks the signed index."""
         self.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")
+
+    def codename(self) -> str:
+        """What the signed index calls the suite."""
+        return self.apt("apt-get", "indextargets", "--format", "$(CODENAME)").split("\n")[0].strip()
 
     def source_file(self, source: str, name: str) -> Fetched:
         """Fetches file `name` of a source package, checked against the signed index."""
@@ -195,7 +203,18 @@ class Archives:
                 return get(self._apt(mirror, suite, architecture))
             except ToolError as error:
                 last = error
+        for mirror in host_mirrors():
+            for name in _OTHER_NAMES:
+                with contextlib.suppress(ToolError):
+                    return get(self._other(mirror, name, suite, architecture))
         raise last
+
+    def _other(self, mirror: str, name: str, suite: str, architecture: str) -> PrivateApt:
+        """The same suite by another name. Raises ToolError when that is another suite."""
+        apt = self._apt(mirror, name, architecture)
+        if apt.codename() != suite:
+            raise ToolError(f"{name} is not {suite}")
+        return apt
 
     def _apt(self, mirror: str, suite: str, architecture: str) -> PrivateApt:
         """apt for this part of the archive, its index fetched."""
