@@ -13,7 +13,6 @@ import msgspec
 
 from bootscope import pinned
 from bootscope.boards.pins import Pins
-from bootscope.boards.pins import options as pin_options
 from bootscope.capture import tap
 from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read_import
 from bootscope.capture.measured import END_TEXT, TAP
@@ -28,6 +27,7 @@ from bootscope.readers.fit import Map
 from bootscope.readers.formats.tap import EARLY, LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import Marker, said
+from bootscope.readers.pin_options import pin_options
 from bootscope.readers.source import Opened
 from bootscope.readers.trace_of import console_log, trace_of
 from bootscope.readers.unpack import Budget

@@ -166,7 +166,7 @@ def test_a_variant_of_a_tree_knows_its_menu_and_takes_nothing_back(
     monkeypatch.setenv("BOOTSCOPE_STORE", str(tmp_path / "store"))
     folder = trees.openwrt(tmp_path / "tree")
     trees.put(folder, {"config/Config-kernel.in": MENU, "trial.config": "CONFIG_BUSYBOX_CUSTOM=y\n"})
-    variants = Variants(import_tree("mine", folder, Wish()), tmp_path / "store", {})
+    variants = Variants(import_tree("mine", folder, Wish()), lambda name: (), {})
     made = variants.of(["kernel-no-kallsyms-debug"]).output
     assert "# CONFIG_KERNEL_KALLSYMS is not set" in made.files["trial.config"]
     assert not any("sed" in line for line in made.use)

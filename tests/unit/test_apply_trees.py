@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from bootscope.buildtrees.output import Output
 from bootscope.errors import ToolError, UserError
 from bootscope.lab.handout import write
 from bootscope.lab.journal import Journal
+from bootscope.lab.of_run import techniques_of_run
 from bootscope.lab.outcome import Outcome
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import load_system
@@ -262,7 +264,7 @@ def test_a_folder_of_optimize_is_the_changes_that_made_it(tmp_path: Path) -> Non
 
 def test_a_folder_without_the_words_says_that_its_command_line_is_another_systems(tmp_path: Path) -> None:
     trees.put(tmp_path / "old", {"command-line.txt": "console=ttyS0 quiet\n"})
-    found = change_set([str(tmp_path / "old")], {}, tmp_path)
+    found = change_set([str(tmp_path / "old")], {}, partial(techniques_of_run, tmp_path))
     assert found.command_line == "console=ttyS0 quiet"
     out = written("files", found, target_for("fast", None, "linux-yocto", "u-boot", ""))
     assert any("which is not yours" in line for line in out.by_hand)
@@ -280,13 +282,13 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
 )
 def test_changes_that_are_none(tmp_path: Path, names: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        change_set(names, {}, tmp_path)
+        change_set(names, {}, partial(techniques_of_run, tmp_path))
 
 
 def test_a_folder_and_a_technique_that_want_different_things(tmp_path: Path) -> None:
     trees.put(tmp_path / "mine", {"uboot.config": "CONFIG_BOOTDELAY=5\n"})
     with pytest.raises(UserError, match=r"want different things of uboot\.config\.BOOTDELAY"):
-        change_set([str(tmp_path / "mine"), "uboot-bootdelay"], {}, tmp_path)
+        change_set([str(tmp_path / "mine"), "uboot-bootdelay"], {}, partial(techniques_of_run, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_a_folder_and_a_technique_that_want_different_things(tmp_path: Path) -> 
 )
 def test_a_damaged_folder_is_an_error_of_the_user(tmp_path: Path, files: dict[str, str | bytes]) -> None:
     with pytest.raises(UserError):
-        change_set([str(trees.put(tmp_path / "bad", files))], {}, tmp_path)
+        change_set([str(trees.put(tmp_path / "bad", files))], {}, partial(techniques_of_run, tmp_path))
 
 
 # ---- writing ----
@@ -393,7 +395,7 @@ def test_paths_stay_inside(tmp_path: Path, path: str) -> None:
 def test_the_changes_of_a_search_are_known_by_its_run(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "mine")
     journal.add(Outcome(key="k", what=("kernel-quiet", "uboot-bootdelay"), run_id="20260101-000000-mine"))
-    found = change_set(["20260101-000000-mine"], {}, tmp_path)
+    found = change_set(["20260101-000000-mine"], {}, partial(techniques_of_run, tmp_path))
     assert (found.change.command_line, found.change.uboot) == (("quiet",), {"BOOTDELAY": 0})
     assert [line.partition(":")[0] for line in found.about] == ["kernel-quiet", "uboot-bootdelay"]
 

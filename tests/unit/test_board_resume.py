@@ -116,7 +116,7 @@ def bench(tmp_path: Path, board: Board) -> Callable[..., BoardBench]:
     ) -> BoardBench:
         store = Store(tmp_path / "store")
         memory = Memory(BoardJournal(store.root, "mine"), store, tree, (rounds,), resumed)
-        shop = cast(Workshop, Shop(Variants(tree, store.root, {}), image))
+        shop = cast(Workshop, Shop(Variants(tree, lambda name: (), {}), image))
         return BoardBench(store, shop, order, QuietBoots(), rounds, memory=memory)
 
     return make

@@ -111,7 +111,7 @@ def test_a_variant_is_written_and_taken_back(
 ) -> None:
     monkeypatch.setenv("BOOTSCOPE_STORE", str(tmp_path / "store"))
     tree = import_tree("mine", make(tmp_path / "tree"), Wish(trial=Trial(series="scarthgap")))
-    variants = Variants(tree, tmp_path / "store", {})
+    variants = Variants(tree, lambda name: (), {})
     folder = variants.put(variants.base)
     assert folder == changes_folder(tree)
     before = tree_id(folder)
@@ -127,9 +127,9 @@ def test_a_variant_is_written_and_taken_back(
 def test_a_tree_that_was_left_with_changes_is_no_base(tmp_path: Path) -> None:
     tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
     menu = tmp_path / "tree/target/boot/extlinux/extlinux.conf"
-    Variants(tree, tmp_path / "store", {}).of(["kernel-quiet"])
+    Variants(tree, lambda name: (), {}).of(["kernel-quiet"])
     menu.write_text(menu.read_text().replace("rootwait", "rootwait quiet"))
-    variants = Variants(tree, tmp_path / "store", {})
+    variants = Variants(tree, lambda name: (), {})
     with pytest.raises(UserError, match="has another command line now") as caught:
         variants.of(["uboot-bootdelay"])
     assert "bootscope build mine" in str(caught.value.hint)
@@ -154,7 +154,7 @@ def test_changes_that_a_build_did_not_take_are_named(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:
     tree = import_tree("mine", trees.bare(tmp_path / "tree"), Wish())
-    variants = Variants(tree, tmp_path / "store", {})
+    variants = Variants(tree, lambda name: (), {})
     with pytest.raises(
         UserError, match="nothing of fs-smaller-root can be written for kernel and U-Boot trees"
     ):
@@ -166,7 +166,7 @@ def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:
 def test_somebody_elses_file_in_the_way_is_not_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "own"
     tree = import_tree("mine", trees.bare(tmp_path / "tree"), Wish(trial=Trial(changes=str(own))))
-    variants = Variants(tree, tmp_path / "store", {})
+    variants = Variants(tree, lambda name: (), {})
     own.mkdir()
     (own / "uboot.config").write_text("mine\n")
     with pytest.raises(UserError, match=r"has other files of these names: uboot\.config"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from bootscope.analysis.ground import Ground, common_ground
 from bootscope.analysis.joined import joined
 from bootscope.analysis.samples import MILESTONE, PHASE, TOTAL, Quantity, SampleSet, goal
+from bootscope.report.text import between
 from bootscope.statistics.describe import Description, describe
 from bootscope.statistics.planning import Noise
 from bootscope.statistics.shift import ALPHA, FEWEST, Shift, shift
@@ -175,3 +176,8 @@ def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Q
         per_boot = f"{found.drift.per_boot_ns / 1e6:+.3f} ms a boot (Mann-Kendall, p = {found.drift.p:.2g})"
         said.append(f"{side} drifts by {per_boot}: take turns between variants, or wait until it is steady")
     return tuple(said)
+
+
+def interval(v: Versus) -> str:
+    """What the change may be: `+80.1 to +121.0 ms`."""
+    return between(v.shift.low_ns, v.shift.high_ns) if v.shift else "-"

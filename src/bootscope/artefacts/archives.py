@@ -12,7 +12,7 @@ from bootscope.artefacts import tree
 from bootscope.artefacts.piece import Piece
 from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry, clean
 from bootscope.errors import UserError, printable
-from bootscope.pitfalls.checks.filesystem import INITRAMFS
+from bootscope.lab.known import INITRAMFS
 from bootscope.readers.unpack import is_tar, tar_members
 
 _CPIO = (b"070701", b"070702")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from bootscope import process
 from bootscope.boards import pins as setting
 from bootscope.boards.live_edges import LiveEdges
 from bootscope.boards.pins import Pins
-from bootscope.capture import record, tap
+from bootscope.capture import record, tap, tapper
 from bootscope.capture.pins import PINS, PinCapture
 from bootscope.errors import BootscopeError, UserError, printable
 
@@ -25,6 +26,21 @@ _END_S = 10.0
 _SAID_CHARACTERS = 300
 
 
+def command(pins: Pins) -> tuple[str, ...]:
+    """What is run, with ``{file}`` where its file goes, and its output where there is none.
+
+    A dump of changes, and not sigrok's own session file: sigrok-cli writes that anew with each piece of a
+    capture, and falls behind.
+    """
+    if pins.command:
+        return pins.command
+    if pins.port:
+        return (sys.executable, "-I", tapper.__file__, "serial", pins.port, str(pins.rate))
+    channels = ("--channels", ",".join(pins.channels)) if pins.channels else ()
+    how = ("--driver", pins.driver, "--config", f"samplerate={pins.samplerate}", *channels)
+    return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", setting.FILE)
+
+
 class _Capture:
     """A capture under way."""
 
@@ -32,7 +48,7 @@ class _Capture:
         self._path = folder / setting.kept_as(pins)
         self._port = bool(pins.port)
         self._log = folder / LOG
-        words = setting.command(pins)
+        words = command(pins)
         self.words = tuple(w.replace(setting.FILE, str(self._path)) for w in words)
         to_file = any(setting.FILE in w for w in words)
         self.started_ns, self.seen_ns, self.ended_ns = time.monotonic_ns(), 0, 0
@@ -146,7 +162,7 @@ def _why(error: OSError | BootscopeError) -> str:
 
 def _told(pins: Pins, capture: _Capture | None, message: str) -> PinCapture:
     if capture is None:
-        return PinCapture(command=setting.command(pins), message=message)
+        return PinCapture(command=command(pins), message=message)
     return PinCapture(
         command=capture.words,
         file=setting.kept_as(pins) if capture.kept else "",

@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 
 from bootscope import process
-from bootscope.boards import labgrid_hand, tap_host
+from bootscope.boards import computers, labgrid_hand, tap_host
 from bootscope.boards.physical import Console
 from bootscope.errors import BoardError, BootscopeError, ToolError, UserError, printable, unknown
 from bootscope.paths import cache_dir
@@ -289,11 +289,11 @@ class Place:
 
     def _tapped(self, plain: Console, exporter: str, path: str) -> Console:
         """The console as it is listened to on another computer, where that is wished and can be."""
-        wished, auto = self.wish.tap_host, self.wish.tap_host == tap_host.AUTO
+        wished, auto = self.wish.tap_host, self.wish.tap_host == computers.AUTO
         if not wished or (auto and self._given_up):
             return plain
         there = tap_host.is_port(path)
-        if auto and not (there and tap_host.is_host(exporter)):
+        if auto and not (there and computers.is_host(exporter)):
             return self._over_the_network(plain, "the farm does not tell which port of which computer it is")
         self._network = plain if auto else None
         host = exporter if auto else wished

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.boards import pins, tap_host
+from bootscope.boards import computers, pins
 from bootscope.errors import UserError, printable, unknown
 from bootscope.settings import Setting, load, read_toml
 from bootscope.settings import expected as wrong
@@ -99,9 +99,9 @@ def real_board(name: str, rate: int | None = None, host: str | None = None) -> R
     if rate is not None:
         console = msgspec.structs.replace(console, rate=rate)
     if host is not None:
-        if host == tap_host.AUTO and console.kind != "labgrid":
+        if host == computers.AUTO and console.kind != "labgrid":
             raise UserError("--tap-host auto is for a labgrid farm", hint="--tap-host HOST names a computer")
-        console = msgspec.structs.replace(console, tap_host=tap_host.checked(host) if host else "")
+        console = msgspec.structs.replace(console, tap_host=computers.checked(host) if host else "")
     return msgspec.structs.replace(board, console=console)
 
 
@@ -173,10 +173,10 @@ def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
             bool(c.port),
             "a place's name" if c.kind == "labgrid" else "a path, such as /dev/serial/by-id/...",
         )
-    if c.tap_host == tap_host.AUTO:
+    if c.tap_host == computers.AUTO:
         yield "console.tap_host", c.kind == "labgrid", "a computer's name: only a farm can tell which one"
     elif c.tap_host:
-        yield "console.tap_host", tap_host.is_host(c.tap_host), "a computer's name, as ssh takes it"
+        yield "console.tap_host", computers.is_host(c.tap_host), "a computer's name, as ssh takes it"
     yield "console.rate", 0 <= c.rate <= 10_000_000, "a line rate in baud, or 0"
     yield "power", bool(p.on) == bool(p.off), "both on and off, or neither"
     yield "power", not (p.on and p.by_hand), "commands or by_hand, not both"

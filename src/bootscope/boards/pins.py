@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 
-from bootscope.capture import tapper
-from bootscope.readers.uart import Uart
 from bootscope.settings import Setting
 
 POWER = "power"
@@ -87,21 +84,6 @@ def _plain(text: str) -> bool:
     return bool(re.fullmatch(r"[0-9]{1,12} ?[kKmMgG]?(?:[hH]z)?", text))
 
 
-def command(pins: Pins) -> tuple[str, ...]:
-    """What is run, with ``{file}`` where its file goes, and its output where there is none.
-
-    A dump of changes, and not sigrok's own session file: sigrok-cli writes that anew with each piece of a
-    capture, and falls behind.
-    """
-    if pins.command:
-        return pins.command
-    if pins.port:
-        return (sys.executable, "-I", tapper.__file__, "serial", pins.port, str(pins.rate))
-    channels = ("--channels", ",".join(pins.channels)) if pins.channels else ()
-    how = ("--driver", pins.driver, "--config", f"samplerate={pins.samplerate}", *channels)
-    return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", FILE)
-
-
 def edge_names(pins: Pins) -> dict[str, tuple[str, int]]:
     """Name -> channel and level, of each edge that has a name."""
     found = ((c, level, name) for c, e in pins.edges.items() for level, name in ((1, e.high), (0, e.low)))
@@ -116,18 +98,3 @@ def tells_live(pins: Pins) -> bool:
 def kept_as(pins: Pins) -> str:
     """The name of the file in a boot's folder."""
     return TAP if pins.port else pins.file
-
-
-def options(pins: Pins, console_rate: int) -> dict[str, str]:
-    """The readers' options that say what the channels are."""
-    found = [
-        f"{channel}={level}:{name}"
-        for channel, edge in pins.edges.items()
-        for level, name in (("high", edge.high), ("low", edge.low))
-        if name
-    ]
-    values = {"pin": ",".join(found)} if found else {}
-    if pins.uart:
-        uart = Uart(pins.uart.channel, pins.uart.rate or console_rate, pins.uart.inverted)
-        values["uart"] = uart.text
-    return values

@@ -15,13 +15,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from bootscope.boards.computers import checked
 from bootscope.capture import tapper
 from bootscope.errors import BoardError, UserError, printable
 
 SSH_VARIABLE = "BOOTSCOPE_SSH"
 """Holds the command of ssh, with options, where it is not just `ssh`."""
-AUTO = "auto"
-"""Stands for the computer that a farm tells."""
 SILENCE_S = 60.0
 """The program there ends when it was not asked for its clock for so long: then the connection is cut."""
 _OPTIONS = (
@@ -33,7 +32,6 @@ _OPTIONS = (
     "RemoteCommand=none",  # the user's configuration may have one
     "ControlMaster=no",  # a connection that others share would stay when we end
 )
-_HOST = re.compile(r"(?:[A-Za-z0-9._][A-Za-z0-9._-]{0,63}@)?[A-Za-z0-9:][A-Za-z0-9._:%-]{0,252}", re.ASCII)
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9._:@,+-]+(?:/[A-Za-z0-9._:@,+-]+)*", re.ASCII)
 _OLDEST = (3, 7)
 # One line that every shell takes as it is: in single quotes, without any of them inside.
@@ -47,21 +45,6 @@ _START = (
 )
 _SAID_CHARACTERS = 300
 _NOT_FOUND, _SSH_FAILED = 127, 255
-
-
-def checked(host: str) -> str:
-    """The name of a computer, as ssh takes it. Raises UserError for what cannot be one."""
-    if not _HOST.fullmatch(host):
-        raise UserError(
-            f"'{printable(host)}' is no computer's name",
-            hint="--tap-host lab1, or user@lab1, or an entry of ~/.ssh/config",
-        )
-    return host
-
-
-def is_host(host: str) -> bool:
-    """Whether this can be a computer's name."""
-    return bool(_HOST.fullmatch(host))
 
 
 def is_port(path: str) -> bool:

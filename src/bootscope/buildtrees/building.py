@@ -14,7 +14,6 @@ from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_words, changes_folder, told
 from bootscope.buildtrees.variants import Variants
 from bootscope.errors import ToolError, UserError, printable
-from bootscope.paths import store_dir
 
 LONGEST_S = 24 * 3600
 """A first build of Yocto takes hours."""
@@ -47,7 +46,7 @@ def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) 
         raise ToolError(f"cannot write {log}: {error.strerror}") from error
     if tree.trial.board and not changes_folder(tree).exists():
         # A command that takes changes needs some to take, be they none.
-        variants = Variants(tree, store_dir(), {})
+        variants = Variants(tree, lambda name: (), {})
         variants.put(variants.base)
     env = process.environment(told(tree))
     process.run(words, cwd=folder, env=env, log=log, on_line=on_line, timeout_s=LONGEST_S)

@@ -7,26 +7,23 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from bootscope.build.kconfig import parse
-from bootscope.capture.store import BOARD, Store
 from bootscope.errors import UserError, printable
 from bootscope.lab.applies import PLACEHOLDER, fill
 from bootscope.lab.experiment import check, title
 from bootscope.lab.handout import WORDS
-from bootscope.lab.journal import Journal
 from bootscope.system.changes import TREES, Change, conflicts, with_words
 from bootscope.system.model import Symbols
 
 _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
 _MARKS = ("kernel.config", "uboot.config", "busybox.config", "command-line.txt", "rootfs", "settings.toml")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
-_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-")
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
 
@@ -49,9 +46,13 @@ class ChangeSet:
         return bool(self.change.command_line or self.change.command_line_drop)
 
 
-def change_set(names: Sequence[str], values: Mapping[str, str], store: Path) -> ChangeSet:
-    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs in `store` of a search
-    or of a board. `values` are put in for placeholders (``@name@``).
+OfRun = Callable[[str], Sequence[str]]
+"""The techniques that were tried in the run of that name; none where no run is called that."""
+
+
+def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -> ChangeSet:
+    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs of a search or of a board
+    that `of_run` knows. `values` are put in for placeholders (``@name@``).
 
     Raises UserError for what is none of these, and for changes that want different things.
     """
@@ -66,7 +67,7 @@ def change_set(names: Sequence[str], values: Mapping[str, str], store: Path) -> 
             about += lines
             whole = line or whole
         else:
-            specs += _of_run(name, store) or [name]
+            specs += of_run(name) or [name]
     for found, way_name, way in check(list(dict.fromkeys(specs))):
         spec = title(found, way_name)
         changes[spec] = _filled(spec, way.change, values)
@@ -96,31 +97,6 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
             hint=" ".join(f"--value {name}=..." for name in dict.fromkeys(lacking)),
         )
     return done
-
-
-def _of_run(name: str, store: Path) -> list[str]:
-    """The techniques of a run: one that a search made, or a board's; nothing where no run is called that.
-
-    Raises UserError for a run that no techniques are known of.
-    """
-    # A run's id begins with its time, as no technique's does; for these only the store is looked at, or made.
-    runs = Store(store) if _RUN.match(name) else None
-    if runs is None:
-        return []
-    journals = (Journal(store, path.stem) for path in sorted(store.glob("searches/*.jsonl")))
-    outcome = next((found for found in (journal.of_run(name) for journal in journals) if found), None)
-    if outcome is None and name not in runs.run_ids():
-        return []
-    if outcome is not None:
-        techniques = list(outcome.what)
-    else:
-        techniques = list(runs.load_measured(name).info.techniques) if runs.kind(name) == BOARD else []
-    if not techniques:
-        raise UserError(
-            f"run {name}: it is not known of it that techniques were tried in it",
-            hint="name the techniques themselves; known are runs of `optimize`, and of `try` on a real board",
-        )
-    return techniques
 
 
 def _merged(changes: Sequence[Change]) -> Change:

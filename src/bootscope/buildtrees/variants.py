@@ -11,7 +11,7 @@ from bootscope.build.ids import id_of
 from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import FILES, target_for, written
 from bootscope.buildtrees.boot_words import in_menu
-from bootscope.buildtrees.changeset import ChangeSet, change_set
+from bootscope.buildtrees.changeset import ChangeSet, OfRun, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.owner import BASE, changes_folder
@@ -53,9 +53,9 @@ class Variant:
 class Variants:
     """Makes the variants of one tree, all from how the tree is when this is made."""
 
-    def __init__(self, tree: Tree, store: Path, values: Mapping[str, str]) -> None:
+    def __init__(self, tree: Tree, of_run: OfRun, values: Mapping[str, str]) -> None:
         """`values` are put in for placeholders (``@name@``). Raises UserError as `apply` does."""
-        self.tree, self._store = tree, store
+        self.tree, self._of_run = tree, of_run
         self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
         told = tree.trial
         self._kind = FILES if tree.made_by == BARE else tree.made_by
@@ -75,7 +75,7 @@ class Variants:
         if not specs:
             return self.base
         _check_menu(self.tree, self._target.menu)
-        changes = change_set(specs, self._values, self._store)
+        changes = change_set(specs, self._values, self._of_run)
         output = self._written(changes)
         if _files(output) == self.base.written and output.links == self.base.output.links:
             left = [*output.by_hand, *output.lost]

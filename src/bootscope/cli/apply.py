@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from bootscope.buildtrees.output import Output
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.errors import UserError, printable, unknown
+from bootscope.lab.of_run import techniques_of_run
 from bootscope.paths import store_dir
 
 YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
@@ -75,7 +77,7 @@ class Apply(Verb):
             raise unknown("kind of tree", kind, list(WRITERS))
         if kind != YOCTO:
             refuse(args, YOCTOS, f"is for yocto, not for {kind}")
-        changes = change_set(args.what, values_of(args.value, tree), store_dir())
+        changes = change_set(args.what, values_of(args.value, tree), partial(techniques_of_run, store_dir()))
         name = args.name or name_of(args.what)
         target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, kind, folder)
         out = written(kind, changes, target)

@@ -8,6 +8,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from bootscope.artefacts.gather import together
 from bootscope.boards.physical import real_board
@@ -29,6 +30,7 @@ from bootscope.errors import UserError
 from bootscope.lab.board_bench import BoardBench
 from bootscope.lab.board_verdict import board_verdict
 from bootscope.lab.experiment import check, check_apply, title
+from bootscope.lab.of_run import techniques_of_run
 from bootscope.lab.services import words_of
 from bootscope.paths import cache_dir, store_dir
 from bootscope.report import boots, tried
@@ -97,7 +99,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
         )
     args.n = args.n or DEFAULT_BOOTS
     store, observer = Store(store_dir()), Told(args.json)
-    variants = Variants(tree, store.root, values_of(args.value))
+    variants = Variants(tree, partial(techniques_of_run, store.root), values_of(args.value))
     command = getattr(args, "check", None)
     works = words_of(command) if command else words(tree, tree.trial.works) if tree.trial.works else []
     with ordered(real_board(name, args.rate, args.tap_host), args, observer, deploy=False) as (order, place):

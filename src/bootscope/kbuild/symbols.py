@@ -15,6 +15,8 @@ from pathlib import Path
 from bootscope.errors import UserError
 from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
 
+TOP = {"kernel": "Kconfig", "uboot": "Kconfig", "busybox": "Config.in"}
+"""The file that a tree's symbols begin in."""
 _TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
 _SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")
 _IF = re.compile(r"\s+if\s+(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")

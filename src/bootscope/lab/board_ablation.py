@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from bootscope.analysis.versus import FASTER, SAME
+from bootscope.analysis.versus import FASTER, SAME, interval
 from bootscope.buildtrees.variants import Variant
 from bootscope.buildtrees.workshop import BuildFailedError
 from bootscope.errors import UserError, printable
 from bootscope.lab.board_bench import BaseFailedError, SameImagesError
 from bootscope.lab.board_verdict import BoardVerdict
-from bootscope.report.boots import interval
 from bootscope.report.text import span
 from bootscope.system.changes import Change
 from bootscope.techniques.model import techniques

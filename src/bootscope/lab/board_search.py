@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bootscope.analysis.versus import interval
 from bootscope.artefacts.gather import together
 from bootscope.artefacts.logs import of_understood
 from bootscope.buildtrees import subject
@@ -28,7 +29,6 @@ from bootscope.lab.experiment import title
 from bootscope.lab.optimize import Goal, Over
 from bootscope.lab.optimize import title as short
 from bootscope.lab.trials import next_trial, rivals
-from bootscope.report.boots import interval
 from bootscope.report.text import span
 from bootscope.seen import seen_boot
 from bootscope.system.changes import Change

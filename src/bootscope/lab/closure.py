@@ -31,8 +31,8 @@ from bootscope.errors import UserError
 from bootscope.kbuild import symbols as kconfig
 from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.makefiles import Makefiles
+from bootscope.kbuild.symbols import TOP
 from bootscope.lab.trim_candidates import Build
-from bootscope.lab.trim_tree import TOP
 
 _FORMAT = 5
 """Raised when the same question may get another answer."""

@@ -36,6 +36,8 @@ class Part(StrEnum):
     EMULATOR = "QEMU command line"
 
 
+INITRAMFS = "initramfs"
+"""What `rootfs.filesystem` is where the root file system is an archive that the kernel unpacks."""
 TREE_PARTS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}
 
 

@@ -17,6 +17,7 @@ from bootscope.capture.record import USAGE
 from bootscope.kbuild import symbols as kconfig
 from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.makefiles import Makefiles
+from bootscope.kbuild.symbols import TOP
 from bootscope.lab.build_errors import defined_in
 from bootscope.lab.trim_candidates import Build, Candidate, Kind, candidates, safe_together
 from bootscope.lab.trim_devices import devices, drivers
@@ -24,7 +25,6 @@ from bootscope.readers.fdt import BadTree
 from bootscope.system.model import Symbols
 from bootscope.views import View
 
-TOP = {"kernel": "Kconfig", "uboot": "Kconfig", "busybox": "Config.in"}
 IMAGE = {"kernel": "kernel/zImage", "uboot": "uboot/u-boot-sunxi-with-spl.bin", "busybox": "busybox/busybox"}
 """What gets smaller, as the parts of a run are called."""
 PHASES = {"kernel": ("kernel",), "uboot": ("bootloader",), "busybox": ("init",)}

@@ -17,9 +17,10 @@ from bootscope.analysis.versus import (
     SLOWER,
     BootComparison,
     Versus,
+    interval,
 )
 from bootscope.report.tables import make_table
-from bootscope.report.text import between, seconds, signed, span, visible
+from bootscope.report.text import seconds, signed, span, visible
 from bootscope.statistics.describe import Description
 from bootscope.statistics.planning import MOST
 from bootscope.statistics.shift import ALPHA, CONFIDENCE
@@ -85,11 +86,6 @@ def _listed(boots: SampleSet, goal: Versus, described: Description | None) -> st
     shown = [f"{seconds(ns)}{'*' if at in far else ''}" for at, ns in enumerate(values[:_MOST_LISTED])]
     more = f" and {len(values) - _MOST_LISTED} more" if len(values) > _MOST_LISTED else ""
     return (" ".join(shown) or "none") + more
-
-
-def interval(v: Versus) -> str:
-    """What the change may be: `+80.1 to +121.0 ms`."""
-    return between(v.shift.low_ns, v.shift.high_ns) if v.shift else "-"
 
 
 def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import PHASE, SampleSet, goal
-from bootscope.analysis.versus import BootComparison, oddities
-from bootscope.report.boots import interval, named, verdict_lines
+from bootscope.analysis.versus import BootComparison, interval, oddities
+from bootscope.report.boots import named, verdict_lines
 from bootscope.report.text import seconds, signed, span
 from bootscope.statistics.describe import Description, describe
 from bootscope.statistics.middle import LEAST_PERCENT, median_interval

@@ -9,12 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.analysis.versus import interval
 from bootscope.lab.board_ablation import BoardWorth, told
 from bootscope.lab.board_search import BoardExperiment, BoardSearch
 from bootscope.lab.optimize import Goal
 from bootscope.lab.optimize import title as short
 from bootscope.report import tried
-from bootscope.report.boots import interval, named
+from bootscope.report.boots import named
 from bootscope.report.tables import make_table
 from bootscope.report.text import span
 from bootscope.statistics.shift import CONFIDENCE

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 
 from bootscope import __version__
 from bootscope.analysis.samples import PHASE
-from bootscope.analysis.versus import NOT_SHOWN, BootComparison, Versus
+from bootscope.analysis.versus import NOT_SHOWN, BootComparison, Versus, interval
 from bootscope.buildtrees.model import Tree
 from bootscope.export.text import plain
 from bootscope.lab.board_ablation import BoardWorth
 from bootscope.lab.board_search import BoardExperiment, BoardSearch
 from bootscope.lab.trials import name_of
-from bootscope.report.boots import could, interval
+from bootscope.report.boots import could
 from bootscope.report.pages import sources, template
 from bootscope.report.searched import loses
 from bootscope.report.text import span

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
-from bootscope.build import kconfig
+from bootscope.build.configuring import configure
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon, initramfs
 from bootscope.build.steps.unpack import tree_of
@@ -27,26 +26,6 @@ def wanted(system: System, tree: str) -> Symbols:
     uboot = system.uboot
     falcons = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
     return {**uboot.config, **falcons}
-
-
-def configure(
-    context: Context, source: Path, build: Path, tree: str, defconfig: str, symbols: Symbols
-) -> Path:
-    """Makes the configuration of a tree in `build`, as the tree's own tools have it; its path.
-
-    What was asked for need not have landed: see :func:`bootscope.build.kconfig.check`.
-    """
-    config = build / ".config"
-    build.mkdir(exist_ok=True)
-    architecture = [] if tree == "uboot" else ["ARCH=arm"]
-    context.make(source, build, *architecture, defconfig)
-    kconfig.apply(config, symbols)
-    if tree == "busybox":
-        # BusyBox has no olddefconfig: empty lines take the default of every new question.
-        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' ARCH=arm oldconfig"])
-    else:
-        context.make(source, build, *architecture, "olddefconfig")
-    return config
 
 
 def step(system: System, tree: str) -> Step:

@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 from bootscope.build import kconfig, linkmap, trees
+from bootscope.build.configuring import configure
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import initramfs, kernel_layout, rootfs
-from bootscope.build.steps.configure import configure, wanted
+from bootscope.build.steps.configure import wanted
 from bootscope.build.steps.payload import DEVICE_TREE
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System

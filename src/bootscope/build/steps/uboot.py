@@ -6,9 +6,10 @@ from __future__ import annotations
 import shutil
 
 from bootscope.build import kconfig, linkmap, trees
+from bootscope.build.configuring import configure
 from bootscope.build.step import Context, Step
 from bootscope.build.steps import falcon
-from bootscope.build.steps.configure import configure, wanted
+from bootscope.build.steps.configure import wanted
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import System
 

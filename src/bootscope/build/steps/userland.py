@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 from bootscope.build import kconfig, linkmap
+from bootscope.build.configuring import configure
 from bootscope.build.ids import tree_id
 from bootscope.build.step import Context, Step
-from bootscope.build.steps.configure import configure
 from bootscope.build.steps.unpack import tree_of
 from bootscope.system.model import Application, BusyBox
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 
-from bootscope.lab.known import Known, Part
+from bootscope.lab.known import INITRAMFS, Known, Part
 from bootscope.pitfalls.checks.base import check, listed, start_lines
 from bootscope.report.text import size
 
-INITRAMFS = "initramfs"
 """What `rootfs.filesystem` says where the root is an archive."""
 _BIG_JFFS2_BYTES = 32 << 20
 _FEW_BLOCKS = 128
