@@ -29,20 +29,20 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope import views
+from bootscope.analysis import views
 from bootscope.analysis.all_views import rows_of
 from bootscope.boards.profile import load_board
-from bootscope.build.cache import Cache
-from bootscope.build.plan import build
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
-from bootscope.build.steps.agent import AGENT, build_agent
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import build
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
+from bootscope.builder.steps.agent import AGENT, build_agent
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.record import Quiet
-from bootscope.errors import BootscopeError
-from bootscope.paths import cache_dir
-from bootscope.recording import Order, record_run
+from bootscope.core.errors import BootscopeError
+from bootscope.core.paths import cache_dir
+from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, load_system
 
 MILESTONE = "first-frame"

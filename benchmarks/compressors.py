@@ -19,7 +19,7 @@ from pathlib import Path
 from bootscope.analysis.whatif_kernel import COMPRESSORS, compressors, packed_with
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
-from bootscope.paths import store_dir
+from bootscope.core.paths import store_dir
 
 COMMANDS = {
     "gzip": ["gzip", "-n", "-f", "-9"],

@@ -18,12 +18,12 @@ from bootscope.analysis.rootreads import RootReads, root_reads
 from bootscope.analysis.used_code import image_sizes
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.analysis.whatif_root import KINDS, RootKind, lines_of, present_kind
-from bootscope.build.linkmap import Objects, read
+from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
-from bootscope.paths import store_dir
-from bootscope.settings import as_toml
+from bootscope.core.paths import store_dir
+from bootscope.core.settings import as_toml
 
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0

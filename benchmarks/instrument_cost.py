@@ -21,17 +21,17 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope import views
+from bootscope.analysis import views
 from bootscope.boards.profile import Board, load_board
-from bootscope.build.cache import Cache
-from bootscope.build.plan import build
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import build
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
 from bootscope.cli.record import Quiet
-from bootscope.paths import cache_dir
-from bootscope.recording import Order, record_run
+from bootscope.core.paths import cache_dir
+from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, load_system
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,12 +13,12 @@ import argparse
 import sys
 
 from bootscope.analysis.blocks import SECTOR_BYTES
+from bootscope.analysis.views import View
 from bootscope.analysis.whatif_image import RATES
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
-from bootscope.paths import store_dir
+from bootscope.core.paths import store_dir
 from bootscope.timeline.phases import KERNEL_IMAGE
-from bootscope.views import View
 
 
 def loading_ns(view: View) -> int:

@@ -201,7 +201,7 @@ def serial(script: str, folder: Path) -> Result:
 def find_bootgraph() -> str | None:
     """bootgraph.pl in a kernel tree that bootscope has unpacked."""
     sys.path.insert(0, str(ROOT / "src"))
-    from bootscope.paths import cache_dir
+    from bootscope.core.paths import cache_dir
 
     return next((str(p) for p in cache_dir().glob("steps/*/tree/scripts/bootgraph.pl")), None)
 

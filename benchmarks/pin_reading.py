@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from tests.unit.uart_wave import sampled, sent, session, vcd
 
 from bootscope.capture.imported import Raw
-from bootscope.imports import READ, read_once
+from bootscope.importing.files import READ, read_once
 
 NS = 1_000_000_000
 LINE = b"[    1.234567] a driver says what it has found, as drivers do\r\n"

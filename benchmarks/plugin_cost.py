@@ -18,18 +18,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope.boards import emulated
 from bootscope.boards.profile import Board, load_board
-from bootscope.build.cache import Cache
-from bootscope.build.plan import Built, build
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import Built, build
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
 from bootscope.cli.record import Quiet
-from bootscope.paths import cache_dir
-from bootscope.process import end, spawn
-from bootscope.recording import Order, record_run
+from bootscope.core.paths import cache_dir
+from bootscope.core.process import end, spawn
+from bootscope.emulator import qemu
+from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, load_system
 
 UNTIL = "app-ready"
@@ -38,10 +38,10 @@ BOUND = 2.0
 
 def plain(board: Board, built: Built, text: bytes) -> float:
     """Seconds of host time from QEMU's start until `text` is on the console, without the plugin."""
-    arguments = emulated.machine_arguments(board, built.card)
+    arguments = qemu.machine_arguments(board, built.card)
     arguments[arguments.index("null")] = "stdio"
     begun = time.monotonic()
-    child = spawn([emulated.QEMU, *arguments], stderr=subprocess.DEVNULL)
+    child = spawn([qemu.QEMU, *arguments], stderr=subprocess.DEVNULL)
     assert child.stdout
     seen = b""
     while text not in seen:

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.analysis.view_names import NAMES
 from bootscope.capture.store import RECORDED, Store
-from bootscope.paths import store_dir
+from bootscope.core.paths import store_dir
 
 COMMAND = str(Path(__file__).resolve().parents[1] / "bin" / "bootscope")
 START, SHOW, VIEW = 6.0, 33.0, 100.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bootscope.paths import cache_dir
+from bootscope.core.paths import cache_dir
 
 _BUILT = pytest.StashKey[int]()
 

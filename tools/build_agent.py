@@ -15,13 +15,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.build.cache import Cache  # noqa: E402
-from bootscope.build.progress import Silent  # noqa: E402
-from bootscope.build.step import Runner  # noqa: E402
-from bootscope.build.steps.agent import AGENT, build_agent  # noqa: E402
-from bootscope.errors import BootscopeError  # noqa: E402
-from bootscope.paths import cache_dir  # noqa: E402
-from bootscope.system.load import load_system  # noqa: E402
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps.agent import AGENT, build_agent
+from bootscope.core.errors import BootscopeError
+from bootscope.core.paths import cache_dir
+from bootscope.system.load import load_system
 
 
 def main() -> int:

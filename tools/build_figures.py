@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a first build of the reference system takes: src/bootscope/build/figures.json.
+"""Writes what a first build of the reference system takes: src/bootscope/builder/figures.json.
 
     bootscope build stock --no-ccache     # with an empty cache, on a computer that does nothing else
     .venv/bin/python tools/build_figures.py
@@ -18,8 +18,8 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from bootscope.build.history import FIGURES, Figures, Took, last, shipped
-from bootscope.paths import cache_dir
+from bootscope.builder.history import FIGURES, Figures, Took, last, shipped
+from bootscope.core.paths import cache_dir
 
 STEPS = ("unpack-uboot", "unpack-linux", "unpack-busybox", "uboot", "busybox", "kernel")
 MADE_BY = "python tools/build_figures.py"

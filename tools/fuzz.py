@@ -27,13 +27,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from tests.readers.replay import CRASHERS, attempt  # noqa: E402
+from tests.readers.replay import CRASHERS, attempt
 
-from bootscope.errors import UserError  # noqa: E402
-from bootscope.readers.base import Reader, Reading  # noqa: E402
-from bootscope.readers.registry import reader, readers  # noqa: E402
-from bootscope.readers.source import opened  # noqa: E402
-from bootscope.readers.unpack import Budget, archive, compression, decompressed  # noqa: E402
+from bootscope.core.errors import UserError
+from bootscope.readers.base import Reader, Reading
+from bootscope.readers.registry import reader, readers
+from bootscope.readers.source import opened
+from bootscope.readers.unpack import Budget, archive, compression, decompressed
 
 FIXTURES = ROOT / "tests" / "fixtures" / "readers"
 MAX_CASE = 1 << 20

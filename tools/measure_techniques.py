@@ -34,20 +34,16 @@ import msgspec
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.build.cache import Cache  # noqa: E402
-from bootscope.capture.store import Store  # noqa: E402
-from bootscope.errors import UserError  # noqa: E402
-from bootscope.lab.audit import predicted_ns  # noqa: E402
-from bootscope.lab.experiment import chosen, title  # noqa: E402
-from bootscope.lab.facts import Facts, facts  # noqa: E402
-from bootscope.paths import cache_dir, store_dir  # noqa: E402
-from bootscope.techniques.errors import (  # noqa: E402
-    error_percent,
-    median_error_percent,
-    strict_median_percent,
-)
-from bootscope.techniques.model import MEASURED, Table, techniques  # noqa: E402
-from bootscope.views import view  # noqa: E402
+from bootscope.analysis.views import view
+from bootscope.audit.findings import predicted_ns
+from bootscope.builder.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.changes.experiment import chosen, title
+from bootscope.core.errors import UserError
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.inventory.recorded import Facts, facts
+from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
+from bootscope.techniques.model import MEASURED, Table, techniques
 
 BOOTSCOPE = ROOT / "bin" / "bootscope"
 

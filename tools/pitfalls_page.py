@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfalls  # noqa: E402
-from bootscope.techniques.model import DOCUMENTS  # noqa: E402
+from bootscope.audit.pitfalls.model import KINDS, How, Pitfall, pitfalls
+from bootscope.techniques.model import DOCUMENTS
 
 PAGE = ROOT / "docs" / "pitfalls.md"
 _TITLES = {
@@ -37,7 +37,7 @@ def _lines() -> Iterator[str]:
     checked = sum(p.how == How.CHECKED for p in found.values())
     yield "# Pitfalls"
     yield ""
-    yield "<!-- made by tools/pitfalls_page.py from src/bootscope/pitfalls/records; change it there -->"
+    yield "<!-- made by tools/pitfalls_page.py from src/bootscope/audit/pitfalls/records; change it there -->"
     yield ""
     yield f"The {len(found)} known ways to be misled, or to break something, while a boot is made shorter."
     yield "`bootscope audit` tells those that a system is in, `bootscope pitfalls ID` explains one."

@@ -3,7 +3,7 @@
 
     python tools/reproduce.py [TABLE ...] [--page]
 
-Without a name all tables are run. What is kept, one file a table below src/bootscope/techniques/reproduced,
+Without a name all tables are run. What is kept, one file a table below src/bootscope/published/reproduced,
 is written after each table, so that this can be stopped at any time; what was built or booted before is
 taken from the cache and the store. --page runs nothing and only writes the page. All tables together are
 some fifty kernels and a hundred boots: hours where nothing was built before.
@@ -25,10 +25,10 @@ import msgspec
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.lab.agreement import FACTOR, TINY, Verdict, orders, pairs  # noqa: E402
-from bootscope.report import reproduced as words  # noqa: E402
-from bootscope.techniques.reproduced import RESULTS, Result, result  # noqa: E402
-from bootscope.techniques.tables import Table, table, table_ids  # noqa: E402
+from bootscope.published.agreement import FACTOR, TINY, Verdict, orders, pairs
+from bootscope.published.reproduced import RESULTS, Result, result
+from bootscope.published.tables import Table, table, table_ids
+from bootscope.report import reproduced as words
 
 PAGE = ROOT / "docs" / "reproduced.md"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent  # noqa: E402
-from bootscope.techniques.model import (  # noqa: E402
+from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
+from bootscope.techniques.model import (
     DOCUMENTS,
     PHASES,
     Status,
@@ -26,7 +26,7 @@ from bootscope.techniques.model import (  # noqa: E402
     measured_of,
     techniques,
 )
-from bootscope.techniques.words import figure_text, measured_text  # noqa: E402
+from bootscope.techniques.words import figure_text, measured_text
 
 PAGE = ROOT / "docs" / "techniques.md"
 _STATUS = {Status.RUNS: "yes", Status.HARDWARE: "needs hardware", Status.OBSOLETE: "obsolete"}

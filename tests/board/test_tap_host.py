@@ -181,10 +181,10 @@ def test_a_shell_that_greets_is_listened_through(
 
 def test_every_shell_takes_the_command_as_it_is(far: FarComputer) -> None:
     """Also those that are not POSIX shells, as far as they are here."""
-    from bootscope.boards import tap_host
+    from bootscope.hardware import remote_capture
 
-    command = tap_host.command("lab1")[-1]
-    line = tap_host.first_line(["file", "/dev/null"])
+    command = remote_capture.command("lab1")[-1]
+    line = remote_capture.first_line(["file", "/dev/null"])
     for shell in ("sh", "dash", "bash", "zsh", "csh", "tcsh", "fish", "ksh"):
         if shutil.which(shell):
             done = subprocess.run([shell, "-c", command], input=line, capture_output=True, timeout=60)

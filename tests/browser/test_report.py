@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from bootscope.analysis.views import view
 from bootscope.capture.store import Store
 from bootscope.report.html import render
-from bootscope.views import view
 from tests.fixtures.stock_boot import unpack
 
 from .conftest import shown

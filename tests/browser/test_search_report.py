@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from bootscope.lab.ablation import ablate
-from bootscope.lab.account import account
-from bootscope.lab.pareto import pareto
 from bootscope.report.search_html import render
+from bootscope.search.ablation import ablate
+from bootscope.search.account import account
+from bootscope.search.pareto import pareto
 from tests.unit.search_scenes import Scene, made_up, removals
 
 pytestmark = pytest.mark.browser

@@ -67,7 +67,7 @@ def test_a_recording_builds_the_plugin_into_the_cache_from_the_wheels_sources(in
 
 def test_the_plugin_is_that_of_a_checkout(installed: Installed, tmp_path: Path) -> None:
     """The same step with the same id, so that one cache serves both."""
-    code = "from bootscope.build.steps.plugin import step; print(step().step_id({}))"
+    code = "from bootscope.builder.steps.plugin import step; print(step().step_id({}))"
     python = installed.prefix / "bin/python"
     theirs = run(python, "-c", code, cwd=installed.home)
     ours = run(python, "-c", code, cwd=installed.home, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bootscope.build import history
-from bootscope.build.step import read_meta
+from bootscope.builder import history
+from bootscope.builder.step import read_meta
 
 pytestmark = pytest.mark.boot
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from bootscope.build.cache import Cache
-from bootscope.paths import cache_dir
+from bootscope.builder.cache import Cache
+from bootscope.core.paths import cache_dir
 from tests.mounts import own_mounts
 
 from .conftest import Bootscope, environment

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from bootscope.boards.code import Code
-from bootscope.boards.emulated import QEMU, machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
+from bootscope.emulator.qemu import QEMU, machine_arguments
+from bootscope.image.code import Code
 
 from .conftest import environment
 
 pytestmark = pytest.mark.boot
 GOOD = "tick 2\nio 1 0x01c28000 0x400\nlimit 20000000\n"
 BUILD_PLUGIN = """
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
-from bootscope.build.steps import plugin
-from bootscope.paths import cache_dir
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
+from bootscope.core.paths import cache_dir
 step = plugin.step()
 print(Runner(Cache(cache_dir()), Silent()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
 """

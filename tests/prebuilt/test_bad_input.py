@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.archive import MIRROR
+from bootscope.builder.archive import MIRROR
 from tests.command import environment
 
 LOADER = "pool/main/u/u-boot/u-boot-sunxi_1_armhf.deb"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.timeline.trace import TRACK_KINDS, Track
 

@@ -7,8 +7,8 @@ import hashlib
 from pathlib import Path
 
 from bootscope.capture.imported import Answers, Raw
-from bootscope.errors import UserError
-from bootscope.imports import understand
+from bootscope.core.errors import UserError
+from bootscope.importing.files import understand
 from bootscope.readers.base import STAMPS, Options, Reader, Reading, Source
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget

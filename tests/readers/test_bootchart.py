@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Options, Reading, Source
 from bootscope.readers.bootchart_log import Counter, accounted_parents, command_lines, stat_line, task_line
 from bootscope.readers.formats.bootchart import READERS

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from bootscope.capture.imported import Answers
-from bootscope.imports import Understood, understand
+from bootscope.importing.files import Understood, understand
 from bootscope.readers import link as on
 from bootscope.readers.registry import readers
 from bootscope.readers.source import gather

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bootscope.capture.imported import Answers, Raw
-from bootscope.imports import understand
+from bootscope.importing.files import understand
 from bootscope.readers.sent import is_there, sent_files
 
 from .fuzzing import FIXTURES

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import FIRST_BYTE, Options, Source
 from bootscope.readers.formats import sigrok
 from bootscope.readers.formats.sigrok_uart import READERS

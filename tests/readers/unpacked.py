@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget

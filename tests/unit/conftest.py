@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.main import main
 from bootscope.techniques.model import Technique

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bootscope.boards.code import Code
+from bootscope.image.code import Code
 
 TEXT = 0x8000
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")

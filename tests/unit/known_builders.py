@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bootscope.lab.beware import Beware, Warned, beware
-from bootscope.lab.bootlog import BootLog, log_line
-from bootscope.lab.known import Known, Part
+from bootscope.audit.pitfalls.find import Beware, Warned, beware
+from bootscope.inventory.bootlog import BootLog, log_line
+from bootscope.inventory.inventory import Known, Part
 
 MS = 1_000_000
 _CONFIGS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}

@@ -10,16 +10,16 @@ from functools import cache
 
 import msgspec
 
+from bootscope.analysis.views import View, view
 from bootscope.boards.profile import Board
 from bootscope.capture import objects, record
 from bootscope.capture.record import BootInfo, Part, RunInfo, WatchNames
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
-from bootscope.lab.facts import Facts, facts
-from bootscope.recording import flat
+from bootscope.emulator.recording import flat
+from bootscope.inventory.recorded import Facts, facts
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import System
-from bootscope.views import View, view
 
 from .builders import KERNEL_SECTOR, boot_info, run_info, stream_file
 from .scenes import Story

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bootscope.lab.known import Image, Program
+from bootscope.inventory.inventory import Image, Program
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, WHEN_LOGGED
 
 from .known_builders import timed

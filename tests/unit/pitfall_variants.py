@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.lab.known import Image
+from bootscope.inventory.inventory import Image
 
 from .known_builders import log_of, timed
 from .pitfall_cases import BOOTM, BOOTZ, FALCON, LINUX, RAW_KERNEL, RC, RCS, STARTS, Given

@@ -16,7 +16,7 @@ from bootscope.capture.measured import MEASURED, TAP, MeasuredInfo
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
-from bootscope.settings import Sourced
+from bootscope.core.settings import Sourced
 from bootscope.timeline.build import timeline_of
 from bootscope.timeline.console import console_bytes
 

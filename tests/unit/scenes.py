@@ -10,15 +10,15 @@ import msgspec
 from hypothesis import strategies as st
 
 from bootscope.analysis.blocks import BlockMap
+from bootscope.analysis.cpu_accounting import Ledger
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
-from bootscope.analysis.ledger import Ledger
+from bootscope.analysis.kernel_activity import Scene
 from bootscope.analysis.names import Names, UserPrograms
 from bootscope.analysis.replay import Replay
-from bootscope.analysis.scene import Scene
-from bootscope.boards.symbols import Symbols
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import Idle, Record, Sample
+from bootscope.image.symbols import Symbols
 from bootscope.timeline.build import timeline_of
 
 from .builders import EVERY_HOOK, board, card_read, hook, run_info, stack, typed
@@ -138,7 +138,7 @@ def evidence_of(
     scripts: Mapping[str, str] | None = None,
     levels: Mapping[int, str] | None = None,
 ) -> Evidence:
-    """What :func:`bootscope.explain.evidence` makes of a stored boot, without a store."""
+    """What :func:`bootscope.analysis.explain.evidence` makes of a stored boot, without a store."""
     run = run or run_of()
     made = timeline_of("x/001", records, run)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene

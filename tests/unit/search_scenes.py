@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from bootscope.boards.watch import Limits
-from bootscope.build.ids import id_of
-from bootscope.build.kconfig import written
+from bootscope.audit import trials
+from bootscope.builder.ids import id_of
 from bootscope.capture.store import Store, StoredBoot, StoredRun
-from bootscope.errors import StepError, SymbolError
-from bootscope.lab import ablation, audit, journal, pareto, trials
-from bootscope.lab.crew import Crew
-from bootscope.lab.journal import Journal
-from bootscope.lab.optimize import Goal, Search
+from bootscope.core.errors import StepError, SymbolError
+from bootscope.emulator.plugin_config import Limits
+from bootscope.kbuild.kconfig import written
 from bootscope.report import search_html
+from bootscope.search import ablation, journal, pareto
+from bootscope.search.journal import Journal
+from bootscope.search.optimize import Goal, Search
+from bootscope.search.scheduler import Crew
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques import model
@@ -189,7 +190,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (audit, journal, trials, pareto, ablation, model, search_html):
+        for module in (findings, journal, trials, pareto, ablation, model, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.lab.agreement import Verdict, judged, orders, pairs
+from bootscope.published.agreement import Verdict, judged, orders, pairs
+from bootscope.published.figures import Published, amount, counterpart, published, unit
+from bootscope.published.reproduced import Result, RowResult, Value
+from bootscope.published.tables import Table, table
 from bootscope.report import reproduced as words
 from bootscope.techniques.model import Figure, figures
-from bootscope.techniques.published import Published, amount, counterpart, published, unit
-from bootscope.techniques.reproduced import Result, RowResult, Value
-from bootscope.techniques.tables import Table, table
 
 MS = 1_000_000
 

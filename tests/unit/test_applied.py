@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.kconfig import written
+from bootscope.audit.findings import audit
 from bootscope.capture.store import Store
-from bootscope.lab.applies import filled, why_not
-from bootscope.lab.audit import audit
-from bootscope.lab.compose import composed, told
-from bootscope.lab.experiment import title
-from bootscope.lab.facts import Facts
+from bootscope.changes.applies import filled, why_not
+from bootscope.changes.compose import composed, told
+from bootscope.changes.experiment import title
+from bootscope.inventory.recorded import Facts
+from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, apply
 from bootscope.system.model import Symbols, System
 from bootscope.techniques import model

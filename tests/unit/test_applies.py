@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.analysis.views import view
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab.applies import filled, why_not
-from bootscope.lab.facts import Facts, facts
-from bootscope.lab.signs import SIGNS
+from bootscope.changes.applies import filled, why_not
+from bootscope.core.errors import UserError
+from bootscope.inventory.indicators import SIGNS
+from bootscope.inventory.recorded import Facts, facts
 from bootscope.system.changes import Change, apply
 from bootscope.techniques.model import Applies, Way
-from bootscope.views import view
 
 from ..fixtures.stock_boot import unpack
 from .lab_scenes import CONFIGS, FILES, boot, keep, kept_view, known, listed, stock

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build import kconfig
 from bootscope.buildtrees.applying import target_for, written
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.variants import Variants
+from bootscope.kbuild import kconfig
 from bootscope.system.changes import Change
 
 from . import tree_builders as trees

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build import kconfig
 from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import target_for, written
 from bootscope.buildtrees.changeset import ChangeSet, change_set, read_folder
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.output import Output
-from bootscope.errors import ToolError, UserError
-from bootscope.lab.handout import write
-from bootscope.lab.journal import Journal
-from bootscope.lab.of_run import techniques_of_run
-from bootscope.lab.outcome import Outcome
+from bootscope.changes.change_files import write
+from bootscope.core.errors import ToolError, UserError
+from bootscope.kbuild import kconfig
+from bootscope.search.journal import Journal
+from bootscope.search.of_run import techniques_of_run
+from bootscope.search.outcome import Outcome
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import load_system
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.artefacts.gather import gather
-from bootscope.artefacts.piece import Piece
-from bootscope.errors import UserError
-from bootscope.lab.known import Image, Known, Part, Program
-from bootscope.process import search_path
+from bootscope.artefacts.file_facts import Piece
+from bootscope.artefacts.identify import gather
+from bootscope.core.errors import UserError
+from bootscope.core.process import search_path
+from bootscope.inventory.inventory import Image, Known, Part, Program
 
 from . import artefact_builders as made
 from .test_linters import needed

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from bootscope.artefacts import folder, tree
-from bootscope.artefacts import gather as gathering
-from bootscope.artefacts.gather import gather
-from bootscope.errors import BootscopeError, UserError
-from bootscope.lab.audit import audit
-from bootscope.lab.beware import beware
-from bootscope.lab.loader_script import LoaderScript
-from bootscope.process import search_path
+from bootscope.artefacts import identify as gathering
+from bootscope.artefacts.identify import gather
+from bootscope.audit.findings import audit
+from bootscope.audit.pitfalls.find import beware
+from bootscope.core.errors import BootscopeError, UserError
+from bootscope.core.process import search_path
+from bootscope.inventory.loader_script import LoaderScript
 from bootscope.readers.unpack import Budget
 
 from . import artefact_builders as made

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bootscope.artefacts.gather import gather
-from bootscope.build.cache import Cache
+from bootscope.artefacts.identify import gather
+from bootscope.audit.findings import Audit, audit
+from bootscope.audit.pitfalls.find import beware
+from bootscope.audit.pitfalls.model import pitfalls
+from bootscope.audit.subject import subject
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.changes.applies import not_known, why_not
 from bootscope.cli import pitfalls as pitfalls_verb
-from bootscope.lab.applies import not_known, why_not
-from bootscope.lab.audit import Audit, audit
-from bootscope.lab.beware import beware
-from bootscope.lab.known import Known, Part
-from bootscope.lab.subject import subject
-from bootscope.pitfalls.model import pitfalls
+from bootscope.inventory.inventory import Known, Part
 from bootscope.report import audited
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system, system_dir

@@ -11,17 +11,17 @@ from typing import Any, cast
 import pytest
 
 from bootscope.boards.profile import Board, load_board
-from bootscope.boards.watch import Limits
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
 from bootscope.capture.record import WatchNames
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.record import Quiet
-from bootscope.errors import ToolError
-from bootscope.lab import bench as module
-from bootscope.lab.bench import Bench
-from bootscope.recording import Order
+from bootscope.core.errors import ToolError
+from bootscope.emulator.plugin_config import Limits
+from bootscope.emulator.recording import Order
+from bootscope.search import bench as module
+from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
 
 from .builders import DEVICES, HOOK_NAMES, HOOKS, TEXTS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bootscope.lab.bisect import Attempt, reduce
+from bootscope.search.bisect import Attempt, reduce
 
 
 class Bench:

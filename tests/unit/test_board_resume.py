@@ -11,11 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from bootscope import measuring
-from bootscope.boards.ending import End
 from bootscope.boards.physical import Console, PowerSetting, RealBoard
 from bootscope.boards.pins import Pins
-from bootscope.boards.power import Commands
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.products import Products
@@ -26,11 +23,14 @@ from bootscope.capture.measured import TAP
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.cli.board_options import QuietBoots
-from bootscope.lab import board_bench
-from bootscope.lab.board_bench import BaseFailedError, BoardBench, Pair, SameImagesError, whole
-from bootscope.lab.board_journal import BoardJournal
-from bootscope.lab.board_memory import Memory
-from bootscope.measuring import Order
+from bootscope.hardware import measuring
+from bootscope.hardware.measuring import Order
+from bootscope.hardware.power import Commands
+from bootscope.hardware.stop_conditions import End
+from bootscope.search import board_bench
+from bootscope.search.board_bench import BaseFailedError, BoardBench, Pair, SameImagesError, whole
+from bootscope.search.board_journal import BoardJournal
+from bootscope.search.board_memory import Memory
 
 from . import tree_builders as trees
 

@@ -21,10 +21,10 @@ from bootscope.analysis.samples import (
     of_traces,
     single,
 )
-from bootscope.analysis.versus import FASTER, NOT_SHOWN, SAME, SLOWER, against
+from bootscope.analysis.significance import FASTER, NOT_SHOWN, SAME, SLOWER, against
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.sampling import sample_set
+from bootscope.core.errors import UserError
+from bootscope.runs.sampling import sample_set
 from bootscope.timeline.trace import Point, Span, Trace, Track
 from tests.fixtures.stock_boot import unpack
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bootscope.analysis.kernel_activity import Mapping, Task
 from bootscope.analysis.names import UserPrograms
-from bootscope.analysis.scene import Mapping, Task
-from bootscope.build.filesystems import ext
-from bootscope.build.filesystems.model import Entry, Order
-from bootscope.build.step import Context
-from bootscope.build.steps import blockmap, kernel_layout, programs, rootfs
+from bootscope.builder.filesystems import ext
+from bootscope.builder.filesystems.model import Entry, Order
+from bootscope.builder.step import Context
+from bootscope.builder.steps import blockmap, kernel_layout, programs, rootfs
 from bootscope.capture.objects import Program
-from bootscope.errors import ToolError, UserError
+from bootscope.core.errors import ToolError, UserError
 
 from .elf import TEXT, Fn, arm, elf, thumb
 from .lab_scenes import stock

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from bootscope.build import plan, sources
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Silent
-from bootscope.build.sources import Resolved, Wanted
-from bootscope.build.step import Context, Runner, Step
-from bootscope.build.workload import Workload
+from bootscope.builder import plan, sources
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.sources import Resolved, Wanted
+from bootscope.builder.step import Context, Runner, Step
+from bootscope.builder.workload import Workload
 from bootscope.system.load import LoadedSystem, load_system
 
 FETCHES = ["fetch-uboot", "fetch-linux", "fetch-busybox"]

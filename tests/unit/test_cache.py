@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.cache import Cache, remove_tree, tree_bytes
-from bootscope.errors import ToolError
+from bootscope.builder.cache import Cache, remove_tree, tree_bytes
+from bootscope.core.errors import ToolError
 
 from .builders import environment, python
 
@@ -105,7 +105,7 @@ def test_other_errors_of_the_file_system_stay_what_they_are(cache: Cache) -> Non
 WORKER = """
 import sys, time
 from pathlib import Path
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 with Cache(Path(sys.argv[1])).workspace() as work:
     (work / "half").write_text("x")
     print(work, flush=True)

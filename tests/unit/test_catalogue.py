@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from bootscope.analysis import whatif
-from bootscope.build.kconfig import written
+from bootscope.audit.forecast import LEFT_OUT
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab.applies import filled
-from bootscope.lab.facts import Facts
-from bootscope.lab.forecast import LEFT_OUT
-from bootscope.lab.known import ADDRESSES, SETTINGS, VALUES
-from bootscope.lab.signs import SIGNS
+from bootscope.changes.applies import filled
+from bootscope.core.errors import UserError
+from bootscope.inventory.indicators import SIGNS
+from bootscope.inventory.inventory import ADDRESSES, SETTINGS, VALUES
+from bootscope.inventory.recorded import Facts
+from bootscope.kbuild.kconfig import written
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts
 from bootscope.techniques import model

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply, conflicts
 from bootscope.system.model import System
 

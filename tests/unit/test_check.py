@@ -21,7 +21,7 @@ from bootscope.check import formats
 from bootscope.check.baseline import baseline_of, read_baseline
 from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Outcome, decide
 from bootscope.check.model import read_check
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.report import check as report
 from tests.fixtures.stock_boot import unpack
 

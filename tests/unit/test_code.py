@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.boards import initcall_table
-from bootscope.boards.code import ALWAYS, Code
-from bootscope.boards.hooks import Hooks
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.emulator import initcall_table
+from bootscope.emulator.probes import Hooks
+from bootscope.image.code import ALWAYS, Code
 
 from .elf import TEXT, Fn, arm, code, elf, thumb
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab.compose import composed, told
+from bootscope.changes.compose import composed, told
+from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 
 from .lab_scenes import boot, known, stock

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.stream import Record
-from bootscope.report.text import visible
+from bootscope.core.text import visible
 from bootscope.timeline.build import events_of
 from bootscope.timeline.console import console_bytes, disagreements, lines, marker_times
 from bootscope.timeline.costs import BoardClock

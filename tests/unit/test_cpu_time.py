@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bootscope.boards.profile import board_dir, from_json, load_board, to_json
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Idle, Record, Sample, body
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.timeline.build import timeline
 from bootscope.timeline.cpu_time import at_cpu_speed
 from bootscope.timeline.live import Live

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.analysis.views import view
+from bootscope.audit.findings import audit
 from bootscope.capture.store import Store
-from bootscope.errors import ToolError
-from bootscope.lab import journal as journal_module
-from bootscope.lab.audit import audit
-from bootscope.lab.crew import Candidate, Crew
-from bootscope.lab.facts import facts
-from bootscope.lab.journal import Journal
-from bootscope.lab.optimize import Search
-from bootscope.lab.outcome import Outcome
+from bootscope.core.errors import ToolError
+from bootscope.inventory.recorded import facts
+from bootscope.search import journal as journal_module
+from bootscope.search.journal import Journal
+from bootscope.search.optimize import Search
+from bootscope.search.outcome import Outcome
+from bootscope.search.scheduler import Candidate, Crew
 from bootscope.system.changes import Change
-from bootscope.views import view
 
 from .builders import ROOT
 from .lab_scenes import stock
@@ -146,8 +146,8 @@ def test_it_does_not_even_look_at_the_recordings_again(scene: Make, monkeypatch:
     def look(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("bootscope.lab.optimize.view", look)
-    monkeypatch.setattr("bootscope.lab.crew.view", look)
+    monkeypatch.setattr("bootscope.search.optimize.view", look)
+    monkeypatch.setattr("bootscope.search.scheduler.view", look)
     assert story(here.again()) == told
 
 

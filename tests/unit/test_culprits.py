@@ -10,28 +10,19 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
+from bootscope.analysis.views import view
 from bootscope.analysis.whatif_plan import Ground
-from bootscope.artefacts.gather import together
+from bootscope.artefacts.identify import together
 from bootscope.artefacts.logs import read
+from bootscope.audit.culprits import calls, console, countdown, printed, processes, sleeps, spans, storage
+from bootscope.audit.culprits.find import culprits
+from bootscope.audit.culprits.model import Culprit
+from bootscope.audit.culprits.recorded import Recorded
 from bootscope.capture.imported import Raw
 from bootscope.capture.store import Store
-from bootscope.lab.culprits import (
-    calls,
-    console,
-    countdown,
-    printed,
-    processes,
-    sleeps,
-    spans,
-    storage,
-)
-from bootscope.lab.culprits.find import culprits
-from bootscope.lab.culprits.model import Culprit
-from bootscope.lab.culprits.recorded import Recorded
-from bootscope.lab.facts import facts
-from bootscope.lab.signs import told
+from bootscope.inventory.indicators import told
+from bootscope.inventory.recorded import facts
 from bootscope.timeline.trace import Span, Trace, Track
-from bootscope.views import view
 from tests.fixtures import stock_boot
 
 from .builders import ROOT

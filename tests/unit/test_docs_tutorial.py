@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.system.load import load_system
 
 from .builders import ROOT

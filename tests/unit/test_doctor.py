@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bootscope import hints, needs, tools
-from bootscope.build import plan
-from bootscope.build.sources import Resolved
+from bootscope.builder import plan
+from bootscope.builder.sources import Resolved
+from bootscope.core import hints, needs, tools
+from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 from bootscope.system.load import load_system
-from bootscope.tools import OPTIONAL_TOOLS, TOOLS
 
 from .builders import ROOT
 from .conftest import Command

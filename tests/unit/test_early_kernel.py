@@ -11,7 +11,7 @@ from bootscope.analysis.joined import joined
 from bootscope.analysis.samples import PHASE, SampleSet, of_timeline, of_traces
 from bootscope.capture.imported import Answers, Raw
 from bootscope.capture.store import Store
-from bootscope.imports import understand
+from bootscope.importing.files import understand
 from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
 from bootscope.timeline.trace import Trace

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import pytest
 
+from bootscope.analysis.views import View
+from bootscope.audit import findings as audit_module
+from bootscope.audit.findings import Finding, audit
 from bootscope.capture.record import Part
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab import audit as audit_module
-from bootscope.lab import experiment
-from bootscope.lab.audit import Finding, audit
-from bootscope.lab.experiment import check, chosen, title, variant, with_bases
-from bootscope.lab.facts import Facts
-from bootscope.lab.verdict import Verdict, verdict
+from bootscope.changes import experiment
+from bootscope.changes.experiment import check, chosen, title, variant, with_bases
+from bootscope.core.errors import UserError
+from bootscope.inventory.recorded import Facts
+from bootscope.search.verdict import Verdict, verdict
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Status, Technique, Way, technique, techniques
-from bootscope.views import View
 
 from .lab_scenes import MS, boot, kept_view, known, stock
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.export.registry import EXPORTERS, for_file, named
 from tests.fixtures.stock_boot import unpack
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.build.cache import Cache
-from bootscope.build.plan import plan
-from bootscope.build.step import Context
-from bootscope.build.steps import falcon
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import plan
+from bootscope.builder.step import Context
+from bootscope.builder.steps import falcon
 from bootscope.cli.progress import progress
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
 

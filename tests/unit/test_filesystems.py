@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.build.cache import Cache
-from bootscope.build.filesystems import KINDS, f2fs, steady, xfs
-from bootscope.build.filesystems.model import Entry, Order, Piece, check_size, in_sectors, joined
-from bootscope.build.filesystems.squashfs_tables import Superblock
-from bootscope.build.progress import Silent
-from bootscope.build.step import EPOCH, Context
-from bootscope.build.steps import rootfs
-from bootscope.errors import ToolError, UserError
-from bootscope.process import search_path
+from bootscope.builder.cache import Cache
+from bootscope.builder.filesystems import KINDS, f2fs, steady, xfs
+from bootscope.builder.filesystems.model import Entry, Order, Piece, check_size, in_sectors, joined
+from bootscope.builder.filesystems.squashfs_tables import Superblock
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import EPOCH, Context
+from bootscope.builder.steps import rootfs
+from bootscope.core.errors import ToolError, UserError
+from bootscope.core.process import search_path
+from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 from bootscope.system.load import FILE_SYSTEMS, SECTOR_BYTES
 from bootscope.system.model import RootFs
-from bootscope.tools import OPTIONAL_TOOLS, TOOLS
 
 from .lab_scenes import stock
 

@@ -13,21 +13,21 @@ import pytest
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.views import View
 from bootscope.analysis.whatif import predict
 from bootscope.analysis.whatif_root import root_kinds
-from bootscope.boards.symbols import Symbols
-from bootscope.build.cache import Cache
-from bootscope.build.kconfig import parse
+from bootscope.audit.forecast import can_be_told, forecast, without_devices, without_objects
+from bootscope.builder.cache import Cache
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab import closure
-from bootscope.lab.closure import Closures, Lost, source_of
-from bootscope.lab.forecast import can_be_told, forecast, without_devices, without_objects
+from bootscope.core.errors import UserError
+from bootscope.image.symbols import Symbols
+from bootscope.inventory import closure
+from bootscope.inventory.closure import Closures, Lost, source_of
+from bootscope.kbuild.kconfig import parse
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
-from bootscope.views import View
 
 from .builders import KERNEL_SECTOR
 from .lab_scenes import known

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet
-from bootscope.analysis.versus import against
+from bootscope.analysis.significance import against
 from bootscope.capture import record
 from bootscope.capture.measured import MEASURED, TAP
 from bootscope.capture.store import Store

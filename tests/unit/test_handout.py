@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build import kconfig
-from bootscope.errors import UserError
-from bootscope.lab.handout import files, write
+from bootscope.changes.change_files import files, write
+from bootscope.core.errors import UserError
+from bootscope.kbuild import kconfig
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import load_system
 

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from bootscope import documents
+from bootscope.cli import documents
 
 from .builders import ROOT, SOURCE, environment
 from .conftest import Command

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from bootscope.analysis.views import View, view
 from bootscope.capture import record
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Idle, Record
 from bootscope.report.columns import columns
 from bootscope.report.html import render
 from bootscope.timeline.trace import Point, Span, Table, Trace, Track
-from bootscope.views import View, view
 
 from .builders import KERNEL_SECTOR, card_read, hook, keep_run, typed
 from .traces import HOSTILE_TRACE, SMALL, traces

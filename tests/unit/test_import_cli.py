@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.imports import Understood
+from bootscope.importing.files import Understood
 from bootscope.readers import registry
 from bootscope.timeline.trace import Span, Stack, Trace, Track
 

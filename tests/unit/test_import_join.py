@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers import link as on
 from bootscope.readers.base import WHEN_LOGGED, Boot, Clock
 from bootscope.readers.join import File, Joined, join

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.encoding import as_utf8, encoding
 from bootscope.readers.source import gather, members, opened
 from bootscope.readers.unpack import Budget, archive, compression, decompressed

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab.applies import why_not
-from bootscope.lab.closure import Closures, Lost
-from bootscope.lab.compose import told
-from bootscope.lab.experiment import title, variant
-from bootscope.lab.facts import Facts
-from bootscope.lab.in_list import refused
-from bootscope.lab.optimize import Goal, Search
+from bootscope.changes.applies import why_not
+from bootscope.changes.compose import told
+from bootscope.changes.experiment import title, variant
+from bootscope.changes.in_list import refused
+from bootscope.core.errors import UserError
+from bootscope.inventory.closure import Closures, Lost
+from bootscope.inventory.recorded import Facts
+from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Way, techniques
 

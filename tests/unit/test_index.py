@@ -10,13 +10,13 @@ from unittest import mock
 
 import pytest
 
-from bootscope import explain
+from bootscope.analysis import explain
 from bootscope.analysis.view_names import NAMES
+from bootscope.audit import looked
 from bootscope.capture import index, program
 from bootscope.capture.index import FOLDER, Index
 from bootscope.capture.store import Store
-from bootscope.lab import looked
-from bootscope.paths import cache_dir
+from bootscope.core.paths import cache_dir
 from tests.fixtures.stock_boot import unpack
 
 from . import lab_scenes

@@ -11,12 +11,12 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from bootscope.build.cache import Cache
-from bootscope.build.plan import plan
-from bootscope.build.step import Context
-from bootscope.build.steps import initramfs, payload, rootfs
-from bootscope.build.steps.initramfs import Member, archived
-from bootscope.errors import UserError
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import plan
+from bootscope.builder.step import Context
+from bootscope.builder.steps import initramfs, payload, rootfs
+from bootscope.builder.steps.initramfs import Member, archived
+from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, _check
 from bootscope.system.model import Initramfs, Kernel

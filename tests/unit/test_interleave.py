@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
-from bootscope.lab.interleave import Turn, interleaved, told
+from bootscope.core.errors import UserError
+from bootscope.search.interleave import Turn, interleaved, told
 from bootscope.statistics.ranks import rank_p
 from bootscope.statistics.shift import ALPHA
 

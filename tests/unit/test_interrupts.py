@@ -30,7 +30,7 @@ def work(words):
 main._parser_for = work
 """
 CHILDREN = """
-from bootscope.process import run
+from bootscope.core.process import run
 def once(): run(["true"])
 """
 FINALIZERS = """

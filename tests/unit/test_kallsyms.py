@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.boards.code import Code
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.image import kallsyms, vmlinux
+from bootscope.image.code import Code
 from bootscope.image.kallsyms import Symbol
 from tests.unit.kallsyms_builder import table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.kbuild import expressions
 from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.symbols import Symbols, read

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.build.kconfig import apply, check, parse, written
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.kbuild.kconfig import apply, check, parse, written
 from bootscope.system.model import Symbols
 
 CONFIG = """\

@@ -8,10 +8,10 @@ from unittest import mock
 
 import pytest
 
-from bootscope import imports
 from bootscope.capture.imported import Raw
-from bootscope.errors import UserError
-from bootscope.imports import READ, FileRead, read_once
+from bootscope.core.errors import UserError
+from bootscope.importing import files
+from bootscope.importing.files import READ, FileRead, read_once
 from bootscope.readers.kept import key
 
 from .uart_wave import sampled, sent, session, vcd
@@ -42,7 +42,7 @@ def told(found: FileRead) -> object:
 
 def nobody() -> mock._patch[mock.Mock]:
     """Nothing may be read anew."""
-    return mock.patch.object(imports, "understand", side_effect=AssertionError("it was read anew"))
+    return mock.patch.object(files, "understand", side_effect=AssertionError("it was read anew"))
 
 
 @pytest.mark.parametrize("kind", ["vcd", "sr"])

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from bootscope.audit.alternatives import groups
+from bootscope.audit.findings import audit
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli import techniques as techniques_verb
 from bootscope.cli import trial
-from bootscope.lab.alternatives import groups
-from bootscope.lab.audit import audit
-from bootscope.lab.verdict import verdict
-from bootscope.paths import package_dir
+from bootscope.core.paths import package_dir
 from bootscope.report import audited
+from bootscope.search.verdict import verdict
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, figures, technique, techniques
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bootscope.analysis.blocks import ROOT_PARTITION, UNKNOWN, BlockMap, Piece
+from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.ledger import Spent
-from bootscope.analysis.scene import Call, Task
+from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.storage import REGISTERS, accesses, view
 from bootscope.capture.record import Extent
 from bootscope.capture.stream import Io, Record

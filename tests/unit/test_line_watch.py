@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bootscope.boards.line_rate import looks_wrong, proposed
-from bootscope.boards.line_watch import LineWatch, marker_of
+from bootscope.hardware.console_monitor import LineWatch, marker_of
+from bootscope.hardware.line_rate import looks_wrong, proposed
 
 TEXT = b"U-Boot 2025.01 (Nov 21 2026 - 12:00:00 +0000) Allwinner Technology\r\nDRAM:  1 GiB\r\n" * 6
 

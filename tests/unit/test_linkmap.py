@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.build import linkmap
-from bootscope.build.linkmap import Objects, Piece
+from bootscope.builder import linkmap
+from bootscope.builder.linkmap import Objects, Piece
 
 MAP = """
 Archive member included to satisfy reference by file (symbol)

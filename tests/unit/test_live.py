@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.boards.emulated import PoweredOff
+from bootscope.analysis.views import View, view
 from bootscope.capture import stream
 from bootscope.capture.store import Store
-from bootscope.recording import how_it_ended
+from bootscope.emulator.qemu import PoweredOff
+from bootscope.emulator.recording import how_it_ended
 from bootscope.timeline.live import Live
 from bootscope.timeline.model import PHASES
-from bootscope.views import View, view
 from tests.fixtures.stock_boot import unpack
 
 ENDED_WELL = PoweredOff(status=0, timed_out=False, stalled=False, host_ns=1)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 
 from .builders import environment, python
 
@@ -18,7 +18,7 @@ def nobody_waits() -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 with Cache(Path(sys.argv[1])).lock("step", lambda: None):
     print("held", flush=True)
     sys.stdin.read()
@@ -71,9 +71,9 @@ def test_locks_of_different_names_do_not_meet(cache: Cache) -> None:
 BUILDER = """
 import sys, time
 from pathlib import Path
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner, Step
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner, Step
 
 def work(context):
     with Path(sys.argv[2]).open("a") as f:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bootscope.capture.store import Store
 from bootscope.cli.parsers import parser
 from bootscope.cli.verbs import VERBS
-from bootscope.errors import similar, unknown
+from bootscope.core.errors import similar, unknown
 from bootscope.techniques.model import technique_ids
 
 from .builders import BOOT, keep_run

@@ -12,7 +12,7 @@ import pytest
 from bootscope.capture import record
 from bootscope.capture.naming import resolve
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 from .builders import boot_info, hook, keep_run, typed
 

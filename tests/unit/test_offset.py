@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.boards import computers, tap_host
+from bootscope.boards import computers
 from bootscope.boards.physical import real_board
 from bootscope.capture import dating, tap, tapper
 from bootscope.capture.offset import Answer, offset_of
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.hardware import remote_capture
 from bootscope.readers.base import Options, Source
 from bootscope.readers.formats.tap import LISTENED, READERS
 
@@ -138,7 +139,7 @@ def test_the_program_is_one_of_python_3_7() -> None:
 
 def start(line: bytes, version: str = "") -> subprocess.CompletedProcess[bytes]:
     """Runs what the shell there is told, with its own idea of Python's version."""
-    code = tap_host.command("lab1")[-1].removeprefix("python3 -I -c '").removesuffix("'")
+    code = remote_capture.command("lab1")[-1].removeprefix("python3 -I -c '").removesuffix("'")
     assert "'" not in code
     if version:
         code = f"import sys; sys.version_info = {version}; {code}"
@@ -148,19 +149,19 @@ def start(line: bytes, version: str = "") -> subprocess.CompletedProcess[bytes]:
 
 def test_nothing_that_was_said_is_in_the_command() -> None:
     words = ["serial", "/dev/tty'; touch evil", "0"]
-    assert tap_host.command("lab1") == tap_host.command("lab1")
-    line = tap_host.first_line(words)
+    assert remote_capture.command("lab1") == remote_capture.command("lab1")
+    line = remote_capture.first_line(words)
     assert line.count(b"\n") == 1
     assert json.loads(line)["argv"][-3:] == words
-    assert "evil" not in " ".join(tap_host.command("lab1"))
+    assert "evil" not in " ".join(remote_capture.command("lab1"))
 
 
 def test_an_old_python_is_told() -> None:
-    done = start(tap_host.first_line(["file", "/dev/null"]), "(3, 6, 1)")
+    done = start(remote_capture.first_line(["file", "/dev/null"]), "(3, 6, 1)")
     assert done.returncode == 1
-    error = tap_host.refused("lab1", done.returncode, done.stderr.decode())
+    error = remote_capture.refused("lab1", done.returncode, done.stderr.decode())
     assert "Python 3.7 or newer is needed there" in error.message
-    assert start(tap_host.first_line(["file", "/dev/null"]), "(3, 7, 0)").stdout.startswith(tap.MAGIC)
+    assert start(remote_capture.first_line(["file", "/dev/null"]), "(3, 7, 0)").stdout.startswith(tap.MAGIC)
 
 
 def test_a_listener_that_nobody_asks_any_more_ends(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_hosts_as_ssh_takes_them(name: str) -> None:
     ("/etc/shadow", False), ("/dev/../etc/shadow", False), ("", False), ("/dev/a b", False),
 ])  # fmt: skip
 def test_what_a_farm_may_call_a_port(path: str, good: bool) -> None:
-    assert tap_host.is_port(path) == good
+    assert remote_capture.is_port(path) == good
 
 
 @pytest.mark.parametrize(("console", "wrong"), [

@@ -11,14 +11,14 @@ import pytest
 from bootscope.analysis.all_views import NAMES, rows_of
 from bootscope.analysis.changes import VIEWS, changes
 from bootscope.analysis.rows import Rows
+from bootscope.analysis.views import View, view
 from bootscope.analysis.whatif import predict
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.export import sums
 from bootscope.export.base import Exporter, Subject
 from bootscope.export.registry import EXPORTERS
 from bootscope.report.html import render
-from bootscope.views import View, view
 
 from ..fixtures.stock_boot import unpack
 

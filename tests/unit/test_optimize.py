@@ -8,11 +8,11 @@ import time
 import msgspec
 import pytest
 
+from bootscope.audit import trials
 from bootscope.capture.store import StoredRun
-from bootscope.errors import SpaceError, SymbolError, ToolError, UserError
-from bootscope.lab import optimize as optimize_module
-from bootscope.lab import trials
-from bootscope.lab.optimize import Goal, Search
+from bootscope.core.errors import SpaceError, SymbolError, ToolError, UserError
+from bootscope.search import optimize as optimize_module
+from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Applies, Measured, Technique, Way
@@ -379,13 +379,13 @@ def test_what_must_answer_is_asked_of_every_system(scene: Make, monkeypatch: pyt
     def silent(bench: FakeBench, loaded: LoadedSystem) -> tuple[str, ...]:
         return ("network does not answer",) if "BETTER=on" in bench.symbols(loaded) else ()
 
-    monkeypatch.setattr("bootscope.lab.crew.unanswered", silent)
+    monkeypatch.setattr("bootscope.search.scheduler.unanswered", silent)
     here = scene(made_up("good"), made_up("better"))
     made = here.search({GOOD: 1, BETTER: 2})
     assert ran(made) == ["good"]
     assert refusals(made) == {"better": "network does not answer"}
     # Also by a program that reckons anew what it finds.
-    monkeypatch.setattr("bootscope.lab.journal.tree_id", lambda _root: "another program")
+    monkeypatch.setattr("bootscope.search.journal.tree_id", lambda _root: "another program")
     again = here.again()
     assert ran(again) == ["good"]
     assert refusals(again) == refusals(made)
@@ -394,7 +394,7 @@ def test_what_must_answer_is_asked_of_every_system(scene: Make, monkeypatch: pyt
 def test_a_base_that_does_not_answer_is_the_users_to_mend(
     scene: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bootscope.lab.crew.unanswered", lambda *_: ("network does not answer",))
+    monkeypatch.setattr("bootscope.search.scheduler.unanswered", lambda *_: ("network does not answer",))
     with pytest.raises(UserError, match="itself does not work: network does not answer"):
         scene(made_up("good")).search({GOOD: 1}).run()
 

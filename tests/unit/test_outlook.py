@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from bootscope.build import history, trees
-from bootscope.build.cache import Cache
-from bootscope.build.history import Took
-from bootscope.build.outlook import UNKNOWN, Outlook
-from bootscope.build.progress import Silent
-from bootscope.build.sources import Resolved
-from bootscope.build.step import Context, Runner, Step
-from bootscope.build.workload import Basis, Bound, Work, Workload
+from bootscope.builder import history, trees
+from bootscope.builder.cache import Cache
+from bootscope.builder.history import Took
+from bootscope.builder.outlook import UNKNOWN, Outlook
+from bootscope.builder.progress import Silent
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context, Runner, Step
+from bootscope.builder.workload import Basis, Bound, Work, Workload
 
 FOUND = Resolved("/x.tar", "ab" * 32, "upstream", "1")
 S = 10**9

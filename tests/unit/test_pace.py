@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bootscope.build.pace import Pace
-from bootscope.build.workload import Basis, Bound, Work, Workload
+from bootscope.builder.pace import Pace
+from bootscope.builder.workload import Basis, Bound, Work, Workload
 
 S = 10**9
 SMALL = Work("busybox", "BusyBox", 600, 60 * S, Basis.HERE)

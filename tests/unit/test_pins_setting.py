@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.boards.analyser import command
 from bootscope.boards.physical import RealBoard, real_board
 from bootscope.boards.pins import FILE, kept_as
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.hardware.analyser import command
 from bootscope.readers.pin_options import pin_options as options
 
 from .builders import ROOT

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bootscope.errors import UserError
-from bootscope.lab.audit import audit
-from bootscope.lab.beware import Beware, beware
-from bootscope.lab.known import Known
-from bootscope.pitfalls.checks.base import CHECKS
-from bootscope.pitfalls.model import KINDS, How, pitfall, pitfalls
+from bootscope.audit.findings import audit
+from bootscope.audit.pitfalls.checks.base import CHECKS
+from bootscope.audit.pitfalls.find import Beware, beware
+from bootscope.audit.pitfalls.model import KINDS, How, pitfall, pitfalls
+from bootscope.core.errors import UserError
+from bootscope.inventory.inventory import Known
 from bootscope.techniques.model import DOCUMENTS, technique_ids
 
 from .builders import ROOT

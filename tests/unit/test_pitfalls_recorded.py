@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from bootscope.analysis.views import view
+from bootscope.audit.alternatives import groups
+from bootscope.audit.findings import audit
+from bootscope.audit.pitfalls.find import Beware, beware
 from bootscope.capture.store import Store
 from bootscope.image.uboot_env import default_environment
-from bootscope.lab.alternatives import groups
-from bootscope.lab.audit import audit
-from bootscope.lab.beware import Beware, beware
-from bootscope.lab.facts import Facts, facts, images
-from bootscope.lab.known import Image, Part
-from bootscope.views import view
+from bootscope.inventory.inventory import Image, Part
+from bootscope.inventory.recorded import Facts, facts, images
 
 from ..fixtures.stock_boot import unpack
 from .builders import KERNEL_SECTOR

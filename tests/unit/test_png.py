@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bootscope.capture.png import png
 from bootscope.capture.record import Screen
-from bootscope.errors import UserError
-from bootscope.report.png import png
+from bootscope.core.errors import UserError
 
 Pixel = tuple[int, int, int]
 

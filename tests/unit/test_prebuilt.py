@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.cache import Cache
-from bootscope.build.plan import build
-from bootscope.build.progress import Silent
-from bootscope.build.step import Runner
-from bootscope.build.steps.prebuilt import applets
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import build
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Runner
+from bootscope.builder.steps.prebuilt import applets
 from bootscope.cli.main import main
-from bootscope.errors import ToolError, UserError
+from bootscope.core.errors import ToolError, UserError
 from bootscope.system.load import load_system, system_dir
 
 TABLE = b"\1[\0[[\0ash\0cat\0insmod\0sh\0zcat\0/var/log/wtmp\0"
@@ -100,8 +100,8 @@ def test_what_is_compiled_needs_a_configuration(tmp_path: Path) -> None:
 
 
 def test_headers_of_another_kernel_are_refused(tmp_path: Path) -> None:
-    from bootscope.build.step import Context
-    from bootscope.build.steps import kernel_headers
+    from bootscope.builder.step import Context
+    from bootscope.builder.steps import kernel_headers
 
     tree = tmp_path / "usr/src/linux-headers-6.12.1"
     for name, text in {

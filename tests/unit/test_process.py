@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.errors import ToolError
-from bootscope.process import build_environment, end, environment, run, search_path, spawn
+from bootscope.core.errors import ToolError
+from bootscope.core.process import build_environment, end, environment, run, search_path, spawn
 
 from . import builders
 
@@ -190,7 +190,7 @@ def test_ending_what_has_ended_is_harmless() -> None:
 
 def test_a_child_dies_with_its_killed_parent(tmp_path: Path, ended_later: Callable[[int], None]) -> None:
     script = (
-        "import sys; from pathlib import Path; from bootscope.process import run\n"
+        "import sys; from pathlib import Path; from bootscope.core.process import run\n"
         "run(['sh', '-c', 'echo $$ > $1; exec sleep 60', 'sh', Path(sys.argv[1])])"
     )
     parent = subprocess.Popen(builders.python(script, tmp_path / "pid"), env=builders.environment())

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.workload import Basis, Bound, Work, Workload
+from bootscope.builder.workload import Basis, Bound, Work, Workload
 from bootscope.cli.progress import PlainProgress
 from bootscope.report.workload import announced, estimated, fitted, passed
 
@@ -164,9 +164,9 @@ def test_a_step_of_no_plan_is_told_as_ever(capsys: pytest.CaptureFixture[str]) -
 BUILD = """
 import sys, time
 from pathlib import Path
-from bootscope.build.cache import Cache
-from bootscope.build.outlook import Outlook
-from bootscope.build.step import Runner, Step
+from bootscope.builder.cache import Cache
+from bootscope.builder.outlook import Outlook
+from bootscope.builder.step import Runner, Step
 from bootscope.cli.progress import progress
 
 def work(context):

@@ -15,7 +15,7 @@ import pytest
 from bootscope.capture import access
 from bootscope.capture.store import Store
 from bootscope.cli.main import of_the_world
-from bootscope.errors import ToolError
+from bootscope.core.errors import ToolError
 
 from ..fixtures.stock_boot import unpack
 from ..mounts import own_mounts

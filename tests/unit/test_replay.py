@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.analysis.scene import Call, Scene, Task
+from bootscope.analysis.kernel_activity import Call, Scene, Task
 from bootscope.capture import stream
 from bootscope.capture.record import read_run
 from bootscope.capture.stream import Record

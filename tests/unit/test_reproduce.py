@@ -16,15 +16,15 @@ from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import Part
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli import reproduce as verb
-from bootscope.errors import BootscopeError, SpaceError, StepError, UserError
-from bootscope.lab.measures import measured
-from bootscope.lab.reproduce import boards
+from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserError
+from bootscope.core.settings import Sourced
+from bootscope.published import reproduced as stored
+from bootscope.published import tables as tables_module
+from bootscope.published.measures import measured
+from bootscope.published.reproduce import boards
+from bootscope.published.tables import Measure, OtherBoard, table, table_ids
 from bootscope.report import reproduced as words
-from bootscope.settings import Sourced
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques import reproduced as stored
-from bootscope.techniques import tables as tables_module
-from bootscope.techniques.tables import Measure, OtherBoard, table, table_ids
 
 from .builders import ROOT
 from .conftest import Command

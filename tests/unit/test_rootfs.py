@@ -11,13 +11,13 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from bootscope.build.filesystems.model import Entry
-from bootscope.build.ids import id_of
-from bootscope.build.step import Context, Step
-from bootscope.build.steps import kernel, rootfs
-from bootscope.errors import UserError
+from bootscope.builder.filesystems.model import Entry
+from bootscope.builder.ids import id_of
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import kernel, rootfs
+from bootscope.core.errors import UserError
+from bootscope.core.tools import TOOLS
 from bootscope.system.model import RootFs, Symbols
-from bootscope.tools import TOOLS
 
 from .lab_scenes import stock
 

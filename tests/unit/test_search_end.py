@@ -17,21 +17,21 @@ import pytest
 from rich.console import Console
 
 from bootscope.capture.store import Store
+from bootscope.changes.change_files import write
 from bootscope.cli import optimize as verb
 from bootscope.cli.parsers import parser
-from bootscope.errors import UserError
-from bootscope.lab import pareto as pareto_module
-from bootscope.lab.ablation import ablate
-from bootscope.lab.account import Account, account
-from bootscope.lab.conduct import Options, conduct
-from bootscope.lab.handout import write
-from bootscope.lab.journal import Journal
-from bootscope.lab.optimize import Goal, Search
-from bootscope.lab.pareto import Point, front, loses, measure_keepers, pareto
+from bootscope.core.errors import UserError
 from bootscope.report import search_html
 from bootscope.report.search_html import render
 from bootscope.report.search_json import document
 from bootscope.report.search_text import show
+from bootscope.search import pareto as pareto_module
+from bootscope.search.ablation import ablate
+from bootscope.search.account import Account, account
+from bootscope.search.conduct import Options, conduct
+from bootscope.search.journal import Journal
+from bootscope.search.optimize import Goal, Search
+from bootscope.search.pareto import Point, front, loses, measure_keepers, pareto
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Measured, Technique, Way
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bootscope.boards.profile import board_dir, board_names, from_json, load_board, to_json
-from bootscope.errors import UserError
-from bootscope.settings import load
+from bootscope.core.errors import UserError
+from bootscope.core.settings import load
 from bootscope.system.load import load_system, milestones, system_dir, system_names
 from bootscope.system.model import System
 

@@ -14,11 +14,11 @@ from urllib.response import addinfourl
 
 import pytest
 
-from bootscope.build import archive
-from bootscope.build.cache import Cache
-from bootscope.build.progress import Silent
-from bootscope.build.sources import Resolved, Wanted, fetch, resolved
-from bootscope.errors import BootscopeError, ToolError, UserError
+from bootscope.builder import archive
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Silent
+from bootscope.builder.sources import Resolved, Wanted, fetch, resolved
+from bootscope.core.errors import BootscopeError, ToolError, UserError
 from bootscope.system.model import Archive, Source
 
 CONTENT = b"a tarball, nearly"

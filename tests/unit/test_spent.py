@@ -10,9 +10,9 @@ import pytest
 
 from bootscope.analysis import spent
 from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.views import view
 from bootscope.capture.store import Store
 from bootscope.timeline.trace import Span
-from bootscope.views import view
 from tests.fixtures import stock_boot
 
 

@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.statistics import ranks
-from bootscope.statistics.describe import (
-    describe,
-    drift,
-    median,
-    outliers,
-    quantile,
-    trend_p,
-    warm_up,
-)
+from bootscope.statistics.describe import describe, drift, median, outliers, quantile, trend_p, warm_up
 from bootscope.statistics.planning import Noise, enough, stretch
 from bootscope.statistics.ranks import least_p, rank_p, rank_p_above
 from bootscope.statistics.shift import ALPHA, RANKS, STUDENT, chosen_test, shift

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from bootscope import tools
-from bootscope.build import history
-from bootscope.build.cache import Cache
-from bootscope.build.ids import file_sha256, id_of, tree_id
-from bootscope.build.progress import Silent
-from bootscope.build.step import Context, Runner, Step, read_meta
-from bootscope.errors import ToolError, UserError
+from bootscope.builder import history
+from bootscope.builder.cache import Cache
+from bootscope.builder.ids import file_sha256, id_of, tree_id
+from bootscope.builder.progress import Silent
+from bootscope.builder.step import Context, Runner, Step, read_meta
+from bootscope.core import tools
+from bootscope.core.errors import ToolError, UserError
 
 Work = Callable[[Context], None]
 

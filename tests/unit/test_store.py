@@ -16,7 +16,7 @@ import pytest
 from bootscope.capture import record
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Sample
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 from .builders import boot_info, environment, keep_run, python, stream_file
 

@@ -10,7 +10,7 @@ import pytest
 
 from bootscope.capture import record
 from bootscope.capture.store import Store
-from bootscope.errors import ToolError, UserError
+from bootscope.core.errors import ToolError, UserError
 
 from .builders import boot_info, keep_run, run_info
 

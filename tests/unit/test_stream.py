@@ -30,7 +30,7 @@ from bootscope.capture.stream import (
     read,
     trim,
 )
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 from .builders import body_records, encode, encode_each, header, stack, stream_file
 

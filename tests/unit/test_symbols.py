@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.boards.symbols import Symbols
+from bootscope.image.symbols import Symbols
 
 TABLE = """\
          U memcpy

@@ -12,7 +12,7 @@ import pytest
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Tree
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 from . import artefact_builders as made
 from . import tree_builders as trees

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.errors import UserError
-from bootscope.lab.agreement import orders, pairs
-from bootscope.lab.experiment import check
-from bootscope.lab.facts import Facts
-from bootscope.lab.reproduce import _system
+from bootscope.changes.experiment import check
+from bootscope.core.errors import UserError
+from bootscope.inventory.recorded import Facts
+from bootscope.published import tables as module
+from bootscope.published.agreement import orders, pairs
+from bootscope.published.figures import PERCENT, unit
+from bootscope.published.reproduce import _system
+from bootscope.published.reproduced import RESULTS, Result, RowResult, Value, result
+from bootscope.published.tables import Table, table, table_ids
 from bootscope.system import load
 from bootscope.system.changes import apply
 from bootscope.system.load import LoadedSystem, load_system, milestones
-from bootscope.techniques import tables as module
 from bootscope.techniques.model import figures
-from bootscope.techniques.published import PERCENT, unit
-from bootscope.techniques.reproduced import RESULTS, Result, RowResult, Value, result
-from bootscope.techniques.tables import Table, table, table_ids
 
 from .lab_scenes import known
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bootscope.capture import dating, tap, tapper
 from bootscope.capture.telnet import Telnet
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import Options, Source
 from bootscope.readers.formats.tap import NETWORK_NS, READERS, stamp_error_ns
 

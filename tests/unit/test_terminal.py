@@ -15,12 +15,12 @@ from rich.console import Console
 from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.compare import End
 from bootscope.analysis.compare import compare as compare_timelines
+from bootscope.analysis.views import View, view
 from bootscope.capture.store import Store
-from bootscope.listing import listed
+from bootscope.core.text import seconds, span
 from bootscope.report import rows
 from bootscope.report.terminal import BAR_CELLS, compare, runs, show
-from bootscope.report.text import seconds, span
-from bootscope.views import View, view
+from bootscope.runs.listing import listed
 
 from ..fixtures.stock_boot import unpack
 from .scenes import Story, evidence_of, run_of, stacks_of

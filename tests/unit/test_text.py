@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.errors import printable
-from bootscope.report.text import between, seconds, setting, signed, size, span, visible
+from bootscope.core.errors import printable
+from bootscope.core.text import between, seconds, setting, signed, size, span, visible
 
 
 @pytest.mark.parametrize(

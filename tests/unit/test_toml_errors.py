@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.store import Store
-from bootscope.toml_lines import line_of, spot
+from bootscope.core.toml_lines import line_of, spot
 
 from .builders import BOOT, keep_run
 from .conftest import Command

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build import trees
-from bootscope.build.cache import Cache
-from bootscope.build.step import Context
+from bootscope.builder import trees
+from bootscope.builder.cache import Cache
+from bootscope.builder.step import Context
 from bootscope.cli.progress import progress
 
 KEY = "a" * 32

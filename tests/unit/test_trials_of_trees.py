@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.build.cache import Cache
-from bootscope.build.ids import tree_id
+from bootscope.builder.cache import Cache
+from bootscope.builder.ids import tree_id
 from bootscope.buildtrees import products
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.keep import load_tree
@@ -19,8 +19,8 @@ from bootscope.buildtrees.owner import changes_folder, told, words
 from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
 from bootscope.capture.store import Store
-from bootscope.errors import ToolError, UserError
-from bootscope.lab.board_bench import rounds_for
+from bootscope.core.errors import ToolError, UserError
+from bootscope.search.board_bench import rounds_for
 from bootscope.system.changes import Change
 
 from . import tree_builders as trees

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bootscope.errors import ToolError, UserError
-from bootscope.lab import trim as trim_module
-from bootscope.lab.trim import Trim
+from bootscope.core.errors import ToolError, UserError
+from bootscope.trim import search as trim_module
+from bootscope.trim.search import Trim
 
 from .lab_scenes import keep
 from .trim_scenes import trimming
@@ -128,13 +128,13 @@ def test_failed_builds_are_remembered(made: Any, tmp_path: Path) -> None:
 
 
 def test_services_must_go_on_when_they_are_to(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bootscope.lab import trim_trial
+    from bootscope.trim import trial
 
     def say(view: Any) -> list[str]:
         there = view.run.info.system.settings.get("kernel.config.NET") != "False"
         return ["Starting network: OK" if there else "Starting network: FAIL"]
 
-    monkeypatch.setattr(trim_trial, "programs_say", say)
+    monkeypatch.setattr(trial, "programs_say", say)
     trim, _, _ = made(services=True)
     trim.run()
     stays = trim.trees["kernel"].stays

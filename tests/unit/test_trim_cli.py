@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bootscope.changes.change_files import write_change
 from bootscope.cli import trim as verb
-from bootscope.lab.handout import write_change
-from bootscope.lab.trim import Trim
+from bootscope.trim.search import Trim
 
 from .conftest import Command
 from .test_lab_cli import refused

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.analysis.removable import Build, Kind, candidates, safe_together
 from bootscope.analysis.used_code import Ran, Used
-from bootscope.boards.watch import Limits
-from bootscope.build.kconfig import written
-from bootscope.build.linkmap import Objects, Piece
+from bootscope.builder.linkmap import Objects, Piece
 from bootscope.capture.store import Store
-from bootscope.errors import ToolError
+from bootscope.core.errors import ToolError
+from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.graph import Configuration
+from bootscope.kbuild.kconfig import written
+from bootscope.kbuild.resolve import land
 from bootscope.kbuild.symbols import Symbols, read
-from bootscope.lab.build_errors import defined_in
-from bootscope.lab.build_errors import read as read_error
-from bootscope.lab.landing import land
-from bootscope.lab.trim_candidates import Build, Kind, candidates, safe_together
-from bootscope.lab.trim_devices import devices, drivers
-from bootscope.lab.trim_keep import by_nature, in_case
-from bootscope.lab.trim_memory import Memory, Outcome
-from bootscope.lab.trim_trial import limits_beside
 from bootscope.readers.fdt import BadTree
 from bootscope.system.model import Symbols as Values
+from bootscope.trim.build_errors import defined_in
+from bootscope.trim.build_errors import read as read_error
+from bootscope.trim.devices import devices, drivers
+from bootscope.trim.keep import by_nature, in_case
+from bootscope.trim.memory import Memory, Outcome
+from bootscope.trim.trial import limits_beside
 
 from .lab_scenes import kept_view, stock
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import FIRST_BYTE, Options, Reading, Source
 from bootscope.readers.formats import sigrok, vcd
 from bootscope.readers.uart import Decoder, Uart, uart_option

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.lab.facts import with_stored
+from bootscope.inventory.recorded import with_stored
 
 VARIABLES = {"bootcmd": "run distro_bootcmd", "bootdelay": "0", "baudrate": "115200", "empty": ""}
 

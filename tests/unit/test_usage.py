@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bootscope.analysis.used_code import Ran, used_code
-from bootscope.boards.watch import Limits
 from bootscope.capture import objects, usage
 from bootscope.capture.record import USAGE
 from bootscope.capture.store import Store
 from bootscope.capture.usage import AFTER, KERNEL, PROGRAMS, Block
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.emulator.plugin_config import Limits
 
 from .lab_scenes import boot, kept_view
 

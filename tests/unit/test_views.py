@@ -16,11 +16,11 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, self_times
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.trace import trace
-from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Extent
 from bootscope.capture.stream import Record
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.image.symbols import Symbols
 
 from .builders import POWER_ON_NS
 from .elf import Fn, arm, elf

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.boards.code import Code
-from bootscope.boards.watch import Limits, Programs, Watch, default_until, watch
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.emulator.plugin_config import Limits, Programs, Watch, default_until, watch
+from bootscope.image.code import Code
 from bootscope.system.load import load_system, milestones
 from bootscope.system.model import Milestone, System
 

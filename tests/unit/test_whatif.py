@@ -12,10 +12,10 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif import Prediction, predict
 from bootscope.boards.profile import Board, Uart
-from bootscope.boards.symbols import Symbols
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Io, Record
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.image.symbols import Symbols
 
 from .builders import UART
 from .scenes import Story, boots, evidence_of, run_of

@@ -9,11 +9,11 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif import Prediction, predict
 from bootscope.analysis.whatif_kernel import compressors
-from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import StackSample
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.image.symbols import Symbols
 from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
 from bootscope.techniques.model import Measured
 

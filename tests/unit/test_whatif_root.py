@@ -17,11 +17,11 @@ from bootscope.analysis.whatif_image import RATES, LoaderRates
 from bootscope.analysis.whatif_plan import Ground, Plan
 from bootscope.analysis.whatif_root import lines_of, root_kinds
 from bootscope.analysis.whatif_terminals import OTHERS, fewer_terminals, terminals
-from bootscope.boards.symbols import Symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo
-from bootscope.errors import UserError
-from bootscope.settings import load
+from bootscope.core.errors import UserError
+from bootscope.core.settings import load
+from bootscope.image.symbols import Symbols
 
 from .scenes import Story, evidence_of, run_of
 

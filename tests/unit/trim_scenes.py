@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from bootscope.boards.watch import Limits
-from bootscope.build.kconfig import written
 from bootscope.capture import objects
 from bootscope.capture.store import Store, StoredRun
-from bootscope.errors import ToolError
-from bootscope.lab import trim as trim_module
-from bootscope.lab.trim import Goal, Trim
+from bootscope.core.errors import ToolError
+from bootscope.emulator.plugin_config import Limits
+from bootscope.kbuild.kconfig import written
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols
+from bootscope.trim import search as trim_module
+from bootscope.trim.search import Goal, Trim
 
 from .lab_scenes import CONFIGS, boot, keep, stock
 from .test_usage import usage_file

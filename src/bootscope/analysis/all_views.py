@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bootscope.analysis import (
-    bill,
+    console_cost,
     critical,
-    floor,
     functions,
-    gaps,
+    hook_coverage,
     initcalls,
+    lower_bound,
     processes,
     storage,
     waits,
@@ -21,7 +21,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows, in_phase
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, check_milestone, check_phase
-from bootscope.errors import unknown
+from bootscope.core.errors import unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
@@ -29,10 +29,10 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     "functions": lambda e, s, p: (functions.view(e, s.all()),),
     "processes": lambda e, s, p: (processes.view(e, p),),
     "storage": lambda e, s, p: storage.view(e, p),
-    "console": lambda e, s, p: bill.view(e, p),
+    "console": lambda e, s, p: console_cost.view(e, p),
     "waits": lambda e, s, p: (waits.view(e, s),),
     CRITICAL_PATH: lambda e, s, p: (critical.view(e, s),),
-    "floor": lambda e, s, p: (floor.view(e),),
+    "floor": lambda e, s, p: (lower_bound.view(e),),
 }
 
 
@@ -40,7 +40,7 @@ def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, .
     """The critical path to another milestone than the last. Raises UserError for an unknown one."""
     check_milestone(evidence.timeline, milestone)
     rows = critical.view(evidence, stacks, milestone)
-    return (replace(rows, notes=(*gaps.notes(CRITICAL_PATH, evidence), *rows.notes)),)
+    return (replace(rows, notes=(*hook_coverage.notes(CRITICAL_PATH, evidence), *rows.notes)),)
 
 
 def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = None) -> tuple[Rows, ...]:
@@ -48,7 +48,7 @@ def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = N
     if name not in _MAKERS:
         raise unknown("view", name, list(NAMES))
     check_phase(evidence.timeline, phase)
-    missing = gaps.notes(name, evidence)
+    missing = hook_coverage.notes(name, evidence)
     return tuple(
         replace(rows, rows=in_phase(rows.rows, phase), notes=(*missing, *rows.notes))
         for rows in _MAKERS[name](evidence, stacks, phase)

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
+from bootscope.analysis.kernel_activity import Call, Slice, Task, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Call, Slice, Task, Wait
 from bootscope.analysis.waits import caller, reason, sleeper
 
 RUNS, SLEEPS, READY = "runs", "sleeps", "ready"

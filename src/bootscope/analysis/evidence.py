@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.blocks import BlockMap
-from bootscope.analysis.ledger import Ledger
+from bootscope.analysis.cpu_accounting import Ledger
+from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task
 from bootscope.analysis.names import Names
-from bootscope.analysis.scene import Call, Scene, Slice, Task
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.devices import DeviceEvent
 from bootscope.timeline.model import Timeline
@@ -30,7 +30,7 @@ BEFORE_TASKS = {
 
 if TYPE_CHECKING:
     # The disassembler takes a tenth of a second to load, and few views need it.
-    from bootscope.boards.code import Code
+    from bootscope.image.code import Code
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Evidence:
 
         Raises UserError when what was kept is damaged.
         """
-        from bootscope.boards.code import Code
+        from bootscope.image.code import Code
 
         data = self.load(name)
         try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Call
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.model import Phase
@@ -20,7 +20,7 @@ from bootscope.timeline.trace import Stack
 if TYPE_CHECKING:
     # It brings the disassembler, which takes a tenth of a second to load and which few views need.
     from bootscope.analysis.unwind import Unwinder
-    from bootscope.boards.code import Function
+    from bootscope.image.code import Function
 
 CUT = "…"
 # Where paths begin: tasks, system calls, exceptions, and the programs themselves.

@@ -6,15 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bootscope.analysis.samples import (
-    MILESTONE,
-    PHASE,
-    WHOLE,
-    BootTimes,
-    Quantity,
-    SampleSet,
-    last_common,
-)
+from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet, last_common
 
 FIRST_LINE = "the first line"
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import errno
 from collections import defaultdict
 
+from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.ledger import Spent
+from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Call
 
 KINDS = ("initcall", "probe", "uboot.initcall", "uboot.probe", "spl.initcall", "spl.probe", "uboot.command")
 _DEFERRED = 517

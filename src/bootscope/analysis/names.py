@@ -13,9 +13,9 @@ from typing import Protocol
 
 import msgspec
 
-from bootscope.analysis.scene import Task
-from bootscope.boards.symbols import Symbols
+from bootscope.analysis.kernel_activity import Task
 from bootscope.capture.objects import Program
+from bootscope.image.symbols import Symbols
 
 KERNEL_BASE = 0xBF000000
 """Where the kernel's addresses begin on 32-bit ARM with the usual split (modules first)."""

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.ledger import Spent
+from bootscope.analysis.kernel_activity import Slice, Task
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Slice, Task
 
 COLUMNS = (
     Column("name", "process", "text"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from bootscope.analysis.scene import (
+from bootscope.analysis.kernel_activity import (
     KTHREAD_FLAG,
     RUNNING,
     Bio,

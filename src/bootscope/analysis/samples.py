@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from bootscope.errors import UserError, unknown
+from bootscope.core.errors import UserError, unknown
 from bootscope.timeline.model import Timeline
 from bootscope.timeline.trace import Trace
 

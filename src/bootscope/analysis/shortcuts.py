@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bootscope.analysis import gaps
+from bootscope.analysis import hook_coverage
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.scene import Task
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.storage import accesses
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def before_others(evidence: Evidence, name: str) -> Shortcut:
 
 
 def _program(evidence: Evidence, name: str) -> Task:
-    gaps.need(evidence, "processes", "switch", "fork")
+    hook_coverage.need(evidence, "processes", "switch", "fork")
     found = [task for task in evidence.scene.tasks if runs(task, name)]
     if not found:
         raise UserError(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from bootscope.analysis.blocks import SECTOR_BYTES, Piece
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import label
+from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Bio
 from bootscope.timeline.devices import StorageCommand
 
 _RANK = "most expensive first"

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from bootscope.analysis import bill, critical, instruments, spent, storage
+from bootscope.analysis import console_cost, critical, instruments, spent, storage
 from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.initcalls import KINDS as CALLS
 from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.kernel_activity import Call, Task, Wait
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
-from bootscope.analysis.scene import Call, Task, Wait
 from bootscope.analysis.waits import caller, reason
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
@@ -150,7 +150,7 @@ def _storage(evidence: Evidence) -> tuple[Span, ...]:
 
 def _console(evidence: Evidence) -> tuple[Span, ...]:
     spans = []
-    for line in bill.lines(evidence):
+    for line in console_cost.lines(evidence):
         detail: dict[str, str | int] = {
             "bytes": line.bytes,
             "waited for the line_ns": line.wait_ns,

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.errors import UserError, unknown
+from bootscope.core.errors import UserError, unknown
 from bootscope.timeline.trace import Span, Trace, Track
 
 _KINDS = {

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import capstone
 from capstone import arm_const as arm
 
-from bootscope.boards.code import Code, Function, disassembler
 from bootscope.capture.stream import StackSample
+from bootscope.image.code import Code, Function, disassembler
 
 MOST_FRAMES = 64
 _WORD = 4

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.kernel_activity import Mapping as Mapped
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.names import KERNEL_BASE
-from bootscope.analysis.scene import Mapping as Mapped
-from bootscope.analysis.scene import Task
-from bootscope.build.linkmap import Objects, read
+from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.objects import Program
 from bootscope.capture.stream import Hook
 from bootscope.capture.usage import AFTER, KERNEL, PROGRAMS, Block, Usage
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 BUSYBOX = "/bin/busybox"
 _NO_BYTES = (".bss", "COMMON", ".sbss")

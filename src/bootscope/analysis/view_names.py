@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.errors import unknown
+from bootscope.core.errors import unknown
 from bootscope.timeline.model import Timeline
 
 CRITICAL_PATH = "critical-path"

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
+from bootscope.analysis.kernel_activity import Call, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.analysis.scene import Call, Wait
 from bootscope.capture.stream import StackSample
 
 COLUMNS = (

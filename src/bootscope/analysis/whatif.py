@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope.analysis import (
-    bill,
+    console_cost,
     shortcuts,
     whatif_image,
     whatif_kernel,
@@ -29,8 +29,8 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
 from bootscope.boards.profile import Board, CardClass, Uart
-from bootscope.errors import UserError, printable, unknown
-from bootscope.settings import Sourced
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Sourced
 from bootscope.timeline.devices import byte_ns
 
 KNOWN = {
@@ -178,10 +178,10 @@ def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
 
 
 def _quiet(plan: Plan, evidence: Evidence) -> None:
-    hidden = bill.hidden_by_quiet(plan.ground.lines)
+    hidden = console_cost.hidden_by_quiet(plan.ground.lines)
     plan.hide(hidden)
     plan.assumptions.append(
-        f"{len(hidden)} kernel lines of level {bill.QUIET_LEVEL} and above are not printed"
+        f"{len(hidden)} kernel lines of level {console_cost.QUIET_LEVEL} and above are not printed"
     )
     unsure = sum(line.level < 0 for line in hidden)
     if unsure:

@@ -7,15 +7,15 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from bootscope.analysis.bill import Line
+from bootscope.analysis.console_cost import Line
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.whatif_kernel import image, without
 from bootscope.analysis.whatif_loader import DEVICE_TREE
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_samples import briefer
-from bootscope.errors import UserError
-from bootscope.settings import Setting, Sourced, load
+from bootscope.core.errors import UserError
+from bootscope.core.settings import Setting, Sourced, load
 from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 

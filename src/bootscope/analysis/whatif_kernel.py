@@ -10,20 +10,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from bootscope.analysis import gaps
+from bootscope.analysis import hook_coverage
 from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.scene import Call
+from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.whatif_loader import reading
 from bootscope.analysis.whatif_plan import Gone, Plan, idle_in, on_path
 from bootscope.analysis.whatif_samples import briefer
-from bootscope.build.kconfig import parse
 from bootscope.capture import objects
 from bootscope.capture.stream import StackSample
-from bootscope.errors import UserError, printable, unknown
-from bootscope.settings import Setting, Sourced, load
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Setting, Sourced, load
+from bootscope.kbuild.kconfig import parse
 from bootscope.timeline.devices import DeviceEvent, StorageCommand
 from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
@@ -37,7 +37,7 @@ _NODES = "kdevtmpfs"
 
 def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     """Without an initcall and its drivers, a probe, a step or a command of U-Boot."""
-    gaps.need(evidence, "initcalls, probes and commands", "initcall", "switch")
+    hook_coverage.need(evidence, "initcalls, probes and commands", "initcall", "switch")
     kinds = ("initcall", "probe", "uboot.initcall", "uboot.probe", "uboot.command")
     found = [c for c in evidence.scene.of(*kinds) if _called(c, name, evidence)]
     if not found:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from bootscope.analysis import gaps
+from bootscope.analysis import hook_coverage
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.scene import Call
+from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.waits import countdown
 from bootscope.analysis.whatif_plan import Plan
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
@@ -25,7 +25,7 @@ _BOOT = ("bootz", "bootm", "booti", "boot", "bootelf", "bootefi")
 
 def bootdelay(plan: Plan, evidence: Evidence) -> None:
     """U-Boot does not wait for a key."""
-    gaps.need(evidence, "delays in U-Boot", "uboot.delay")
+    hook_coverage.need(evidence, "delays in U-Boot", "uboot.delay")
     waits = countdown(evidence)
     if not waits:
         plan.assume("U-Boot did not wait for a key in this boot")
@@ -36,7 +36,7 @@ def bootdelay(plan: Plan, evidence: Evidence) -> None:
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
     """U-Boot's boot command is what its script says: looking for it and reading it are gone."""
-    gaps.need(evidence, "U-Boot's commands", "uboot.command")
+    hook_coverage.need(evidence, "U-Boot's commands", "uboot.command")
     commands = evidence.scene.of("uboot.command")
     boots = [c for c in commands if _word(c) in _BOOT and evidence.phase_at(c.start_ns) == "load"]
     around = [c for c in commands if boots and _holds(c, boots[-1])]

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from bootscope.analysis import bill
+from bootscope.analysis import console_cost
 from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, seen
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.names import KERNEL_BASE
-from bootscope.analysis.scene import Task
 from bootscope.analysis.used_code import image_sizes
 from bootscope.boards.profile import Board
-from bootscope.build.linkmap import Objects, read
+from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.costs import costs_ns
@@ -45,9 +45,9 @@ class Ground:
         return path(self.evidence, self.stacks, self.evidence.timeline.total_ns)
 
     @cached_property
-    def lines(self) -> list[bill.Line]:
+    def lines(self) -> list[console_cost.Line]:
         """The console's lines."""
-        return bill.lines(self.evidence)
+        return console_cost.lines(self.evidence)
 
     @cached_property
     def counters(self) -> list[tuple[int, int, int]]:
@@ -138,7 +138,7 @@ class Plan:
         """Takes so much out of what a sample stands for, if not more is out already."""
         self.sampled[index] = max(ns, self.sampled.get(index, 0))
 
-    def hide(self, lines: Iterable[bill.Line]) -> None:
+    def hide(self, lines: Iterable[console_cost.Line]) -> None:
         """Leaves lines of the console out."""
         clock = self.ground.evidence.clock
         for line in lines:
@@ -146,7 +146,7 @@ class Plan:
                 self.dropped.update(range(first, last + 1))
             self.gone += [(clock.before(a), clock.after(b)) for a, b in line.runs]
 
-    def letters_ns(self, count: int, lines: Iterable[bill.Line]) -> int:
+    def letters_ns(self, count: int, lines: Iterable[console_cost.Line]) -> int:
         """What `count` letters more take on the console where lines like these are printed still; 0 where
         none of them is."""
         printed = [n for n in lines if n.cost_ns and n.first not in self.dropped]

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from bootscope.analysis import gaps, shortcuts
+from bootscope.analysis import hook_coverage, shortcuts
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.scene import Task
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.whatif_plan import Plan, on_path, waited_for
 from bootscope.analysis.whatif_samples import briefer
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 
 def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
@@ -63,7 +63,7 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
     """A script starts more programs."""
     if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII):
         raise UserError(f"'{printable(value)}' is no number of programs", hint="for example programs=3")
-    gaps.need(evidence, "processes", "switch", "fork")
+    hook_coverage.need(evidence, "processes", "switch", "fork")
     scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
     started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
     lives = [t.end_ns - t.start_ns for t in started if t.end_ns and t not in scripts]
@@ -75,7 +75,7 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
 
 def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
     """A shell that is BusyBox runs the commands that BusyBox has without executing a program anew."""
-    gaps.need(evidence, "processes", "switch", "fork")
+    hook_coverage.need(evidence, "processes", "switch", "fork")
     scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
     found = [t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1]
     found = [t for t in found if t not in scripts and _is_busybox(t)]
@@ -94,7 +94,7 @@ def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
 
 def one_shell(plan: Plan, evidence: Evidence) -> None:
     """The shell that started the scripts reads them itself."""
-    gaps.need(evidence, "processes", "switch", "fork")
+    hook_coverage.need(evidence, "processes", "switch", "fork")
     scripts = [t for t in evidence.scene.tasks if _is_script(t, evidence)]
     inner = [t for t in scripts if t.parent in scripts]
     if not inner:
@@ -157,7 +157,7 @@ def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
 
 def _running(evidence: Evidence, name: str) -> set[Task]:
     """The tasks that ran a program, or one whose path matches a pattern."""
-    gaps.need(evidence, "processes", "switch", "fork")
+    hook_coverage.need(evidence, "processes", "switch", "fork")
     tasks = {t for t in evidence.scene.tasks if shortcuts.runs(t, name) or _matches(t, name)}
     if not tasks:
         raise UserError(

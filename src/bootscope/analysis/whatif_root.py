@@ -13,13 +13,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.analysis.bill import Line, hidden_by_quiet
+from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
 from bootscope.analysis.whatif_kernel import larger
 from bootscope.analysis.whatif_plan import Gone, Plan
-from bootscope.errors import UserError, printable, unknown
-from bootscope.settings import Setting, load
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Setting, load
 
 _STAMP = re.compile(r"^\[ *\d+\.\d+\] ?(?:\[ *[TC]\d+\] ?)?")
 KINDS = Path(__file__).with_name("filesystems.toml")

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.names import KERNEL_BASE
-from bootscope.analysis.scene import Task
 from bootscope.analysis.whatif_plan import KERNEL_PHASES, Plan
 from bootscope.capture.stream import Record, Sample, StackSample
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from bootscope.artefacts import tree
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry, clean
-from bootscope.errors import UserError, printable
-from bootscope.lab.known import INITRAMFS
+from bootscope.core.errors import UserError, printable
+from bootscope.inventory.inventory import INITRAMFS
 from bootscope.readers.unpack import is_tar, tar_members
 
 _CPIO = (b"070701", b"070702")

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from bootscope.artefacts.piece import Piece
-from bootscope.build.kconfig import parse
-from bootscope.errors import UserError, printable
-from bootscope.lab.known import TREE_PARTS
+from bootscope.artefacts.file_facts import Piece
+from bootscope.core.errors import UserError, printable
+from bootscope.inventory.inventory import TREE_PARTS
+from bootscope.kbuild.kconfig import parse
 
 _HEAD = 65536
 _LINE = re.compile(r"^(?:CONFIG_\w+=.*|# CONFIG_\w+ is not set)$", re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from bootscope.lab.known import Program
+from bootscope.inventory.inventory import Program
 
 MAGIC = b"\x7fELF"
 _EXECUTABLE = 2

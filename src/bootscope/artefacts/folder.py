@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from bootscope.artefacts import tree
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 _DEEPEST = 64
 

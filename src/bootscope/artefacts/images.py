@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.tree import (
     DEVICE,
     FILE,
@@ -27,8 +27,8 @@ from bootscope.artefacts.tree import (
     Contents,
     Entry,
 )
-from bootscope.errors import ToolError, UserError, printable
-from bootscope.process import end, run, spawn
+from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.process import end, run, spawn
 
 _EXT_MAGIC_AT, _EXT_MAGIC = 0x438, b"\x53\xef"
 _JOURNAL, _EXTENTS = 0x4, 0x40

@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 from pathlib import PurePath
 
-from bootscope.artefacts.piece import Piece
-from bootscope.lab.known import Image
-from bootscope.report.text import size
+from bootscope.artefacts.file_facts import Piece
+from bootscope.core.text import size
+from bootscope.inventory.inventory import Image
 
 _UIMAGE, _FDT, _ZIMAGE = 0x27051956, 0xD00DFEED, 0x016F2818
 _ZIMAGE_AT, _ARM64_AT, _RISCV_AT = 0x24, 0x38, 0x38

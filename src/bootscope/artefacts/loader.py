@@ -7,8 +7,8 @@ import re
 import struct
 import zlib
 
-from bootscope.artefacts.piece import Piece
-from bootscope.lab.known import Part, number
+from bootscope.artefacts.file_facts import Piece
+from bootscope.inventory.inventory import Part, number
 
 _VARIABLE = re.compile(r"^([A-Za-z_.][\w.#:-]{0,79})=(.*)$")
 _USUAL = {

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.capture.imported import Answers, Raw
-from bootscope.errors import UserError, printable
-from bootscope.imports import FileRead, Understood, understand
-from bootscope.lab.bootlog import BootLog, log_line
-from bootscope.lab.known import Part
-from bootscope.lab.log_signs import AUTOBOOT, countdown_s
+from bootscope.core.errors import UserError, printable
+from bootscope.importing.files import FileRead, Understood, understand
+from bootscope.inventory.bootlog import BootLog, log_line
+from bootscope.inventory.inventory import Part
+from bootscope.inventory.log_indicators import AUTOBOOT, countdown_s
 from bootscope.readers.base import Boot
 from bootscope.readers.detect import recognised
 from bootscope.readers.registry import readers

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bootscope.artefacts import elf
-from bootscope.artefacts.piece import Piece
-from bootscope.errors import UserError, printable
-from bootscope.lab.known import Part, Program
-from bootscope.report.text import size
+from bootscope.artefacts.file_facts import Piece
+from bootscope.core.errors import UserError, printable
+from bootscope.core.text import size
+from bootscope.inventory.inventory import Part, Program
 
 FILE, LINK, FOLDER, DEVICE = "file", "link", "folder", "device"
 MOST_ENTRIES = 200_000

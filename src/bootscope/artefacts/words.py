@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from bootscope.artefacts.piece import Piece
-from bootscope.lab.known import Part
+from bootscope.artefacts.file_facts import Piece
+from bootscope.inventory.inventory import Part
 
 _PARAMETER = re.compile(
     r"(?:console|root|rootfstype|rootflags|init|rdinit|earlycon|earlyprintk|loglevel|lpj|ip|mtdparts|ubi\.mtd|nfsroot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 AUTO = "auto"
 """Stands for the computer that a farm tells."""

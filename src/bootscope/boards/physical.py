@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards import computers, pins
-from bootscope.errors import UserError, printable, unknown
-from bootscope.settings import Setting, load, read_toml
-from bootscope.settings import expected as wrong
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Setting, load, read_toml
+from bootscope.core.settings import expected as wrong
 from bootscope.system.model import Milestone
 
 SCHEMA = 1

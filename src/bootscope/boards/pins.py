@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bootscope.settings import Setting
+from bootscope.core.settings import Setting
 
 POWER = "power"
 """The name of the edge that is time zero: that of the board's supply."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError
-from bootscope.paths import package_dir
-from bootscope.settings import Setting, Sourced, find, load, names_in
-from bootscope.settings import expected as wrong_value
+from bootscope.core.errors import UserError
+from bootscope.core.paths import package_dir
+from bootscope.core.settings import Setting, Sourced, find, load, names_in
+from bootscope.core.settings import expected as wrong_value
 
 SCHEMA = 1
 UNSCALED_PPM = 1_000_000

@@ -13,7 +13,7 @@ from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree
 from bootscope.buildtrees.openwrt_sources import Sources
 from bootscope.buildtrees.output import Output, Target, Writer
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 FILES = "files"
 WRITERS: dict[str, Writer] = {

@@ -10,7 +10,7 @@ from bootscope.artefacts import tree
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look
 from bootscope.buildtrees.parts import Parts
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = ".config of Linux, U-Boot or BusyBox, here or one or two folders down"
 _AT = ("", "*/", "*/*/")

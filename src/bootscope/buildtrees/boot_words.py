@@ -9,12 +9,12 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bootscope.artefacts.gather import together
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
+from bootscope.artefacts.identify import together
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.parts import Parts
-from bootscope.errors import UserError
-from bootscope.lab.known import Known
+from bootscope.core.errors import UserError
+from bootscope.inventory.inventory import Known
 
 _APPEND = re.compile(r"^\s*append\s+(.+)$", re.MULTILINE | re.IGNORECASE)
 _GRUB = re.compile(r"^\s*linux(?:16|efi)?\s+\S+\s+(.+)$", re.MULTILINE)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope import process
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_words, changes_folder, told
 from bootscope.buildtrees.variants import Variants
-from bootscope.errors import ToolError, UserError, printable
+from bootscope.core import process
+from bootscope.core.errors import ToolError, UserError, printable
 
 LONGEST_S = 24 * 3600
 """A first build of Yocto takes hours."""

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.build.kconfig import parse
-from bootscope.errors import UserError, printable
-from bootscope.lab.applies import PLACEHOLDER, fill
-from bootscope.lab.experiment import check, title
-from bootscope.lab.handout import WORDS
+from bootscope.changes.applies import PLACEHOLDER, fill
+from bootscope.changes.change_files import WORDS
+from bootscope.changes.experiment import check, title
+from bootscope.core.errors import UserError, printable
+from bootscope.kbuild.kconfig import parse
 from bootscope.system.changes import TREES, Change, conflicts, with_words
 from bootscope.system.model import Symbols
 

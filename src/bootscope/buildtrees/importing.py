@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.buildtrees import bare, boot_words, buildroot, openwrt, reading, yocto
 from bootscope.buildtrees.look import Look, tree_folder
 from bootscope.buildtrees.model import (
@@ -27,7 +27,7 @@ from bootscope.buildtrees.model import (
     Trial,
 )
 from bootscope.buildtrees.parts import Parts
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 _MOST_HASHED = 1 << 30
 _MAKERS: dict[str, tuple[Callable[[Path], Path | None], str]] = {

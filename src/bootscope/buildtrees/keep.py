@@ -11,9 +11,9 @@ import msgspec
 
 from bootscope.buildtrees.model import KIND, SCHEMA, Tree
 from bootscope.capture.record import write_whole
-from bootscope.errors import ToolError, UserError, printable, unknown
-from bootscope.paths import store_dir
-from bootscope.settings import as_toml, load, names_in
+from bootscope.core.errors import ToolError, UserError, printable, unknown
+from bootscope.core.paths import store_dir
+from bootscope.core.settings import as_toml, load, names_in
 from bootscope.system.load import system_names
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")

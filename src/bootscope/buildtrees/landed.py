@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.build.kconfig import parse, written
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
-from bootscope.errors import printable
+from bootscope.core.errors import printable
+from bootscope.kbuild.kconfig import parse, written
 from bootscope.system.changes import TREES, Change
 
 _MOST_NAMED = 4

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 _MOST_ENTRIES = 20_000
 """Of one folder."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.settings import Setting
+from bootscope.core.settings import Setting
 
 SCHEMA = 1
 KIND = "tree"

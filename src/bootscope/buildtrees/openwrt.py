@@ -11,7 +11,7 @@ from typing import Any
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look, head, text
 from bootscope.buildtrees.parts import Parts
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = "bin/targets/TARGET/SUBTARGET, or profiles.json with *.manifest or *.buildinfo"
 _MOST_JSON = 16 << 20

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from bootscope.build.kconfig import fragment
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.openwrt_sources import Sources
-from bootscope.errors import printable
+from bootscope.core.errors import printable
+from bootscope.kbuild.kconfig import fragment
 from bootscope.system.changes import Change
 from bootscope.system.model import Symbols
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bootscope.buildtrees.model import OPENWRT, Tree
-from bootscope.errors import UserError, printable
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError, printable
+from bootscope.core.paths import store_dir
 
 BASE = "base"
 """What the system without changes is called."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from bootscope.artefacts import kernels
 from bootscope.buildtrees.look import Check, Look, head, text
 from bootscope.buildtrees.model import ROLES
-from bootscope.errors import printable
+from bootscope.core.errors import printable
 
 KERNEL_IMAGES = ("zImage", "Image", "Image.gz", "Image.lz4", "uImage", "bzImage", "fitImage", "vmlinuz")
 ROOT_IMAGES = (

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from bootscope.buildtrees.output import Output
-from bootscope.errors import ToolError, UserError, printable
+from bootscope.core.errors import ToolError, UserError, printable
 
 SCHEMA = 1
 _MOST_COMPARED = 4 << 20

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope import process
-from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache
-from bootscope.build.ids import file_sha256, id_of
-from bootscope.build.step import Meta
+from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.builder.ids import file_sha256, id_of
+from bootscope.builder.step import Meta
 from bootscope.buildtrees.model import Tree
-from bootscope.errors import ToolError, UserError, printable
+from bootscope.core import process
+from bootscope.core.errors import ToolError, UserError, printable
 
 _MOST = 200
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.artefacts.gather import read_pieces
-from bootscope.artefacts.piece import Piece
-from bootscope.errors import UserError, printable
+from bootscope.artefacts.file_facts import Piece
+from bootscope.artefacts.identify import read_pieces
+from bootscope.core.errors import UserError, printable
 from bootscope.image.uboot_env import default_environment
-from bootscope.lab.known import Part
+from bootscope.inventory.inventory import Part
 
 _ROOTS = ("rootfs-image", "initramfs", "rootfs-folder")
 _PROGRAMS = ("uboot-elf", "uboot-image")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.artefacts.piece import Piece
+from bootscope.artefacts.file_facts import Piece
 from bootscope.buildtrees.model import MAKERS, Tree
 from bootscope.buildtrees.reading import read
-from bootscope.errors import UserError, printable
-from bootscope.lab.known import Part
+from bootscope.core.errors import UserError, printable
+from bootscope.inventory.inventory import Part
 
 
 def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.build.kconfig import parse
-from bootscope.build.kconfig import written as quoted
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.boot_words import with_menu
 from bootscope.buildtrees.changeset import ChangeSet
@@ -18,6 +16,8 @@ from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.parts import symbol
+from bootscope.kbuild.kconfig import parse
+from bootscope.kbuild.kconfig import written as quoted
 from bootscope.system.changes import Change
 from bootscope.system.model import Symbols
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
-from bootscope.lab.handout import WORDS
+from bootscope.changes.change_files import WORDS
 from bootscope.system.changes import TREES
 
 _WHERE = {"kernel": "the kernel's", "uboot": "U-Boot's", "busybox": "BusyBox's"}

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import msgspec
 
-from bootscope.build.kconfig import fragment
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.parts import symbol
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
+from bootscope.kbuild.kconfig import fragment
 from bootscope.system.changes import with_words
 
 _IN_MEMORY = ("/tmp/", "/var/")

@@ -9,7 +9,7 @@ import re
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 _SERIES = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RECIPE = re.compile(r"[a-z][a-z0-9.+-]{0,60}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bootscope.build.ids import id_of
+from bootscope.builder.ids import id_of
 from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import FILES, target_for, written
 from bootscope.buildtrees.boot_words import in_menu
@@ -15,7 +15,7 @@ from bootscope.buildtrees.changeset import ChangeSet, OfRun, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.owner import BASE, changes_folder
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import Change
 
 NAME = "trial"

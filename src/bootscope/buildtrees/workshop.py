@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bootscope import process
 from bootscope.buildtrees import products as found_products
 from bootscope.buildtrees.building import LONGEST_S
 from bootscope.buildtrees.landed import missed
@@ -23,7 +22,8 @@ from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_words, own_folder, told, words
 from bootscope.buildtrees.products import Keeper, Products
 from bootscope.buildtrees.variants import Variant, Variants
-from bootscope.errors import BoardError, BootscopeError, ToolError, UserError, printable
+from bootscope.core import process
+from bootscope.core.errors import BoardError, BootscopeError, ToolError, UserError, printable
 
 _DEPLOY_S = 3600
 

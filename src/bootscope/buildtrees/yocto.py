@@ -12,7 +12,7 @@ from typing import Any
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look, text
 from bootscope.buildtrees.parts import Parts
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = (
     "conf/local.conf with tmp*/deploy/images, or *.testdata.json, *.qemuboot.conf, *.manifest beside images"

@@ -14,8 +14,8 @@ from bootscope.calibration.rates import EXTRA, Rates, rates_of
 from bootscope.calibration.result import FITTED, Calibration, Compared
 from bootscope.calibration.robust import Row
 from bootscope.calibration.stretches import Stretch, heard, parts_of, row_of, stretches
-from bootscope.errors import UserError
-from bootscope.report.text import span
+from bootscope.core.errors import UserError
+from bootscope.core.text import span
 
 FEWEST_STRETCHES = 6
 _FEW_PERCENT = 30

@@ -11,15 +11,7 @@ from bootscope.calibration.fit import Fitted, Rate, Told
 from bootscope.calibration.model import EmulatedBoot, HeardLine
 from bootscope.calibration.observe import RealBoot
 from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE
-from bootscope.calibration.result import (
-    BANDWIDTH,
-    CPU_SCALE,
-    KEPT,
-    LATENCY,
-    LINE_RATE,
-    POWER_ON,
-    Figure,
-)
+from bootscope.calibration.result import BANDWIDTH, CPU_SCALE, KEPT, LATENCY, LINE_RATE, POWER_ON, Figure
 from bootscope.calibration.stretches import Heard, deviation, stamped
 from bootscope.statistics.describe import median
 from bootscope.statistics.student import student_975

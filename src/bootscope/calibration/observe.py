@@ -9,8 +9,8 @@ from bootscope.boards.pins import Pins
 from bootscope.capture import dating, tap
 from bootscope.capture.measured import TAP
 from bootscope.capture.store import BOARD, RECORDED, MeasuredRun, Store
-from bootscope.errors import UserError
-from bootscope.imports import Understood, of_boot, of_run
+from bootscope.core.errors import UserError
+from bootscope.importing.files import Understood, of_boot, of_run
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.formats.tap import stamp_error_ns
 

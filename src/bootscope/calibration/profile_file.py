@@ -21,7 +21,7 @@ from bootscope.calibration.result import (
     Calibration,
     Figure,
 )
-from bootscope.settings import Sourced, as_toml
+from bootscope.core.settings import Sourced, as_toml
 
 CARD = "calibrated"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

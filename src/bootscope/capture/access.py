@@ -8,7 +8,7 @@ import os
 import pwd
 from pathlib import Path
 
-from bootscope.errors import ToolError
+from bootscope.core.errors import ToolError
 
 REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS}
 """Errors of a file system that refuses, whatever room there is."""

@@ -24,7 +24,7 @@ import msgspec
 
 from bootscope import __version__
 from bootscope.capture.record import read_json, write_json, write_whole
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 SCHEMA = 1
 IMPORT, _FILES = "import.json", "files"

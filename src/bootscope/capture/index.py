@@ -24,7 +24,7 @@ import msgspec
 from bootscope.capture import record
 from bootscope.capture.program import program_id
 from bootscope.capture.store import StoredBoot, StoredRun
-from bootscope.paths import cache_dir
+from bootscope.core.paths import cache_dir
 
 T = TypeVar("T")
 

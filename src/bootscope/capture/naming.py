@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bootscope.errors import UserError, printable, unknown
+from bootscope.core.errors import UserError, printable, unknown
 
 LAST = "last"
 _BACK = re.compile(r"(?P<base>.+)~(?P<back>\d{0,6})", re.DOTALL)

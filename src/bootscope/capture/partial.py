@@ -11,7 +11,7 @@ from pathlib import Path
 from bootscope.capture import record, stream
 from bootscope.capture.measured import TAP
 from bootscope.capture.record import BootInfo
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 
 def mark_partial(folder: Path, boot_id: str) -> BootInfo:

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from bootscope.paths import package_dir
+from bootscope.core.paths import package_dir
 
 _BEGAN_S = time.time()
 _OWN = (".py", ".toml", ".json", ".csv")

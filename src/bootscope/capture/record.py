@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from bootscope.boards.profile import Board
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 SCHEMA = 1
 

@@ -36,7 +36,7 @@ from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED, MeasuredInfo, read_measured
 from bootscope.capture.partial import mark_partial
 from bootscope.capture.record import RUN, BootInfo, RunInfo
-from bootscope.errors import ToolError, UserError, to_stderr
+from bootscope.core.errors import ToolError, UserError, to_stderr
 
 RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
 RECORDING = "recording"

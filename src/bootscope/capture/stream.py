@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 MAGIC = b"BSCOPE1\n"
 VERSION = 1

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field, replace
 from bootscope.capture import tapper
 from bootscope.capture.offset import Answer, Offset, offset_of
 from bootscope.capture.telnet import Telnet
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 MAGIC = tapper.MAGIC
 MAGIC_FAR = b"bootscope-tap 2\n"

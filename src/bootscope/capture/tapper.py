@@ -4,7 +4,7 @@
 
 It does nothing else, so that nothing keeps it from reading in time; what the bytes mean is for others. It
 uses the standard library alone, of Python 3.7 or newer, and is one file, so that it can also run on the
-computer that the board is connected to (boards/tap_host.py). What it writes is described in tap.py.
+computer that the board is connected to (hardware/remote_capture.py). What it writes is described in tap.py.
 
     tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
     tapper.py tcp HOST PORT [RATE [telnet]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 MAGIC = b"BSUSAGE1"
 KERNEL, PROGRAMS, AFTER = 0, 1, 2

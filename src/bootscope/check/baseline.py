@@ -15,7 +15,7 @@ import msgspec
 from bootscope import __version__
 from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet
 from bootscope.capture.record import read_json
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 SCHEMA = 1
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, PHASE, Quantity, SampleSet, called, goal
-from bootscope.analysis.versus import PLANNED_PERCENT, oddities
+from bootscope.analysis.significance import PLANNED_PERCENT, oddities
 from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
-from bootscope.errors import UserError, printable, unknown
-from bootscope.report.text import between, seconds, signed, span
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.text import between, seconds, signed, span
 from bootscope.statistics.describe import describe, median
 from bootscope.statistics.planning import Noise
 from bootscope.statistics.shift import ALPHA, CONFIDENCE, FEWEST, above_p, shift

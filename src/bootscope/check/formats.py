@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Finding, Outcome
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
+from bootscope.core.text import seconds as rounded
 from bootscope.export import junit
 from bootscope.export.markdown import code, escaped, table
 from bootscope.export.openmetrics import family
 from bootscope.export.text import plain, seconds
-from bootscope.report.text import seconds as rounded
 
 _MARKS = {OK: "✅", MISSED: "❌", UNSURE: "❔", NONE: "❔"}
 _KCIDB = {OK: "PASS", MISSED: "FAIL", UNSURE: "DONE", NONE: "MISS"}

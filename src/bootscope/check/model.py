@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from bootscope.errors import UserError, printable
-from bootscope.settings import Setting, load
+from bootscope.core.errors import UserError, printable
+from bootscope.core.settings import Setting, load
+from bootscope.core.toml_lines import spot
 from bootscope.statistics.describe import median, quantile
-from bootscope.toml_lines import spot
 
 DEFAULT = Path("bootscope-check.toml")
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}

@@ -18,9 +18,9 @@ from bootscope.buildtrees.model import YOCTO, Tree
 from bootscope.buildtrees.output import Output
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable, unknown
-from bootscope.lab.of_run import techniques_of_run
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.paths import store_dir
+from bootscope.search.of_run import techniques_of_run
 
 YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
 """Options that say something of Yocto, by their names in the result of the parser."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bootscope.errors import UserError, printable, unknown
+from bootscope.core.errors import UserError, printable, unknown
 
 
 class Parser(argparse.ArgumentParser):

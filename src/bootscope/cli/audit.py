@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.build.cache import Cache
+from bootscope.audit.findings import Audit
+from bootscope.audit.looked import Looked, looked
+from bootscope.audit.pitfalls.find import Warned
+from bootscope.audit.subject import Subject, subject
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import printable
-from bootscope.lab.audit import Audit
-from bootscope.lab.beware import Warned
-from bootscope.lab.looked import Looked, looked
-from bootscope.lab.subject import Subject, subject
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import printable
+from bootscope.core.paths import cache_dir, store_dir
 from bootscope.report import audited as text
 from bootscope.report import culprits
 

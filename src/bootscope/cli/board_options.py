@@ -12,19 +12,19 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.boards import farm
-from bootscope.boards.ending import NS, End
-from bootscope.boards.line_watch import marker_of
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
 from bootscope.boards.pins import edge_names, tells_live
-from bootscope.boards.power import Already, ByHand, Commands, Power
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
 from bootscope.cli.common import refuse
-from bootscope.errors import UserError, printable, unknown
-from bootscope.measuring import Order
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.text import seconds, visible
+from bootscope.hardware import farm
+from bootscope.hardware.console_monitor import marker_of
+from bootscope.hardware.measuring import Order
+from bootscope.hardware.power import Already, ByHand, Commands, Power
+from bootscope.hardware.stop_conditions import NS, End
 from bootscope.readers.markers import MARKERS, said
-from bootscope.report.text import seconds, visible
 
 FARM = "labgrid"
 """The kind of a console that a farm knows."""

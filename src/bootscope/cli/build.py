@@ -7,17 +7,17 @@ import argparse
 import shlex
 import sys
 
-from bootscope.build.cache import Cache
-from bootscope.build.outlook import Planned
-from bootscope.build.plan import build, outlook
-from bootscope.build.workload import Basis, Workload
+from bootscope.builder.cache import Cache
+from bootscope.builder.outlook import Planned
+from bootscope.builder.plan import build, outlook
+from bootscope.builder.workload import Basis, Workload
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, jobs_of, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import printable
-from bootscope.paths import cache_dir
+from bootscope.core.errors import printable
+from bootscope.core.paths import cache_dir
 from bootscope.report.tables import make_table
 from bootscope.report.workload import announced
 from bootscope.system.load import load_system

@@ -7,6 +7,7 @@ import argparse
 import re
 from pathlib import Path
 
+from bootscope.analysis.views import choose_boot
 from bootscope.boards.profile import Board, load_board
 from bootscope.calibration import profile_file
 from bootscope.calibration.calibrate import calibrate
@@ -17,11 +18,10 @@ from bootscope.cli.common import check_positive
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
 from bootscope.report import calibrated as text
 from bootscope.timeline.build import timeline_of
-from bootscope.views import choose_boot
 
 
 class Calibrate(Verb):

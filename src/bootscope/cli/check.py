@@ -19,11 +19,11 @@ from bootscope.cli.common import refuse
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import ToolError, UserError
-from bootscope.paths import store_dir
+from bootscope.core.errors import ToolError, UserError
+from bootscope.core.paths import store_dir
 from bootscope.report import check as text
 from bootscope.report.boots import named
-from bootscope.sampling import sample_set
+from bootscope.runs.sampling import sample_set
 
 MISSED = 3
 """The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""

@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 if TYPE_CHECKING:
-    from bootscope.build.cache import Cache
-    from bootscope.build.progress import Progress
-    from bootscope.build.step import Runner
+    from bootscope.builder.cache import Cache
+    from bootscope.builder.progress import Progress
+    from bootscope.builder.step import Runner
 
 LARGEST = 1_000_000
 """Of any number or time in seconds that an option takes."""
@@ -45,7 +45,7 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
     # Verbs that build nothing need not wait for the builder to be loaded.
     import shutil
 
-    from bootscope.build.step import Runner
+    from bootscope.builder.step import Runner
 
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
     return Runner(cache, progress, jobs=jobs_of(args), use_ccache=use_ccache)

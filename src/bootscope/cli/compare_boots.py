@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 
 from bootscope.analysis.samples import SampleSet
-from bootscope.analysis.versus import ADVISED, against
+from bootscope.analysis.significance import ADVISED, against
 from bootscope.capture.store import RECORDED, Store
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.report import boots as text
 from bootscope.report import boots_json
-from bootscope.sampling import recorded
+from bootscope.runs.sampling import recorded
 
 
 def differ(store: Store, ids: tuple[str, str]) -> bool:

@@ -7,7 +7,7 @@ import argparse
 
 from bootscope.cli.complete import candidates
 from bootscope.cli.verb import Verb, print_json
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 # Shells take words apart at '=' (bash) or not (zsh, fish). Where bootscope knows no words, files are meant.
 _BASH = """\

@@ -7,13 +7,13 @@ import argparse
 
 from rich.console import Console
 
-from bootscope import hints
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import unknown
-from bootscope.needs import PARTS, Check, State, state
-from bootscope.paths import is_installed
+from bootscope.core import hints
+from bootscope.core.errors import unknown
+from bootscope.core.needs import PARTS, Check, State, state
+from bootscope.core.paths import is_installed
+from bootscope.core.tools import TOOLS
 from bootscope.report.tables import make_table
-from bootscope.tools import TOOLS
 
 
 class Doctor(Verb):

@@ -8,21 +8,21 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from bootscope.analysis.views import View
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.report import boot_of, write_file
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, to_stderr
+from bootscope.core.errors import UserError, to_stderr
+from bootscope.core.paths import store_dir
+from bootscope.core.text import size
 from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
-from bootscope.paths import store_dir
 from bootscope.report.html import trace_of_boot
 from bootscope.report.tables import make_table
-from bootscope.report.text import size
-from bootscope.sampling import sample_set
+from bootscope.runs.sampling import sample_set
 from bootscope.timeline.trace import Trace
-from bootscope.views import View
 
 
 def subject_of(boot_id: str, boot: View | Trace) -> Subject:

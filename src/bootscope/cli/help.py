@@ -8,12 +8,12 @@ import os
 import sys
 from pathlib import Path
 
-from bootscope import documents
+from bootscope.cli import documents
 from bootscope.cli.common import refuse
 from bootscope.cli.parsers import verb_parser
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.cli.verbs import VERBS
-from bootscope.paths import data_dir
+from bootscope.core.paths import data_dir
 
 
 class Help(Verb):

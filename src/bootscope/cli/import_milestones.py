@@ -11,11 +11,11 @@ from rich.text import Text
 
 from bootscope.capture.store import Store
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError
-from bootscope.milestones import add, hint, words
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
+from bootscope.core.text import visible
 from bootscope.readers.sought import Missing
-from bootscope.report.text import visible
+from bootscope.runs.milestones import add, hint, words
 
 _ELSEWHERE = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "output")
 

@@ -12,15 +12,15 @@ from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.import_milestones import document, name_milestones, warn
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable, unknown
-from bootscope.imports import ALL, Understood, by_file, understand
-from bootscope.milestones import not_found
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.paths import store_dir
+from bootscope.importing.files import ALL, Understood, by_file, understand
 from bootscope.readers import registry
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, PREVIOUS_NEWLINE
 from bootscope.readers.source import gather
 from bootscope.report import imported as text
 from bootscope.report import imported_json
+from bootscope.runs.milestones import not_found
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
 _OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "output")

@@ -16,10 +16,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from bootscope import interrupts
 from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
-from bootscope.errors import BootscopeError, ToolError, printable
+from bootscope.core import interrupts
+from bootscope.core.errors import BootscopeError, ToolError, printable
 
 INTERRUPTED = 130
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
@@ -78,7 +78,7 @@ def show_error(error: BootscopeError) -> int:
 def of_the_world(error: OSError) -> BootscopeError:
     """What is said where a disk is full, or a file system refuses."""
     from bootscope.capture.access import REFUSALS, refused
-    from bootscope.paths import cache_dir, store_dir
+    from bootscope.core.paths import cache_dir, store_dir
 
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     message = f"{printable(name) or 'input/output'}: {error.strerror}"
@@ -92,7 +92,7 @@ def of_the_world(error: OSError) -> BootscopeError:
 
 def no_room() -> str:
     """What may be done where a disk is full."""
-    from bootscope.paths import cache_dir, store_dir
+    from bootscope.core.paths import cache_dir, store_dir
 
     return (
         f"recordings are in {store_dir()}, builds in {cache_dir()}; what is there already stays. Make room "

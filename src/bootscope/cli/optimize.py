@@ -10,26 +10,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
+from bootscope.changes.change_files import check_new, write
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, jobs_of, runner
 from bootscope.cli.optimize_board import asked_of_board, optimize_on_board
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable, unknown
-from bootscope.lab.account import Account
-from bootscope.lab.bench import Bench
-from bootscope.lab.conduct import Options, conduct
-from bootscope.lab.handout import check_new, write
-from bootscope.lab.journal import Journal
-from bootscope.lab.optimize import Goal
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.paths import cache_dir, store_dir
 from bootscope.report.search_html import render
 from bootscope.report.search_json import document
 from bootscope.report.search_text import show
+from bootscope.search.account import Account
+from bootscope.search.bench import Bench
+from bootscope.search.conduct import Options, conduct
+from bootscope.search.journal import Journal
+from bootscope.search.optimize import Goal
 from bootscope.system.load import load_system
 from bootscope.techniques.model import ABILITIES, technique
 

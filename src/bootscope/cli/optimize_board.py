@@ -15,14 +15,14 @@ from bootscope.cli.board_options import BOARD_OPTIONS
 from bootscope.cli.common import refuse
 from bootscope.cli.try_board import board_bench
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError
-from bootscope.lab.board_journal import BoardJournal
-from bootscope.lab.board_memory import Memory
-from bootscope.lab.board_search import BoardSearch
-from bootscope.lab.conduct import Options
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
 from bootscope.report import searched
 from bootscope.report.searched_html import render
+from bootscope.search.board_journal import BoardJournal
+from bootscope.search.board_memory import Memory
+from bootscope.search.board_search import BoardSearch
+from bootscope.search.conduct import Options
 
 REPORT = "report.html"
 

@@ -9,10 +9,10 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.audit.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import unknown
-from bootscope.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
+from bootscope.core.errors import unknown
 from bootscope.report.tables import make_table
 
 _COLOURS = {How.CHECKED: "green", How.ADVICE: "yellow"}

@@ -9,10 +9,10 @@ import textwrap
 import time
 from collections.abc import Callable
 
-from bootscope.build.pace import Pace
-from bootscope.build.progress import Progress, Silent
-from bootscope.build.step import OBJECTS
-from bootscope.build.workload import Workload
+from bootscope.builder.pace import Pace
+from bootscope.builder.progress import Progress, Silent
+from bootscope.builder.step import OBJECTS
+from bootscope.builder.workload import Workload
 from bootscope.report.workload import announced, fitted, standing_parts
 
 _WIDTH = 80

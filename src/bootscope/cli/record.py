@@ -8,18 +8,18 @@ import sys
 
 from bootscope.boards.physical import is_real
 from bootscope.boards.profile import load_board
-from bootscope.boards.watch import Limits, default_until
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, unknown
-from bootscope.lab.bench import Bench
-from bootscope.paths import cache_dir, store_dir
-from bootscope.report.text import seconds, visible
+from bootscope.core.errors import UserError, unknown
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.text import seconds, visible
+from bootscope.emulator.plugin_config import Limits, default_until
+from bootscope.search.bench import Bench
 from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
 

@@ -10,9 +10,9 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.store import MeasuredRun, Store
 from bootscope.cli.board_options import QuietBoots, ShownBoots, ordered
 from bootscope.cli.verb import print_json, terminal
-from bootscope.headline import reached_in
-from bootscope.measuring import measure_run
-from bootscope.paths import store_dir
+from bootscope.core.paths import store_dir
+from bootscope.hardware.measuring import measure_run
+from bootscope.runs.headline import reached_in
 
 FAILED = 3
 

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bootscope.analysis.samples import SampleSet
-from bootscope.analysis.versus import against
+from bootscope.analysis.significance import against
+from bootscope.analysis.views import View, comparison, view
 from bootscope.capture.store import BOARD, RECORDED, Store
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
+from bootscope.core.text import seconds, size
 from bootscope.export.text import plain
-from bootscope.paths import store_dir
 from bootscope.report import runs_html
 from bootscope.report.html import render
-from bootscope.report.text import seconds, size
-from bootscope.sampling import sample_set
-from bootscope.seen import seen_boot
+from bootscope.runs.sampling import sample_set
+from bootscope.runs.seen import seen_boot
 from bootscope.timeline.trace import Trace
-from bootscope.views import View, comparison, view
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -10,21 +10,21 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable
-from bootscope.lab.agreement import Pair, Verdict, orders, pairs
-from bootscope.lab.bench import Bench
-from bootscope.lab.reproduce import reproduce
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import UserError, printable
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.published.agreement import Pair, Verdict, orders, pairs
+from bootscope.published.reproduce import reproduce
+from bootscope.published.reproduced import Result, result
+from bootscope.published.tables import Table, table, table_ids
 from bootscope.report import reproduced as words
 from bootscope.report.tables import make_table
-from bootscope.techniques.reproduced import Result, result
-from bootscope.techniques.tables import Table, table, table_ids
+from bootscope.search.bench import Bench
 
 _COLOURS = {Verdict.AGREES: "green", Verdict.SIZE: "yellow", Verdict.SIGN: "red", Verdict.NONE: "dim"}
 PATIENCE_S = 3600

@@ -7,16 +7,16 @@ import argparse
 import re
 
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
+from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import RECORDED, Store
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable
-from bootscope.paths import store_dir
+from bootscope.core.errors import UserError, printable
+from bootscope.core.paths import store_dir
+from bootscope.core.text import visible
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
-from bootscope.report.text import visible
-from bootscope.views import View, comparison, view
 
 _DIFFERENCES = 20
 
@@ -125,7 +125,7 @@ class Compare(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         from bootscope.cli.compare_boots import compare_boots, differ
-        from bootscope.sampling import sample_set
+        from bootscope.runs.sampling import sample_set
 
         check_positive(args, "top")
         store = Store(store_dir())

@@ -11,8 +11,8 @@ from bootscope.cli.common import refuse
 from bootscope.cli.verb import print_json, terminal
 from bootscope.report import imported as text
 from bootscope.report import imported_json, rows, run_boots
-from bootscope.sampling import sample_set
-from bootscope.seen import SeenBoot, seen_boot
+from bootscope.runs.sampling import sample_set
+from bootscope.runs.seen import SeenBoot, seen_boot
 
 
 def show_imported(

@@ -7,16 +7,16 @@ import argparse
 import re
 from dataclasses import asdict
 
-from bootscope.build.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
-from bootscope.build.step import read_meta
+from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
+from bootscope.builder.step import read_meta
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable
-from bootscope.listing import Listed, listed
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import UserError, printable
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.text import size
 from bootscope.report import terminal as text
-from bootscope.report.text import size
+from bootscope.runs.listing import Listed, listed
 
 
 class List(Verb):

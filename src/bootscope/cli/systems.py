@@ -20,9 +20,9 @@ from bootscope.buildtrees.subject import title
 from bootscope.cli.apply import YOCTOS
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
+from bootscope.core.text import size
 from bootscope.report.tables import make_table
-from bootscope.report.text import size
 from bootscope.system.load import system_names
 
 _OF_IMPORT = (

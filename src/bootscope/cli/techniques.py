@@ -11,17 +11,9 @@ from rich.text import Text
 
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import unknown
+from bootscope.core.errors import unknown
 from bootscope.report.tables import make_table
-from bootscope.techniques.model import (
-    DOCUMENTS,
-    PHASES,
-    Status,
-    Technique,
-    figures,
-    measured_of,
-    technique,
-)
+from bootscope.techniques.model import DOCUMENTS, PHASES, Status, Technique, figures, measured_of, technique
 from bootscope.techniques.model import techniques as all_techniques
 from bootscope.techniques.words import figure_text, measured_text, saving
 

@@ -10,28 +10,28 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
-from bootscope.build.cache import Cache
+from bootscope.analysis.views import View, view
+from bootscope.audit.findings import predicted_ns
+from bootscope.builder.cache import Cache
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store, StoredRun
+from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
-from bootscope.lab.audit import predicted_ns
-from bootscope.lab.bench import Bench
-from bootscope.lab.experiment import check, variant, with_bases
-from bootscope.lab.facts import facts
-from bootscope.lab.services import refused_by, unanswered
-from bootscope.lab.verdict import Verdict, verdict
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import UserError
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.text import seconds, size, span
+from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, size, span
+from bootscope.search.bench import Bench
+from bootscope.search.services import refused_by, unanswered
+from bootscope.search.verdict import Verdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system
-from bootscope.views import View, view
 
 
 class Try(Verb):

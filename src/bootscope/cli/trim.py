@@ -10,25 +10,25 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bootscope.boards.watch import Limits
-from bootscope.build.cache import Cache
+from bootscope.analysis.views import View
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.changes.change_files import check_new, write_change
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.optimize import budget_s
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import printable, unknown
-from bootscope.lab.bench import Bench
-from bootscope.lab.handout import check_new, write_change
-from bootscope.lab.trim import ORDER, Goal, Trim
-from bootscope.lab.trim_tree import IMAGE, PHASES, Stay
-from bootscope.lab.trim_trial import new_lines
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import printable, unknown
+from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.text import seconds, size
+from bootscope.emulator.plugin_config import Limits
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, size
+from bootscope.search.bench import Bench
 from bootscope.system.load import load_system
-from bootscope.views import View
+from bootscope.trim.search import ORDER, Goal, Trim
+from bootscope.trim.tree import IMAGE, PHASES, Stay
+from bootscope.trim.trial import new_lines
 
 _AFTER_NS = 5_000_000_000
 """How long the application is watched after it is ready, in virtual time."""

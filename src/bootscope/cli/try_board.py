@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from bootscope.artefacts.gather import together
+from bootscope.artefacts.identify import together
 from bootscope.boards.physical import real_board
-from bootscope.build.cache import Cache
+from bootscope.builder.cache import Cache
 from bootscope.buildtrees import subject
 from bootscope.buildtrees.keep import load_tree
 from bootscope.buildtrees.model import Tree
@@ -22,18 +22,18 @@ from bootscope.buildtrees.variants import Variants
 from bootscope.buildtrees.workshop import Workshop, opened
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
+from bootscope.changes.experiment import check, check_apply, title
 from bootscope.cli.apply import values_of
 from bootscope.cli.board_options import QuietBoots, ordered
 from bootscope.cli.common import BUILD_OPTIONS, check_positive, refuse
 from bootscope.cli.verb import print_json, terminal
-from bootscope.errors import UserError
-from bootscope.lab.board_bench import BoardBench
-from bootscope.lab.board_verdict import board_verdict
-from bootscope.lab.experiment import check, check_apply, title
-from bootscope.lab.of_run import techniques_of_run
-from bootscope.lab.services import words_of
-from bootscope.paths import cache_dir, store_dir
+from bootscope.core.errors import UserError
+from bootscope.core.paths import cache_dir, store_dir
 from bootscope.report import boots, tried
+from bootscope.search.board_bench import BoardBench
+from bootscope.search.board_verdict import board_verdict
+from bootscope.search.of_run import techniques_of_run
+from bootscope.search.services import words_of
 
 REFUSED = 3
 NO_VERDICT = 2

@@ -11,9 +11,9 @@ from bootscope.analysis.whatif import KNOWN, predict
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.errors import UserError
-from bootscope.paths import store_dir
-from bootscope.report.text import seconds, span
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
+from bootscope.core.text import seconds, span
 
 
 class WhatIf(Verb):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 def _runs() -> list[str]:
     from bootscope.capture.naming import names_of
     from bootscope.capture.store import Store
-    from bootscope.paths import store_dir
+    from bootscope.core.paths import store_dir
 
     ids = Store(store_dir()).run_ids()
     return ["last", "last~1", *names_of(ids), *ids]
@@ -43,13 +43,13 @@ def _techniques() -> list[str]:
 
 
 def _pitfalls() -> list[str]:
-    from bootscope.pitfalls.model import pitfalls
+    from bootscope.audit.pitfalls.model import pitfalls
 
     return list(pitfalls())
 
 
 def _tables() -> list[str]:
-    from bootscope.techniques.tables import table_ids
+    from bootscope.published.tables import table_ids
 
     return table_ids()
 
@@ -62,8 +62,8 @@ def _milestones() -> list[str]:
 
 
 def _topics() -> list[str]:
+    from bootscope.cli.documents import topics
     from bootscope.cli.verbs import VERBS
-    from bootscope.documents import topics
 
     return [*topics(), *VERBS]
 
@@ -88,7 +88,7 @@ def _phases() -> list[str]:
 
 
 def _parts() -> list[str]:
-    from bootscope.needs import PARTS
+    from bootscope.core.needs import PARTS
 
     return list(PARTS)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bootscope.core.text import seconds, span
 from bootscope.export import sums
 from bootscope.export.base import Exporter, Subject
 from bootscope.export.collapsed import call_paths
 from bootscope.export.text import plain
-from bootscope.report.text import seconds, span
 from bootscope.timeline.trace import Trace
 
 TOP = 10

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.errors import UserError, printable, unknown
+from bootscope.core.errors import UserError, printable, unknown
 from bootscope.export import (
     boots,
     chrome,

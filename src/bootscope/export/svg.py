@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
+from bootscope.core.text import seconds, span
 from bootscope.export.base import Exporter, Subject
 from bootscope.export.lanes import ordered
 from bootscope.export.text import plain
-from bootscope.report.text import seconds, span
 from bootscope.timeline.trace import Span, Trace, Track
 
 WIDTH, LEFT, RIGHT = 1200, 150, 20

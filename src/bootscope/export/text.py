@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from bootscope.errors import printable
+from bootscope.core.errors import printable
 
 MAX_TEXT = 400
 MAX_KEY = 80

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 
 _TOKENS, _NAMES_A_MARKER = 256, 256
 # The digits stand for themselves in every kernel: no name does without them.

@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 
 _VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})+\0\0")
 _SEARCHED_BYTES = 1 << 20

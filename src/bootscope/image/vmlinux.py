@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Sequence
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.image.kallsyms import Symbol
 from bootscope.readers.unpack import Budget, decompressed
 

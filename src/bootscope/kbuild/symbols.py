@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
 
 TOP = {"kernel": "Kconfig", "uboot": "Kconfig", "busybox": "Config.in"}

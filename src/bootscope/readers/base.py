@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.timeline.trace import Point, Stack, Table, Track
 
 # Which moment of a line its stamp is.

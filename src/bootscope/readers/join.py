@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import Reading
 from bootscope.readers.fit import Map
 from bootscope.readers.link import BESIDE, TOLD, Link, Refusal, Side, extent, link

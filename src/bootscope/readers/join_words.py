@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bootscope.errors import printable
+from bootscope.core.errors import printable
 from bootscope.readers import link as on
 from bootscope.readers.base import Clock
 from bootscope.readers.early_kernel import Bound

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import FIRST_BYTE, Boot, Options
 from bootscope.readers.markers import split_line
 from bootscope.readers.tally import Tally

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from bootscope.errors import unknown
+from bootscope.core.errors import unknown
 from bootscope.readers import formats
 from bootscope.readers.base import Reader
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bootscope.capture.imported import Raw
 from bootscope.capture.tap import MAGICS
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.readers import sent as sent_over
 from bootscope.readers.base import Repair, Source
 from bootscope.readers.encoding import as_utf8

@@ -7,14 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock
-from bootscope.readers.systemd_units import (
-    KERNEL,
-    PHASES,
-    USER_SPACE,
-    blame_table,
-    milestone,
-    phase_track,
-)
+from bootscope.readers.systemd_units import KERNEL, PHASES, USER_SPACE, blame_table, milestone, phase_track
 from bootscope.readers.timespan import leading_span, span_ns
 from bootscope.timeline.trace import Span, Table, Track
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from bootscope.errors import printable
+from bootscope.core.errors import printable
 from bootscope.readers import early_kernel
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.fit import Map

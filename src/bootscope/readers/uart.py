@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import Options
 
 OPTION = "uart"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from bootscope.errors import UserError, printable
+from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import Repair
 
 MAX_BYTES = 512 << 20

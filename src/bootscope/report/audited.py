@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.errors import printable
-from bootscope.lab.alternatives import Group
-from bootscope.lab.audit import Audit, Finding
-from bootscope.lab.beware import Beware, Warned
+from bootscope.audit.alternatives import Group
+from bootscope.audit.findings import Audit, Finding
+from bootscope.audit.pitfalls.find import Beware, Warned
+from bootscope.core.errors import printable
+from bootscope.core.text import cut, span
 from bootscope.report.tables import make_table
-from bootscope.report.text import cut, span
 
 _LONGEST = 300
 """Of evidence on a terminal; lines of scripts may be of any length."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.samples import SampleSet
-from bootscope.analysis.versus import (
+from bootscope.analysis.significance import (
     FASTER,
     NOT_SHOWN,
     PLANNED_PERCENT,
@@ -19,8 +19,8 @@ from bootscope.analysis.versus import (
     Versus,
     interval,
 )
+from bootscope.core.text import seconds, signed, span, visible
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, signed, span, visible
 from bootscope.statistics.describe import Description
 from bootscope.statistics.planning import MOST
 from bootscope.statistics.shift import ALPHA, CONFIDENCE

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bootscope.analysis.samples import Quantity, SampleSet
-from bootscope.analysis.versus import BootComparison, Versus
+from bootscope.analysis.significance import BootComparison, Versus
 from bootscope.report.boots import named
 from bootscope.statistics.describe import Description
 from bootscope.statistics.shift import ALPHA

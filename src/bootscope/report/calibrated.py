@@ -23,8 +23,8 @@ from bootscope.calibration.result import (
     Compared,
     Figure,
 )
+from bootscope.core.text import seconds, signed, span, visible
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, signed, span, visible
 
 _LINE_CHARACTERS = 40
 _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {

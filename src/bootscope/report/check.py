@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.check.decide import MISSED, NONE, OK, Outcome
+from bootscope.core.text import seconds
 from bootscope.report.boots import named
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds
 
 _COLOURS = {OK: "green", MISSED: "bold red"}
 _UNSURE_COLOUR = "yellow"

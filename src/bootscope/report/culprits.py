@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.errors import printable
-from bootscope.lab.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.core.errors import printable
+from bootscope.core.text import span
 from bootscope.report.tables import make_table
-from bootscope.report.text import span
 
 Specs = Mapping[str, str]
 """Id of a technique that applies -> how `bootscope try` calls the best of its ways."""

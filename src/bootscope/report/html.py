@@ -19,13 +19,13 @@ from markupsafe import Markup
 from bootscope import __version__
 from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.samples import SampleSet
+from bootscope.analysis.views import View
+from bootscope.core.text import seconds, size, span, visible
 from bootscope.export.text import plain
 from bootscope.report.columns import columns
 from bootscope.report.pages import sources, template
 from bootscope.report.runs_html import sections
-from bootscope.report.text import seconds, size, span, visible
 from bootscope.timeline.trace import Table, Trace
-from bootscope.views import View
 
 # In this order: each uses only what stands before it.
 _SCRIPTS = ("format", "model", "paint", "timeline", "hand", "details", "flame", "page")

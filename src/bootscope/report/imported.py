@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.silences import Silence
-from bootscope.headline import told
-from bootscope.imports import FileRead, LeftOut, Understood
+from bootscope.core.text import seconds, size, span, visible
+from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Log, Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.terminal import bar_cells
-from bootscope.report.text import seconds, size, span, visible
-from bootscope.seen import SeenBoot
+from bootscope.runs.headline import told
+from bootscope.runs.seen import SeenBoot
 from bootscope.timeline.trace import Table, Trace, Track
 
 _MISSES = 3

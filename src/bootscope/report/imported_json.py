@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from bootscope.analysis.silences import Silence
-from bootscope.headline import told
-from bootscope.imports import FileRead, Understood
+from bootscope.core.text import visible
+from bootscope.importing.files import FileRead, Understood
 from bootscope.readers.base import Boot, Reader
 from bootscope.readers.early_kernel import Bound
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
-from bootscope.report.text import visible
-from bootscope.seen import SeenBoot
+from bootscope.runs.headline import told
+from bootscope.runs.seen import SeenBoot
 from bootscope.timeline.trace import Table, Trace
 
 MISSED = 1000

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bootscope.report.text import visible
+from bootscope.analysis.views import View
+from bootscope.core.text import visible
 from bootscope.timeline.model import Phase
-from bootscope.views import View
 
 if TYPE_CHECKING:
     from bootscope.analysis.compare import Comparison

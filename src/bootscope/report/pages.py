@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from bootscope.report.text import seconds, span
+from bootscope.core.text import seconds, span
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bootscope.lab.agreement import Order, Pair, Verdict, pairs
-from bootscope.report.text import size, span
+from bootscope.core.text import size, span
+from bootscope.published.agreement import Order, Pair, Verdict, pairs
+from bootscope.published.reproduced import Result
+from bootscope.published.tables import Table
 from bootscope.techniques.model import DOCUMENTS, figures
-from bootscope.techniques.reproduced import Result
-from bootscope.techniques.tables import Table
 
 HEADINGS = ("row", "what", "published", "change", "here", "change", "")
 """Of the cells of a pair."""

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.rows import Cell, Column, Rows, most
+from bootscope.core.text import cut, seconds, span, visible
 from bootscope.report.tables import make_table
-from bootscope.report.text import cut, seconds, span, visible
 
 _TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet
+from bootscope.core.text import seconds, span
 from bootscope.report.boots import named
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, span
 from bootscope.statistics.describe import Description, describe
 
 _MOST_FAILED = 5

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import PHASE, SampleSet, goal
-from bootscope.analysis.versus import BootComparison, interval, oddities
+from bootscope.analysis.significance import BootComparison, interval, oddities
+from bootscope.core.text import seconds, signed, span
 from bootscope.report.boots import named, verdict_lines
-from bootscope.report.text import seconds, signed, span
 from bootscope.statistics.describe import Description, describe
 from bootscope.statistics.middle import LEAST_PERCENT, median_interval
 from bootscope.statistics.shift import CONFIDENCE

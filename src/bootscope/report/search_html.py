@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 
 from bootscope import __version__
+from bootscope.audit.trials import name_of
+from bootscope.core.text import duration
 from bootscope.export.text import plain
-from bootscope.lab.account import Account, Step
-from bootscope.lab.optimize import Experiment
-from bootscope.lab.outcome import Outcome
-from bootscope.lab.trials import name_of
 from bootscope.report.pages import sources, template
-from bootscope.report.text import duration
+from bootscope.search.account import Account, Step
+from bootscope.search.optimize import Experiment
+from bootscope.search.outcome import Outcome
 from bootscope.techniques.model import techniques
 from bootscope.timeline.model import PHASES
 

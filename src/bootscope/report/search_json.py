@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from bootscope.lab.ablation import Worth
-from bootscope.lab.account import Account
-from bootscope.lab.optimize import Experiment
+from bootscope.search.ablation import Worth
+from bootscope.search.account import Account
+from bootscope.search.optimize import Experiment
 
 
 def document(a: Account) -> dict[str, object]:

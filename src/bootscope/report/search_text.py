@@ -6,9 +6,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.lab.account import Account
+from bootscope.core.text import duration, seconds, span
 from bootscope.report.tables import FittedTable, make_table
-from bootscope.report.text import duration, seconds, span
+from bootscope.search.account import Account
 
 
 def show(out: Console, a: Account) -> None:

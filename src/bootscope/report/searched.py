@@ -9,15 +9,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.analysis.versus import interval
-from bootscope.lab.board_ablation import BoardWorth, told
-from bootscope.lab.board_search import BoardExperiment, BoardSearch
-from bootscope.lab.optimize import Goal
-from bootscope.lab.optimize import title as short
+from bootscope.analysis.significance import interval
+from bootscope.core.text import span
 from bootscope.report import tried
 from bootscope.report.boots import named
 from bootscope.report.tables import make_table
-from bootscope.report.text import span
+from bootscope.search.board_ablation import BoardWorth, told
+from bootscope.search.board_search import BoardExperiment, BoardSearch
+from bootscope.search.optimize import Goal
+from bootscope.search.optimize import title as short
 from bootscope.statistics.shift import CONFIDENCE
 from bootscope.techniques.model import techniques
 

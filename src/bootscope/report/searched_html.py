@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 
 from bootscope import __version__
 from bootscope.analysis.samples import PHASE
-from bootscope.analysis.versus import NOT_SHOWN, BootComparison, Versus, interval
+from bootscope.analysis.significance import NOT_SHOWN, BootComparison, Versus, interval
+from bootscope.audit.trials import name_of
 from bootscope.buildtrees.model import Tree
+from bootscope.core.text import span
 from bootscope.export.text import plain
-from bootscope.lab.board_ablation import BoardWorth
-from bootscope.lab.board_search import BoardExperiment, BoardSearch
-from bootscope.lab.trials import name_of
 from bootscope.report.boots import could
 from bootscope.report.pages import sources, template
 from bootscope.report.searched import loses
-from bootscope.report.text import span
+from bootscope.search.board_ablation import BoardWorth
+from bootscope.search.board_search import BoardExperiment, BoardSearch
 from bootscope.statistics.shift import CONFIDENCE
 from bootscope.techniques.model import techniques
 

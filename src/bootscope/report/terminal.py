@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.consumers import Consumer, phase_at
+from bootscope.analysis.views import View
+from bootscope.core.text import cut, seconds, setting, span, visible
 from bootscope.report.tables import FittedTable, make_table
-from bootscope.report.text import cut, seconds, setting, span, visible
 from bootscope.timeline.model import Phase, Timeline
-from bootscope.views import View
 
 if TYPE_CHECKING:
     from bootscope.analysis.compare import Comparison
-    from bootscope.listing import Listed
+    from bootscope.runs.listing import Listed
 
 KINDS = ("cpu", "storage", "console", "idle", "fixed")
 COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "bright_black", "fixed": "white"}

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.samples import PHASE
-from bootscope.analysis.versus import NOT_SHOWN, SAME, BootComparison, Versus, interval
-from bootscope.lab.board_verdict import BoardVerdict
+from bootscope.analysis.significance import NOT_SHOWN, SAME, BootComparison, Versus, interval
+from bootscope.core.text import seconds, signed, size, span
 from bootscope.report import boots_json
 from bootscope.report.boots import could, named, plan, share
 from bootscope.report.tables import make_table
-from bootscope.report.text import seconds, signed, size, span
+from bootscope.search.board_verdict import BoardVerdict
 from bootscope.statistics.shift import CONFIDENCE
 
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bootscope.build.pace import Standing
-from bootscope.build.workload import Basis, Bound, Workload
+from bootscope.builder.pace import Standing
+from bootscope.builder.workload import Basis, Bound, Workload
 
 _MINUTE_NS = 60 * 10**9
 _BOUNDS = {Bound.ABOUT: "about", Bound.AT_MOST: "at most", Bound.AT_LEAST: "at least"}

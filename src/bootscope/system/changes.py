@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from bootscope.errors import UserError, printable
-from bootscope.settings import Setting
+from bootscope.core.errors import UserError, printable
+from bootscope.core.settings import Setting
 from bootscope.system.model import Prebuilt, Symbols, System
 
 Value = str | int | bool | tuple[str, ...] | dict[str, str] | None

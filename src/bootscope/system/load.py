@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError, printable
-from bootscope.paths import package_dir, store_dir
-from bootscope.settings import expected as wrong
-from bootscope.settings import find, load, names_in
+from bootscope.core.errors import UserError, printable
+from bootscope.core.paths import package_dir, store_dir
+from bootscope.core.settings import expected as wrong
+from bootscope.core.settings import find, load, names_in
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
 
 SECTOR_BYTES = 512

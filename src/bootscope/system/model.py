@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bootscope.settings import Setting
+from bootscope.core.settings import Setting
 
 SCHEMA = 1
 COMPRESSED_IMAGE = "zImage"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.errors import UserError, unknown
-from bootscope.settings import Setting, load, names_in
+from bootscope.core.errors import UserError, unknown
+from bootscope.core.settings import Setting, load, names_in
 from bootscope.system.changes import Change
 
 SCHEMA = 1
@@ -67,7 +67,7 @@ class Way(Setting, frozen=True):
     """One way to carry a technique out: its change, and how its saving is predicted.
 
     `predict` are changes that `bootscope what-if` knows, and "left-out": of all that it changes, what leaves
-    the kernel is what counts (see lab/forecast.py). `base` makes a system in which there is something
+    the kernel is what counts (see audit/forecast.py). `base` makes a system in which there is something
     to save, for a technique that the reference system follows already: `try --own-base` begins from there.
     """
 

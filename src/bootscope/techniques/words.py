@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.report.text import seconds, span
+from bootscope.core.text import seconds, span
 from bootscope.techniques.model import Figure, Measured, Technique, figures
 
 

@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.cpu_time import at_cpu_speed
-from bootscope.timeline.devices import (
-    DeviceEvent,
-    PinChange,
-    StorageCommand,
-    decode,
-    decoder_for,
-)
+from bootscope.timeline.devices import DeviceEvent, PinChange, StorageCommand, decode, decoder_for
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bootscope.capture import dating, tap
 from bootscope.capture.offset import Offset
-from bootscope.errors import UserError
+from bootscope.core.errors import UserError
 from bootscope.readers.base import (
     FIRST_BYTE,
     Boot,

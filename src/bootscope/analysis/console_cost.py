@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console's bill: what every line cost, who wrote it, and what `quiet` would leave out."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import label
+from bootscope.analysis.kernel_activity import Message
+from bootscope.analysis.messages import align
+from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.timeline.console import console_bytes
+from bootscope.timeline.devices import ConsoleByte
+
+QUIET_LEVEL = 4
+"""`quiet` shows what is more urgent than this: CONFIG_CONSOLE_LOGLEVEL_QUIET's usual value."""
+_STAMPED = re.compile(r"^\[ *\d+\.\d+\] ?(?:\[ *[TC]\d+\] ?)?")
+_PAUSE_NS = 20_000
+"""Between two bytes of a line that lie further apart, their writer did something else."""
+COLUMNS = (
+    Column("start_ns", "at s", "at"),
+    Column("cost_ns", "cost ms", "ns"),
+    Column("wait_ns", "line", "ns"),
+    Column("cpu_ns", "CPU", "ns"),
+    Column("bytes", "bytes", "count"),
+    Column("level", "level", "text"),
+    Column("who", "written by", "text"),
+    Column("text", "text", "text"),
+)
+SOURCES = (
+    Column("who", "written by", "text"),
+    Column("cost_ns", "cost ms", "ns"),
+    Column("bytes", "bytes", "count"),
+    Column("lines", "lines", "count"),
+    Column("phase", "phase", "text"),
+)
+
+
+@dataclass(slots=True)
+class Line:
+    """A console line: `first` to `last` are the records of its bytes; `level` -1 where there is none.
+
+    `wait_ns` went to the serial line, `cpu_ns` to writing one byte after the other; `runs` are the
+    (first, last) records of bytes without a pause between them.
+    """
+
+    start_ns: int
+    first: int
+    last: int
+    text: str
+    bytes: int
+    wait_ns: int
+    cpu_ns: int
+    who: str
+    runs: list[tuple[int, int]]
+    level: int = -1
+    kernel: bool = False
+    message: Message | None = None
+    """What the kernel was given to print; the line may come out much later, and on another task."""
+
+    @property
+    def cost_ns(self) -> int:
+        """What the boot would not have had to wait for without this line."""
+        return self.wait_ns + self.cpu_ns
+
+
+def lines(evidence: Evidence) -> list[Line]:
+    """All lines, in order, with what they cost and where they came from."""
+    found = [_line(evidence, part) for part in _split(evidence)]
+    _name_sources(found, evidence)
+    return found
+
+
+def _split(evidence: Evidence) -> Iterator[list[ConsoleByte]]:
+    part: list[ConsoleByte] = []
+    for byte in console_bytes(evidence.events, evidence.run.board.console):
+        part.append(byte)
+        if byte.value == 0x0A:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _line(evidence: Evidence, part: list[ConsoleByte]) -> Line:
+    first, last = part[0].index, part[-1].index
+    _, wait = evidence.ledger.devices(first, last + 1)
+    start = evidence.clock.before(first)
+    part_of = evidence.slice_at(start)
+    calls = [c for c in evidence.calls_at(part_of.task, first) if not c.kind.endswith("delay")]
+    who = evidence.who(part_of.task, start)
+    data = bytes(b.value for b in part).rstrip(b"\r\n")
+    runs = list(_runs(evidence, part))
+    return Line(
+        start_ns=start,
+        first=first,
+        last=last,
+        text=data.decode("utf-8", "backslashreplace"),
+        bytes=len(part),
+        wait_ns=wait,
+        cpu_ns=sum(evidence.records[b].time_ns - evidence.records[a].time_ns for a, b in runs),
+        who=f"{who}: {label(calls[-1], evidence)}" if calls else who,
+        runs=runs,
+    )
+
+
+def _runs(evidence: Evidence, part: list[ConsoleByte]) -> Iterator[tuple[int, int]]:
+    start = part[0].index
+    for before, after in pairwise(part):
+        if evidence.records[after.index].time_ns - evidence.records[before.index].time_ns > _PAUSE_NS:
+            yield start, before.index
+            start = after.index
+    yield start, part[-1].index
+
+
+def _name_sources(found: list[Line], evidence: Evidence) -> None:
+    """Gives kernel lines their level and the code that wrote them; a console flushes others' messages."""
+    messages = [m for m in evidence.scene.messages if m.level >= 0]
+    printed = []
+    for line in found:
+        stamp = _STAMPED.match(line.text)
+        if stamp:
+            line.kernel = True
+            printed.append((line, line.text[stamp.end() :]))
+    if messages and not printed:
+        # A kernel without CONFIG_PRINTK_TIME: only the messages tell which lines are its own.
+        printed = [(line, line.text) for line in found if line.first >= messages[0].index]
+    pairs = align([body for _, body in printed], [m.format for m in messages])
+    for number, index in pairs.items():
+        line, message = printed[number][0], messages[index]
+        if message.index <= line.first:
+            line.kernel = True
+            line.level, line.who = message.level, _writer(message, evidence)
+            line.message = message
+
+
+def _writer(message: Message, evidence: Evidence) -> str:
+    calls = [c for c in evidence.calls_at(message.task, message.index) if not c.kind.endswith("delay")]
+    calls = [c for c in calls if c.kind != "irq"]
+    who = evidence.who(message.task, message.at_ns)
+    return f"{who}: {label(calls[-1], evidence)}" if calls else who
+
+
+def hidden_by_quiet(found: list[Line]) -> list[Line]:
+    """The kernel's lines that `quiet` would keep off the console."""
+    return [line for line in found if line.kernel and (line.level < 0 or line.level >= QUIET_LEVEL)]
+
+
+def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows]:
+    """(every line, the most expensive first; who wrote how much), of one phase if named."""
+    found = [n for n in lines(evidence) if phase in (None, evidence.phase_at(n.start_ns))]
+    quiet = hidden_by_quiet(found)
+    sums = {
+        "bytes": sum(n.bytes for n in found),
+        "lines": len(found),
+        "cost_ns": sum(n.cost_ns for n in found),
+        "quiet_lines": len(quiet),
+        "quiet_bytes": sum(n.bytes for n in quiet),
+        "quiet_ns": sum(n.cost_ns for n in quiet),
+    }
+    rows = [_row(n, evidence) for n in sorted(found, key=lambda n: -n.cost_ns)]
+    groups: dict[str, list[Line]] = defaultdict(list)
+    for line in found:
+        groups[line.who].append(line)
+    sources: list[dict[str, Cell]] = [
+        {
+            "who": who,
+            "cost_ns": sum(n.cost_ns for n in group),
+            "bytes": sum(n.bytes for n in group),
+            "lines": len(group),
+            "phase": evidence.phase_at(group[0].start_ns),
+        }
+        for who, group in groups.items()
+    ]
+    sources.sort(key=lambda r: -int(r["cost_ns"] or 0))
+    return (
+        Rows("console", "Console lines", COLUMNS, tuple(rows), "most expensive first", (), sums),
+        Rows(
+            "writers", "Who wrote to the console", SOURCES, tuple(sources), "most expensive first", (), sums
+        ),
+    )
+
+
+def _row(line: Line, evidence: Evidence) -> dict[str, Cell]:
+    return {
+        "start_ns": line.start_ns,
+        "phase": evidence.phase_at(line.start_ns),
+        "cost_ns": line.cost_ns,
+        "wait_ns": line.wait_ns,
+        "cpu_ns": line.cpu_ns,
+        "bytes": line.bytes,
+        "level": str(line.level) if line.level >= 0 else "",
+        "who": line.who,
+        "text": line.text,
+    }

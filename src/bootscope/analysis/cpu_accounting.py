@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who had the CPU in a stretch of time, and what of that time the devices took.
+
+Costs of devices belong to records, so every sum goes over record numbers; the times follow from them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+
+from bootscope.analysis.kernel_activity import Call, Slice, Task
+from bootscope.timeline.costs import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Board time in ns that a task had the CPU, and what of it went to devices."""
+
+    running_ns: int = 0
+    storage_ns: int = 0
+    console_ns: int = 0
+
+    @property
+    def cpu_ns(self) -> int:
+        """What is left for executing instructions."""
+        return self.running_ns - self.storage_ns - self.console_ns
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.running_ns + other.running_ns,
+            self.storage_ns + other.storage_ns,
+            self.console_ns + other.console_ns,
+        )
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(
+            self.running_ns - other.running_ns,
+            self.storage_ns - other.storage_ns,
+            self.console_ns - other.console_ns,
+        )
+
+
+class _Sums:
+    """Sums of costs over ranges of record numbers."""
+
+    def __init__(self, found: list[Cost]) -> None:
+        self._indexes = [cost.index for cost in found]
+        self._sums = list(accumulate((cost.ns for cost in found), initial=0))
+
+    def between(self, first: int, last: int) -> int:
+        """The costs of records from `first` up to, not including, `last`."""
+        return self._sums[bisect_left(self._indexes, last)] - self._sums[bisect_left(self._indexes, first)]
+
+
+class Ledger:
+    """Looks up what a task spent between two moments."""
+
+    def __init__(self, slices: Iterable[Slice], found: list[Cost]) -> None:
+        self._storage = _Sums([c for c in found if c.kind == "storage"])
+        self._console = _Sums([c for c in found if c.kind == "console"])
+        self._of_task: dict[Task, list[Slice]] = defaultdict(list)
+        for part in slices:
+            self._of_task[part.task].append(part)
+        self._starts = {task: [s.start_ns for s in parts] for task, parts in self._of_task.items()}
+
+    def slices(self, task: Task) -> list[Slice]:
+        """When a task had the CPU."""
+        return self._of_task.get(task, [])
+
+    def spent(self, task: Task, start_ns: int, end_ns: int, first: int, last: int) -> Spent:
+        """What `task` spent from `start_ns` (record `first`) to `end_ns` (record `last`)."""
+        parts = self._of_task.get(task, [])
+        at = max(0, bisect_right(self._starts.get(task, []), start_ns) - 1)
+        running = storage = console = 0
+        while at < len(parts) and parts[at].start_ns < end_ns:
+            part = parts[at]
+            running += max(0, min(end_ns, part.end_ns) - max(start_ns, part.start_ns))
+            begin, end = max(first, part.first), min(last, part.last)
+            if begin < end:
+                storage += self._storage.between(begin, end)
+                console += self._console.between(begin, end)
+            at += 1
+        return Spent(running, storage, console)
+
+    def of_call(self, call: Call) -> Spent:
+        """What the call's task spent while the call was open, the calls inside it included."""
+        return self.spent(call.task, call.start_ns, call.end_ns, call.first, call.last)
+
+    def of_slice(self, part: Slice) -> Spent:
+        """What was spent in one slice."""
+        return Spent(
+            part.end_ns - part.start_ns,
+            self._storage.between(part.first, part.last),
+            self._console.between(part.first, part.last),
+        )
+
+    def devices(self, first: int, last: int) -> tuple[int, int]:
+        """(storage, console) costs of records from `first` up to, not including, `last`."""
+        return self._storage.between(first, last), self._console.between(first, last)

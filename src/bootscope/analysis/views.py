@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the store to what the verbs show: loads a boot with all that belongs to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from bootscope.analysis.consumers import Consumer, consumers
+from bootscope.analysis.rows import Rows
+from bootscope.analysis.silences import Silence, silences
+from bootscope.analysis.view_names import check_milestone, check_phase
+from bootscope.boards.profile import Board
+from bootscope.capture import objects
+from bootscope.capture.index import Index
+from bootscope.capture.record import FRAME, PICTURE
+from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.core.errors import UserError
+from bootscope.timeline.model import Timeline
+
+if TYPE_CHECKING:
+    # What an index has needs nothing of what makes it, and that takes longer to load than the index to read.
+    from bootscope.analysis.compare import Comparison, End
+    from bootscope.analysis.evidence import Evidence
+    from bootscope.analysis.functions import Stacks
+    from bootscope.analysis.whatif_plan import Ground
+    from bootscope.timeline.trace import Stack, Trace
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class View:
+    """One boot of a run, understood. What takes long is made when it is first asked for; with an index, only
+    where that does not have it. To ask for anything raises UserError when the stream cannot be read."""
+
+    run: StoredRun
+    boot: StoredBoot
+    understand: Callable[[], Evidence]
+    index: Index | None = None
+
+    def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
+        """What `make` makes of this boot and of nothing else but what `also` tells, from the index if there
+        is one."""
+        return self.index.get(name, kind, make, also) if self.index else make()
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """All that the recording holds."""
+        return self.understand()
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The boot's timeline."""
+        return self.kept("timeline", Timeline, lambda: self.evidence.timeline)
+
+    @cached_property
+    def consumers(self) -> list[Consumer]:
+        """What the time went into, largest first."""
+        return self.kept("consumers", list[Consumer], lambda: consumers(self.evidence))
+
+    def tables(self, name: str, phase: str | None = None) -> tuple[Rows, ...]:
+        """The tables of the view `name`, of one phase if named. Raises UserError for an unknown phase."""
+        check_phase(self.timeline, phase)
+        entry = f"view-{name}-{phase}" if phase else f"view-{name}"
+
+        def make() -> tuple[Rows, ...]:
+            from bootscope.analysis.all_views import rows_of
+
+            return rows_of(name, self.evidence, self.stacks, phase)
+
+        return self.kept(entry, tuple[Rows, ...], make)
+
+    def path_to(self, milestone: str) -> tuple[Rows, ...]:
+        """The critical path to a milestone. Raises UserError for an unknown one."""
+        check_milestone(self.timeline, milestone)
+        entry = f"path-{hashlib.sha256(milestone.encode()).hexdigest()[:16]}"
+
+        def make() -> tuple[Rows, ...]:
+            from bootscope.analysis.all_views import path_to
+
+            return path_to(milestone, self.evidence, self.stacks)
+
+        return self.kept(entry, tuple[Rows, ...], make)
+
+    @cached_property
+    def silences(self) -> list[Silence]:
+        """The longest stretches without a console line."""
+        return silences(self.timeline)
+
+    @cached_property
+    def stacks(self) -> Stacks:
+        """Call paths."""
+        from bootscope.analysis.functions import Stacks
+
+        return Stacks(self.evidence)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What predictions begin with."""
+        from bootscope.analysis.whatif_plan import Ground
+
+        return Ground(self.evidence, self.stacks)
+
+    @cached_property
+    def flame(self) -> tuple[Stack, ...]:
+        """The flame graph."""
+        return tuple(self.stacks.all())
+
+    @cached_property
+    def trace(self) -> Trace:
+        """All tracks of the boot."""
+        from bootscope.analysis.trace import trace
+
+        return trace(self.evidence, self.stacks, self.flame)
+
+    @property
+    def picture(self) -> bytes | None:
+        """The screen at first-frame as PNG, if there is one."""
+        path = self.boot.path / PICTURE
+        return path.read_bytes() if path.exists() and (self.boot.path / FRAME).exists() else None
+
+
+def choose_boot(run: StoredRun, number: int | None) -> StoredBoot:
+    """Boot `number` of a run, or the first one that reached its milestone.
+
+    Raises UserError when there is no such boot.
+    """
+    if not run.boots:
+        raise UserError(f"run {run.info.run_id} has no boot yet")
+    if number is None:
+        return next((b for b in run.boots if b.info.complete), run.boots[0])
+    for boot in run.boots:
+        if boot.info.number == number:
+            return boot
+    raise UserError(f"run {run.info.run_id} has no boot {number}", hint=f"it has 1 to {len(run.boots)}")
+
+
+def view(
+    store: Store,
+    run: StoredRun,
+    number: int | None = None,
+    board: Board | None = None,
+    indexed: bool = False,
+) -> View:
+    """Everything about one boot; with `board`, as that profile's devices would have had it; with `indexed`,
+    what is asked for is kept for the next time."""
+    boot = choose_boot(run, number)
+    index = Index(run, boot) if indexed and not board else None
+
+    def understand() -> Evidence:
+        from bootscope.analysis.explain import evidence
+
+        return evidence(store, run, boot, board)
+
+    return View(run, boot, understand, index)
+
+
+def comparison(store: Store, a: View, b: View) -> Comparison:
+    """View B against view A, with the differences of what booted."""
+    from bootscope.analysis.compare import compare, differences
+    from bootscope.kbuild.kconfig import parse
+
+    def text(sha256: str) -> str:
+        return objects.unpacked(store.object(sha256)).decode("utf-8", "replace")
+
+    def symbols(run: StoredRun, name: str) -> dict[str, str]:
+        sha256 = run.info.system.symbols.get(name)
+        return parse(text(sha256)) if sha256 else {}
+
+    def contents(run: StoredRun) -> dict[str, str]:
+        """Files of the root file system -> their hash or target."""
+        sha256 = run.info.system.symbols.get(objects.ROOT_CONTENTS)
+        lines = text(sha256).splitlines() if sha256 else []
+        return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
+    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in objects.CONFIGS}
+    files = (contents(a.run), contents(b.run))
+    if all(files):  # recordings of the first days have no list
+        configs["file"] = files
+    found = differences(a.run.info, b.run.info, configs)
+    same_build = a.run.info.build_id == b.run.info.build_id
+    return compare(a.timeline, b.timeline, found, same_build, (_end(a), _end(b)))
+
+
+def _end(v: View) -> End:
+    from bootscope.analysis.compare import End
+
+    info = v.boot.info
+    return End(v.run.info.until, "" if info.complete else f"{info.ended}: {info.message}")

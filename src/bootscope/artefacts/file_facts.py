@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one file tells of a system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bootscope.inventory.inventory import Part
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file that was understood: its name as given, what kind it is, what it is in words (untrusted parts
+    made printable), and what it adds to lab.known.Known: `fields` by name, and the `parts` that it tells.
+
+    `notes` are doubts about it.
+    """
+
+    name: str
+    kind: str
+    told: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    parts: frozenset[Part] = frozenset()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The boot loader's steps and the kernel's initcalls and probes, each by what it takes itself."""
+
+from __future__ import annotations
+
+import errno
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.kernel_activity import Call
+from bootscope.audit.culprits.model import Culprit, Cure, listed
+from bootscope.audit.culprits.on_path import Own
+from bootscope.audit.culprits.recorded import LOADER, Recorded
+from bootscope.core.text import span
+
+_DEFERRED = 517
+_WORDS = {"initcall": "initcall", "probe": "probe of", "command": "command"}
+_TRIM = Cure("leave out what does not boot this board", ("uboot-trim", "falcon-fat", "falcon-raw-mmc"))
+DRIVER = ("kernel-remove-unused", "kernel-modules-later", "kernel-async-probe", "kernel-deferred-initcalls")
+
+
+def find(boot: Recorded) -> Iterator[Culprit]:
+    """One for each name: a device that is probed twice is one culprit."""
+    own, waits = boot.own, set(boot.countdown)
+    groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    for call in own:
+        if call not in waits:
+            groups[call.kind, name_of(call, boot.evidence)].append(call)
+    for (kind, name), calls in groups.items():
+        yield _culprit(boot, kind, name, calls, sum((own[c] for c in calls), Own()))
+
+
+def _culprit(boot: Recorded, kind: str, name: str, calls: list[Call], own: Own) -> Culprit:
+    loader, bare = kind in LOADER, kind.rpartition(".")[2]
+    who = ("SPL" if kind.startswith("spl.") else "U-Boot") if loader else "kernel"
+    error = _error(calls)
+    times = f"{len(calls)} times" if len(calls) > 1 else ""
+    asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
+    in_task = "" if loader else f"in {boot.evidence.who(calls[0].task, calls[0].start_ns)}"
+    if loader:
+        cure = Cure("it fails here: leave its driver out", _TRIM.techniques) if error else _TRIM
+    else:
+        cure = _driver(name, kind)
+    return Culprit(
+        kind="loader" if loader else "initcalls",
+        what=f"{who}: {_WORDS.get(bare, bare)} {name}",
+        where=listed([times, f"fails each time ({error})" if error else "", in_task, asleep])
+        or f"in phase {boot.evidence.phase_at(calls[0].start_ns)}",
+        cost_ns=own.ns,
+        start_ns=min(c.start_ns for c in calls),
+        end_ns=max(c.end_ns for c in calls),
+        seen_in="--view initcalls",
+        cure=cure,
+    )
+
+
+def _driver(name: str, kind: str) -> Cure:
+    usb = ("kernel-no-usb",) if any(word in name.lower() for word in ("usb", "ehci", "ohci", "phy")) else ()
+    what_if = (f"without:{name}",) if kind == "initcall" and " " not in name else ()
+    return Cure("leave it out, or do it later", usb + DRIVER, what_if)
+
+
+def _error(calls: Iterable[Call]) -> str:
+    """What all of the calls returned, where that is a failure; a driver that was put off has not failed."""
+    results = {abs(c.result) for c in calls}
+    if len(results) != 1:
+        return ""
+    (result,) = results
+    return "" if result in (0, _DEFERRED) else errno.errorcode.get(result, "")

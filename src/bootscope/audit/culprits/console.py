@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that the boot waits for: every byte goes over the serial line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from bootscope.analysis.console_cost import Line, hidden_by_quiet
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.recorded import Recorded
+from bootscope.core.text import size, span
+
+_LOADERS = ("rom", "spl", "bootloader", "load")
+QUIET = Cure("keep them off the console", ("kernel-quiet", "kernel-printk-diet"), ("quiet",))
+SILENT = Cure("it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y", ("uboot-silent",))
+_PROGRAMS = Cure("print less, or to a file: the console is slow", ())
+
+
+def find(boot: Recorded) -> Iterator[Culprit]:
+    """The kernel's messages, the boot loaders' and those of programs."""
+    lines = boot.ground.lines
+    quiet = hidden_by_quiet(lines)
+    hidden = set(map(id, quiet))
+    before = [n for n in lines if not n.kernel and boot.evidence.phase_at(n.start_ns) in _LOADERS]
+    taken = hidden | set(map(id, before))
+    after = [n for n in lines if not n.kernel and id(n) not in taken]
+    for who, found, cure in (
+        ("kernel messages", quiet, QUIET),
+        ("boot loaders' messages", before, SILENT),
+        ("messages of programs", after, _PROGRAMS),
+    ):
+        if found:
+            yield _culprit(boot, who, found, cure)
+
+
+def _culprit(boot: Recorded, who: str, lines: Sequence[Line], cure: Cure) -> Culprit:
+    costs: dict[str, int] = defaultdict(int)
+    for line in lines:
+        costs[line.who] += line.cost_ns
+    most = max(costs, key=lambda name: costs[name])
+    first, last = lines[0], lines[-1]
+    return Culprit(
+        kind="console",
+        what=f"{len(lines)} {who}, {size(sum(n.bytes for n in lines))}, over the serial line",
+        where=f"most of them, {span(costs[most])}, by {most}",
+        cost_ns=sum(n.cost_ns for n in lines),
+        start_ns=first.start_ns,
+        end_ns=boot.evidence.clock.after(last.last),
+        seen_in="--view console",
+        cure=cure,
+    )

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All culprits of a boot, those that cost most first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from bootscope.analysis.hook_coverage import missing
+from bootscope.audit.culprits import (
+    calls,
+    console,
+    countdown,
+    printed,
+    processes,
+    silences,
+    sleeps,
+    spans,
+    storage,
+    unpacking,
+)  # fmt: skip
+from bootscope.audit.culprits.model import Culprit
+from bootscope.audit.culprits.recorded import SMALL, Recorded
+from bootscope.inventory.inventory import Known
+from bootscope.inventory.recorded import Facts
+from bootscope.timeline.trace import Trace
+
+_OF_RECORDINGS: tuple[Callable[[Recorded], Iterator[Culprit]], ...] = (
+    countdown.find, calls.find, console.find, storage.find, unpacking.find, processes.find, sleeps.find,
+)  # fmt: skip
+
+
+def culprits(known: Known, trace: Trace | None = None) -> list[Culprit]:
+    """Those of the boot that is known; `trace` is what logs beside its console tell of it, on one clock.
+
+    Of an emulated board each nanosecond is counted with one of them at most. Of a log only bounds are known.
+    """
+    if isinstance(known, Facts):
+        return _of_recording(known)
+    found = [*(spans.find(trace) if trace else ()), *printed.find(known)]
+    found += silences.find(known.log) if known.log else []
+    return _ranked(found, max((c.end_ns for c in found), default=0))
+
+
+def _of_recording(facts: Facts) -> list[Culprit]:
+    view = facts.view
+    boot = Recorded(view.evidence, view.ground)
+    found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
+    return _ranked([*found, *_unseen(facts, boot)], view.timeline.total_ns)
+
+
+_UNSEEN = {
+    ("spl", "bootloader", "load"): "uboot.delay",
+    ("kernel",): "initcall",
+    ("init", "application"): "switch",
+}
+"""Phases, and the hook without which a recording does not tell what runs there."""
+
+
+def _unseen(facts: Facts, boot: Recorded) -> Iterator[Culprit]:
+    """Silences of the console where the recording tells no more: what of them is the CPU's."""
+    lacking = {
+        phase for phases, hook in _UNSEEN.items() if missing(boot.evidence, [hook]) for phase in phases
+    }
+    for found in silences.find(facts.log) if facts.log and lacking else ():
+        within = {
+            p.name
+            for p in boot.evidence.timeline.phases
+            if p.start_ns < found.end_ns and found.start_ns < p.end_ns
+        }
+        if within <= lacking:
+            yield boot.without_devices(found)
+
+
+def _ranked(found: Iterable[Culprit], total_ns: int) -> list[Culprit]:
+    """Those that are worth a look, the most expensive first."""
+    return sorted((c for c in found if c.cost_ns * SMALL > total_ns), key=lambda c: (-c.cost_ns, c.start_ns))

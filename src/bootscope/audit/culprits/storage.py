@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is read from storage, by what it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from bootscope.analysis.storage import Access, accesses
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.recorded import Recorded
+from bootscope.core.text import size, span
+
+ROOT = "the root file system"
+_CURES = {
+    "kernel": Cure(
+        "make it smaller, or pack it better",
+        ("kernel-compression", "kernel-zstd", "kernel-remove-unused"),
+        ("kernel-bytes=-1M", "card=2x"),
+    ),
+    ROOT: Cure(
+        "compress it, or have smaller programs",
+        ("fs-squashfs-ro", "fs-erofs-ro", "app-static-link", "toolchain-small-libc"),
+        ("rootfs=squashfs-lz4hc", "card=2x"),
+    ),
+}
+_OTHER = Cure("read less of it", (), ("card=2x",))
+
+
+def find(boot: Recorded) -> Iterator[Culprit]:
+    """One for each thing; all files of the root together."""
+    groups: dict[str, list[Access]] = defaultdict(list)
+    for access in accesses(boot.evidence):
+        of_root = access.what.startswith(("/", "root file system"))
+        groups[ROOT if of_root else access.what].append(access)
+    for what, found in groups.items():
+        yield _culprit(what, found)
+
+
+def _culprit(what: str, found: Sequence[Access]) -> Culprit:
+    costs: dict[str, int] = defaultdict(int)
+    for access in found:
+        costs[access.what] += access.cost_ns
+    most = max(costs, key=lambda name: costs[name])
+    number = len({a.index for a in found})
+    count = f"{number} access{'es' if number > 1 else ''}"
+    return Culprit(
+        kind="storage",
+        what=f"{what}: {size(sum(a.size_bytes for a in found))} from storage",
+        where=f"{count}, most of them ({span(costs[most])}) for {most}" if len(costs) > 1 else count,
+        cost_ns=sum(costs.values()),
+        start_ns=found[0].start_ns,
+        end_ns=found[-1].start_ns + found[-1].cost_ns,
+        seen_in="--view storage",
+        cure=_CURES.get(what, _OTHER),
+    )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit: which techniques apply to a system, what each is worth on its boot, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bootscope.audit.forecast import can_be_told, forecast
+from bootscope.changes.applies import not_known, why_not
+from bootscope.changes.compose import told as told_change
+from bootscope.changes.experiment import title
+from bootscope.core.errors import UserError
+from bootscope.inventory.indicators import told
+from bootscope.inventory.inventory import Known
+from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
+from bootscope.inventory.recorded import Facts
+from bootscope.system.changes import Change
+from bootscope.techniques.model import Technique, Way, techniques
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A way of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
+    be done without trying. `evidence` says what the boot shows, `assumptions` what the prediction takes
+    for granted."""
+
+    technique: Technique
+    way: str
+    saving_ns: int | None
+    evidence: str
+    assumptions: tuple[str, ...] = ()
+    change: Change = field(default_factory=Change)
+    """The way's change with what this boot tells filled in (see compose.py)."""
+
+    @property
+    def spec(self) -> str:
+        """How `bootscope try` calls it."""
+        return title(self.technique, self.way)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`findings` with the largest predicted saving first, then those without a prediction in the order of
+    the boot; `not_for_us` maps the others that bootscope carries out to the reason why they do not apply,
+    `unknown` to what would have to be known to tell."""
+
+    findings: tuple[Finding, ...]
+    not_for_us: dict[str, str]
+    unknown: dict[str, str] = field(default_factory=dict)
+
+
+def audit(facts: Known) -> Audit:
+    """Goes through all techniques that bootscope carries out by itself."""
+    findings: list[Finding] = []
+    others: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    for technique in techniques().values():
+        for name, way in technique.ways.items():
+            reason = why_not(way, facts)
+            if reason:
+                others[title(technique, name)] = reason
+            elif missing := not_known(way, facts):
+                unknown[title(technique, name)] = missing
+            else:
+                findings.append(_finding(technique, name, way, facts))
+    findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
+    return Audit(tuple(findings), others, unknown)
+
+
+def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
+    """What ways of techniques are worth together on this boot, in ns; None where that cannot be told."""
+    try:
+        return forecast(facts, ways).saving_ns
+    except UserError:
+        return None
+
+
+def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding:
+    evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
+    change = told_change(way.change, facts)
+    if not isinstance(facts, Facts):
+        found = _without_recording(way, facts)
+        saving_ns, assumptions = found or (None, ())
+        return Finding(technique, name, saving_ns, evidence, assumptions, change)
+    if not can_be_told(way):
+        return Finding(technique, name, None, evidence, change=change)
+    try:
+        prediction = forecast(facts, [way])
+    except UserError as error:
+        # Not for this boot, that is; the others can be told all the same.
+        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
+    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
+
+
+def _without_recording(way: Way, known: Known) -> Prediction | None:
+    """What a log alone allows to predict of a way."""
+    found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in way.predict]
+    sure = [one for one in found if one]
+    if not found or len(sure) < len(found):
+        by_sign = BY_SIGN.get(way.applies.shows)
+        return by_sign(known) if by_sign else None
+    return sum(ns for ns, _ in sure), tuple(dict.fromkeys(text for _, texts in sure for text in texts))

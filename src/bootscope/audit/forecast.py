@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a way of a technique is worth on a recorded boot, before it is tried.
+
+The catalogue names changes that `what-if` knows. Beside these, what a way only leaves out of the kernel
+is told from the kernel itself: its parts' initcalls and probes, their code that was seen running, their
+bytes in the image; and the probes of devices that a way takes out of the device tree.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable
+
+from bootscope.analysis.critical import Step
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, sleeps_gone
+from bootscope.analysis.whatif_plan import Plan
+from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
+from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
+from bootscope.changes.applies import filled, with_values
+from bootscope.core.errors import UserError
+from bootscope.core.text import size
+from bootscope.inventory.closure import Closures, Lost
+from bootscope.inventory.recorded import Facts
+from bootscope.kbuild.kconfig import written
+from bootscope.system.changes import Change
+from bootscope.techniques.model import Way
+
+_DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
+_OUT = ("n", "m")
+"""Values of symbols whose code is not in the kernel's image."""
+LEFT_OUT = "left-out"
+"""In a way's `predict`: of all that it changes, what leaves the kernel is what counts."""
+_ROOT = "rootfs="
+_UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
+
+
+def can_be_told(way: Way) -> bool:
+    """Whether there is a model for what a way does."""
+    return bool(way.predict) or _leaves_out(way.change) or _NODES in way.change.settings
+
+
+def what_ifs(way: Way) -> list[str]:
+    """The changes of a way that `what-if` knows, and that nothing tells better here."""
+    known = [change for change in way.predict if change != LEFT_OUT]
+    return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in way.predict)]
+
+
+def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
+    """The boot with some ways together.
+
+    Raises UserError when it cannot be told, of one of them or on this boot.
+    """
+    ways = list(ways)
+    changes: list[str] = []
+    extra: list[Extra] = []
+    for way in ways:
+        if not can_be_told(way):
+            raise UserError("there is no model of what this does", hint="bootscope try measures it")
+        changes += [with_values(change, facts) for change in what_ifs(way)]
+        extra += _extra(facts, filled(way.change, facts), way)
+    view = facts.view
+    return predict(view.evidence, view.stacks, changes, extra, view.ground)
+
+
+def _extra(facts: Facts, change: Change, way: Way) -> list[Extra]:
+    """What is told from what a change, that of a way, leaves out."""
+    found: list[Extra] = []
+    if LEFT_OUT in way.predict or _leaves_out(change):
+        kinds = [name.removeprefix(_ROOT) for name in way.predict if name.startswith(_ROOT)]
+        lost, without = _without_code(facts, change, bool(kinds or what_ifs(way)))
+        found += without
+        if LEFT_OUT in way.predict:
+            found += [_other_root(facts, kind, lost) for kind in kinds]
+    nodes = change.settings.get(_NODES)
+    if isinstance(nodes, tuple):
+        found.append(without_devices(nodes))
+    return found
+
+
+_DRIVERS = {
+    "ext": "EXT4_FS",
+    "squashfs": "SQUASHFS",
+    "erofs": "EROFS_FS",
+    "f2fs": "F2FS_FS",
+    "btrfs": "BTRFS_FS",
+    "xfs": "XFS_FS",
+}
+"""How kinds of root file systems begin, and the symbol of the kernel's that has their code."""
+
+
+def _other_root(facts: Facts, kind: str, lost: Collection[str]) -> Extra:
+    """Another root file system; what of the kernel's code goes is told by the symbols that are `lost`."""
+
+    def symbol(name: str) -> str:
+        return next((symbol for begin, symbol in _DRIVERS.items() if name.startswith(begin)), "")
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        there = facts.symbol("kernel", symbol(kind)) == "y"
+        goes = symbol(present_kind(evidence)) in lost
+        more = 0 if there or kind not in root_kinds() else root_kinds()[kind].code_bytes
+        rootfs(plan, evidence, kind, Drivers(old_stops=not goes, more_bytes=more))
+
+    return add
+
+
+def _leaves_out(change: Change) -> bool:
+    """Whether a change does nothing but leave parts out of the kernel, or little else."""
+    symbols = {**change.kernel, **change.kernel_wishes}
+    others = set(change.claims()) - {f"kernel.config.{name}" for name in change.kernel}
+    others -= {f"wish for kernel {name} {value}" for name, value in change.kernel_wishes.items()}
+    if others - {_DEFCONFIG}:
+        return False
+    return change.from_nothing or any(written(v) == "n" for v in symbols.values())
+
+
+def _without_code(facts: Facts, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:
+    """(symbols that go, the boot without their code): nothing where that is none and it is `told` otherwise.
+
+    Raises UserError when that cannot be told of this kernel.
+    """
+    closures = facts.closures
+    if closures is None:
+        raise UserError("the kernel's sources are not known here")
+    symbols = {**change.kernel_wishes, **change.kernel}
+    off = [name for name, value in symbols.items() if written(value) in _OUT]
+    on = [name for name, value in symbols.items() if written(value) not in _OUT]
+    only = on if change.from_nothing else None
+    lost = closures.lost(off, only)
+    config = facts.configs.get("kernel", {})
+    if not lost.objects and not any(terminals(config, lost.symbols)):
+        if told:
+            return lost.symbols, []
+        raise UserError(
+            "what it leaves out are parts of source files, and nothing tells how long these take",
+            hint="bootscope try measures it",
+        )
+    added = [n for n in on if facts.symbol("kernel", n) == "n" and n != "EXPERT"]
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        without_objects(plan, evidence, steps, closures, lost)
+        fewer_terminals(plan, evidence, steps, config, lost.symbols)
+        if added and not told:
+            plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
+
+    return lost.symbols, [add]
+
+
+def without_objects(
+    plan: Plan, evidence: Evidence, steps: list[Step], closures: Closures, lost: Lost
+) -> None:
+    """Takes object files out of the kernel: initcalls and probes, code seen running, and their bytes."""
+    names, linked = set(lost.objects), closures.linked
+
+    @functools.cache  # few addresses are seen, and often
+    def gone(address: int) -> bool:
+        piece = linked.at(address)
+        return piece is not None and piece.object in names
+
+    calls = [c for c in evidence.scene.of("initcall") if gone(c.value & ~1)]
+    calls_gone(plan, evidence, steps, calls)
+    code_gone(plan, evidence, gone)
+    slept_ns = sleeps_gone(plan, evidence, steps, gone)
+    if slept_ns:
+        plan.assume(f"nobody sleeps the {slept_ns / 1e6:.1f} ms that this code asked for")
+    larger(plan, evidence, -lost.image_bytes)
+    plan.assume(
+        f"{len(lost.symbols)} symbols go, and {len(names)} object files, {size(lost.image_bytes)}, with them",
+        f"{len(calls)} initcalls are not called, and their drivers probe nothing",
+        "what other code does on behalf of what goes, outside of these calls, it still does",
+    )
+
+
+def without_devices(nodes: Iterable[str]) -> Extra:
+    """Without the probes of devices, by their paths in the device tree, and without what the kernel says
+    of them."""
+    nodes = tuple(nodes)
+    names = {f"{match[2]}.{match[1]}" for node in nodes if (match := _UNIT.search(node))}
+    names |= {node.rpartition("/")[2] for node in nodes if "@" not in node}
+    mentions = re.compile(rf"(?<![\w/.-])({'|'.join(re.escape(n) for n in (*nodes, *names))})(?![\w.-]*\w)")
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        probes = evidence.scene.of("probe")
+        found = [c for c in probes if name_of(c, evidence).partition(" ")[0] in names]
+        calls_gone(plan, evidence, steps, found)
+        lines = [line for line in plan.ground.lines if line.level >= 0 and mentions.search(line.text)]
+        plan.hide(lines)
+        plan.assume(
+            f"{len(found)} probes of {len(names)} devices are not made",
+            f"{len(lines)} lines of the kernel that name these devices are not printed",
+            "nothing else would have waited for these devices",
+        )
+
+    return add

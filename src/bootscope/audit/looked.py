@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit found of its subject: what takes the time, which techniques apply, what to beware of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bootscope.audit.alternatives import Group, groups
+from bootscope.audit.culprits.find import culprits
+from bootscope.audit.culprits.model import Culprit
+from bootscope.audit.findings import Audit, audit
+from bootscope.audit.pitfalls.find import Beware, beware
+from bootscope.audit.subject import Subject
+from bootscope.inventory.inventory import Known
+from bootscope.timeline.trace import Trace
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found; `culprits` that cost most are first. `alternatives` are places in the audit's findings,
+    the best of each group of alternatives first."""
+
+    audit: Audit
+    beware: Beware
+    culprits: tuple[Culprit, ...]
+    alternatives: tuple[tuple[int, ...], ...]
+
+    @property
+    def groups(self) -> list[Group]:
+        """The findings with their alternatives behind them."""
+        return [tuple(self.audit.findings[at] for at in places) for places in self.alternatives]
+
+
+def looked(about: Subject) -> Looked:
+    """Goes through all techniques and pitfalls; of a recorded boot, what its index has is used."""
+    if about.seen:
+        return about.seen.kept("audit", Looked, lambda: _look(about.known), about.depends)
+    return _look(about.known, about.trace)
+
+
+def _look(known: Known, trace: Trace | None = None) -> Looked:
+    found = audit(known)
+    place = {id(finding): at for at, finding in enumerate(found.findings)}
+    # Which are alternatives is told by the whole catalogue, which takes long to read.
+    alternatives = tuple(tuple(place[id(f)] for f in group) for group in groups(found.findings))
+    return Looked(found, beware(known, found.findings), tuple(culprits(known, trace)), alternatives)

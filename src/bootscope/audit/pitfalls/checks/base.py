@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How checks are written down: a function, and the parts of a system that it must know.
+
+A function gives the words for what it found, the empty string for nothing, or None where what is known
+does not suffice. For a pitfall that only a person can judge it says what of the system touches it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bootscope.audit.findings import Finding
+from bootscope.inventory.inventory import TREE_PARTS, Known, Part
+
+Look = Callable[[Known], str | None]
+LookAtFindings = Callable[[Known, Sequence[Finding]], str | None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """`needs`: parts that must all be known; `one_of`: at least one of these must."""
+
+    look: LookAtFindings
+    needs: tuple[Part, ...] = ()
+    one_of: tuple[Part, ...] = ()
+
+    def missing(self, known: Known) -> str:
+        """The parts that would have to be known, in words; empty when the check can look."""
+        lacking = [part for part in self.needs if not known.knows(part)]
+        if self.one_of and not any(known.knows(part) for part in self.one_of):
+            lacking.append(" or ".join(self.one_of))  # type: ignore[arg-type]
+        return ", ".join(lacking)
+
+    def partly(self, known: Known) -> str:
+        """The configurations that the check looks at and of which only a part is known."""
+        asked = {*self.needs, *self.one_of}
+        return ", ".join(part for tree, part in TREE_PARTS.items() if part in asked and tree in known.partial)
+
+
+CHECKS: dict[str, Check] = {}
+"""By the id of the pitfall; filled by the modules beside this one."""
+
+
+def check(ident: str, *needs: Part, one_of: tuple[Part, ...] = ()) -> Callable[[Look], Look]:
+    """Declares a function as the check of a pitfall."""
+
+    def declare(look: Look) -> Look:
+        _add(ident, Check(lambda known, _: look(known), needs, one_of))
+        return look
+
+    return declare
+
+
+def check_findings(
+    ident: str, *needs: Part, one_of: tuple[Part, ...] = ()
+) -> Callable[[LookAtFindings], LookAtFindings]:
+    """The same for one that looks at what the audit found, too."""
+
+    def declare(look: LookAtFindings) -> LookAtFindings:
+        _add(ident, Check(look, needs, one_of))
+        return look
+
+    return declare
+
+
+def _add(ident: str, new: Check) -> None:
+    if ident in CHECKS:
+        raise ValueError(f"two checks are called {ident}")
+    CHECKS[ident] = new
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a row, the first few of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+_START = re.compile(
+    r"^/(?:etc/(?:init\.d/(?!rcK$|K\d)|rc\.d/(?!K\d)|rc[S\d]?\.d/(?!K\d)|rc\.local$|rc$|rcS$|inittab$"
+    r"|network/if-)|init$|linuxrc$|sbin/init$|(?:usr/)?lib/systemd/system/|etc/systemd/system/)"
+)
+_LONGEST_LINE = 2000
+
+
+def start_lines(known: Known, pattern: str) -> Iterator[str]:
+    """Lines of the scripts that run at boot in which a pattern is found, as `path: line`; no comments."""
+    if application_as_init(known):
+        return
+    compiled = re.compile(pattern)
+    for path, text in sorted(known.scripts.items()):
+        if not _START.match(path):
+            continue
+        for line in text.splitlines():
+            shown = line.strip()[:_LONGEST_LINE]
+            if not shown.startswith("#") and compiled.search(shown):
+                yield f"{path}: {shown}"
+
+
+INITS = (
+    "init", "systemd", "sh", "ash", "bash", "dash", "busybox", "linuxrc", "preinit", "bootchartd", "upstart",
+    "runit", "runit-init", "openrc-init", "s6-linux-init", "dinit", "rcS", "procd", "tini", "finit",
+)  # fmt: skip
+
+
+def application_as_init(known: Known) -> str:
+    """The word of the command line that makes a program process 1 which is no init; empty for none."""
+    for name in ("init", "rdinit"):
+        path = known.word(name) or ""
+        base = path.rpartition("/")[2]
+        target = known.files.get(path, "").partition("-> ")[2].rpartition("/")[2]
+        script = path in known.scripts or base.endswith(".sh")
+        if base and base not in INITS and target not in INITS and not script:
+            return f"{name}={path}"
+    return ""
+
+
+def falcon(known: Known) -> bool:
+    """Whether the SPL is known to start Linux by itself."""
+    return known.on("uboot", "SPL_OS_BOOT") or known.settings.get("uboot.falcon") == "True"

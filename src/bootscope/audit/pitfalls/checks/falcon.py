@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pitfalls of Falcon mode: an SPL that starts Linux by itself, from places that nobody looks after."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+from bootscope.audit.pitfalls.checks.base import check, falcon, listed
+from bootscope.core.text import size, span
+from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.loader_script import hexadecimal
+from bootscope.inventory.recorded import Facts
+
+_SECTOR_BYTES = 512
+_UNIT_SECTORS = 8192
+"""4 MiB: what most cards tell as their preferred erase size."""
+_MOST_SECTORS = (1 << 30) // _SECTOR_BYTES
+_MS = 1_000_000
+_WRITE = re.compile(r"\bmmc write(?:\.\w+)?\s+(\S{1,80})\s+(\S{1,80})\s+([^\s;]{1,80})")
+Region = tuple[str, int, int]
+"""(name, first sector, sectors)."""
+
+
+@check("falcon-spl-size", Part.UBOOT)
+def _no_limit(known: Known) -> str:
+    limits = [known.number("uboot", name) or 0 for name in ("SPL_SIZE_LIMIT", "SPL_MAX_SIZE")]
+    if not falcon(known) or any(limits):
+        return ""
+    return "neither CONFIG_SPL_SIZE_LIMIT nor CONFIG_SPL_MAX_SIZE is set"
+
+
+def _partitions(known: Known) -> list[Region]:
+    found: list[Region] = []
+    for name in ("boot", "root"):
+        first, count = (known.settings.get(f"card.{name}_{key}", "") for key in ("sector", "sectors"))
+        if first.isdecimal() and count.isdecimal() and int(count):
+            found.append((f"the {name} partition", int(first), int(count)))
+    return found
+
+
+@check("falcon-sectors-not-bytes", one_of=(Part.ENVIRONMENT, Part.COMMANDS))
+def _bytes_for_sectors(known: Known) -> str:
+    texts = [known.commands, *known.environment.values()]
+    for match in (m for text in texts for m in _WRITE.finditer(text)):
+        where, count = (match[n].strip("'\"") for n in (2, 3))
+        if count.strip("${}") == "filesize":
+            return f"{match[0]}: filesize is in bytes"
+        first, sectors = hexadecimal(where), hexadecimal(count)
+        if sectors is None:
+            continue
+        if sectors > _MOST_SECTORS:
+            return f"{match[0]}: that is {size(sectors * _SECTOR_BYTES)}"
+        for name, start, _ in _partitions(known):
+            if first is not None and first < start < first + sectors:
+                return f"{match[0]}: that reaches into {name} (sector {start:#x})"
+    return ""
+
+
+@check("falcon-args-size", Part.UBOOT)
+def _tree_cut_off(known: Known) -> str | None:
+    if not falcon(known):
+        return ""
+    tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
+    sectors = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS")
+    room = sectors * _SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
+    if not tree or not room:
+        return None
+    return f"room for {size(room)}, the tree has {size(tree.size_bytes)}" if tree.size_bytes > room else ""
+
+
+def _raw(known: Known) -> list[Region]:
+    """What Falcon mode keeps outside of partitions; of a size that is not known, the first sector."""
+    found: list[Region] = []
+    first = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTOR")
+    if first:
+        count = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS") or 1
+        found.append(("the device tree", first, count))
+    first = known.number("uboot", "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR")
+    kernel = next((i for i in known.images.values() if i.kind in ("zImage", "uImage", "Image")), None)
+    if first:
+        found.append(("the kernel", first, -(-kernel.size_bytes // _SECTOR_BYTES) if kernel else 1))
+    return found
+
+
+@check("falcon-layout-overlap", Part.UBOOT)
+def _areas_overlap(known: Known) -> str:
+    if not falcon(known):
+        return ""
+    others = _partitions(known)
+    if isinstance(known, Facts):
+        extents = known.view.run.info.system.extents
+        others += [(e.name, e.sector, e.sectors) for e in extents if e.name in ("SPL", "U-Boot")]
+    for (a, start_a, count_a), (b, start_b, count_b) in combinations([*_raw(known), *others], 2):
+        if start_a < start_b + count_b and start_b < start_a + count_a:
+            return f"{a} (sectors {start_a:#x} + {count_a:#x}) and {b} (sectors {start_b:#x} + {count_b:#x})"
+    return ""
+
+
+@check("falcon-comment-wrong", Part.UBOOT)
+def _worked_out(known: Known) -> str:
+    if not falcon(known):
+        return ""
+    return listed([f"{a} at sector {s:#x} = {s * _SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
+
+
+@check("falcon-spl-on-fat", Part.UBOOT)
+def _boot_rom(known: Known) -> str:
+    chip = known.text("uboot", "SYS_SOC") or "at91"
+    return f"an SPL for {chip}" if falcon(known) and known.on("uboot", "ARCH_AT91") else ""
+
+
+_NAND = re.compile(
+    r"\bnand (?:read|write|erase)(?:\.\w+)?(?:\s+0x[0-9a-fA-F]+)?\s+(0x[0-9a-fA-F]{1,12})\s+\S+"
+)
+
+
+@check("raw-offset-alignment", one_of=(Part.UBOOT, Part.ENVIRONMENT, Part.COMMANDS))
+def _alignment(known: Known) -> str | None:
+    told = known.log.find(r"erase size: (\d{1,6}) KiB") if known.log else None
+    block = int(told[1]) << 10 if told else 0
+    texts = [known.commands, *known.environment.values()]
+    offsets = [(m[0], int(m[1], 16)) for text in texts for m in _NAND.finditer(text)]
+    off = [words for words, offset in offsets if block and offset % block]
+    if off:
+        return f"{off[0]}: the erase block is {block >> 10} KiB"
+    uneven = [(a, s) for a, s, _ in _raw(known) if s % _UNIT_SECTORS] if falcon(known) else []
+    if uneven:
+        a, sector = uneven[0]
+        into = size(sector % _UNIT_SECTORS * _SECTOR_BYTES)
+        return f"{a} begins at sector {sector:#x}, {into} into a unit of 4 MiB"
+    return None if offsets and not block else ""
+
+
+@check("falcon-stale-args", Part.UBOOT)
+def _stale(known: Known) -> str | None:
+    if not falcon(known):
+        return ""
+    booted = known.log.command_line if known.log else None
+    wanted = known.loader.bootargs
+    if booted is None or wanted is None:
+        return None
+    changed = sorted(set(wanted.split()) ^ set(booted.split()))
+    return (
+        f"the kernel was given another command line than is configured: {listed(changed)}" if changed else ""
+    )
+
+
+@check("falcon-slow-spl-driver", Part.BOOT)
+def _slow_driver(known: Known) -> str:
+    if not falcon(known) or not isinstance(known, Facts):
+        return ""
+    reads = [t for t in known.view.timeline.transfers if t.what == "kernel" and not t.write]
+    if not reads:
+        return ""
+    cost_ns = sum(t.cost_ns for t in reads)
+    took_ns = reads[-1].start_ns + reads[-1].cost_ns - reads[0].start_ns
+    if took_ns <= 2 * cost_ns + 50 * _MS:
+        return ""
+    return f"the SPL takes {span(took_ns)} to read the kernel, the card alone {span(cost_ns)}"
+
+
+@check("falcon-kernel-depends-on-uboot", one_of=(Part.UBOOT, Part.SETTINGS))
+def _relied_on(known: Known) -> str:
+    return "the SPL starts Linux by itself" if falcon(known) else ""
+
+
+@check("falcon-no-decompression", Part.UBOOT)
+def _not_unpacked(known: Known) -> str | None:
+    if not falcon(known) or not (known.on("uboot", "ARM64") or known.on("uboot", "RISCV")):
+        return ""
+    if any(known.on("uboot", f"SPL_{name}") for name in ("GZIP", "LZMA", "LZ4", "ZSTD")):
+        return ""
+    packed = [name for name, image in known.images.items() if image.kind == "compressed"]
+    packed += [load.file for load in known.loader.loads if re.search(r"\.(?:gz|lz4|lzma|xz|zst)$", load.file)]
+    if packed:
+        return f"{packed[0]} is compressed, and the SPL has no decompression"
+    return "" if any(image.kind == "Image" for image in known.images.values()) else None
+
+
+_UPDATERS = re.compile(r"/(?:rauc|swupdate|mender(?:-update)?|ostree|systemd-sysupdate|bmaptool-ab)$")
+_SLOTS = re.compile(r"BOOT_ORDER|BOOT_\w_LEFT|mender_\w+|upgrade_available|bootslot|boot_slot|rauc_slot")
+
+
+@check("falcon-ab-updates", Part.UBOOT, one_of=(Part.FILES, Part.ENVIRONMENT))
+def _slots(known: Known) -> str:
+    if not falcon(known):
+        return ""
+    found = [path for path in known.files if _UPDATERS.search(path)]
+    found += [f"{name} in the environment" for name in known.environment if _SLOTS.fullmatch(name)]
+    return listed(found)
+
+
+@check("falcon-fallback-exists", Part.UBOOT)
+def _way_back(known: Known) -> str:
+    # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
+    ours = known.settings.get("uboot.falcon") == "True"
+    return "the SPL starts Linux by itself" if falcon(known) and not ours else ""

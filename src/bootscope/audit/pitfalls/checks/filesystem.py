@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pitfalls of file systems and of what lies in flash."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
+from bootscope.core.text import size
+from bootscope.inventory.inventory import INITRAMFS, Known, Part
+
+"""What `rootfs.filesystem` says where the root is an archive."""
+_BIG_JFFS2_BYTES = 32 << 20
+_FEW_BLOCKS = 128
+_FASTMAP_BLOCKS = 64
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def _uses_jffs2(known: Known) -> str:
+    """Where JFFS2 is used, in words; empty when nothing tells that it is."""
+    if known.filesystem == "jffs2":
+        return "the root is JFFS2"
+    mounted = list(start_lines(known, r"\bmount\b.*-t ?jffs2\b"))
+    return mounted[0] if mounted else ""
+
+
+@check("jffs2-no-summary", Part.KERNEL)
+def _no_summary(known: Known) -> str:
+    used = _uses_jffs2(known)
+    return (
+        f"{used}, CONFIG_JFFS2_SUMMARY=n" if used and known.symbol("kernel", "JFFS2_SUMMARY") == "n" else ""
+    )
+
+
+def partitions(known: Known) -> list[tuple[str, int]]:
+    """Name and bytes of flash partitions, in order, from mtdparts= or the log."""
+    told = known.word("mtdparts") or known.environment.get("mtdparts", "").partition("mtdparts=")[2]
+    found = [
+        (name, int(count) * _UNITS[unit.lower()])
+        for count, unit, name in re.findall(
+            r"(\d{1,12})([kKmMgG]?)(?:@\w{1,20})?\(([^)]{1,64})\)", told[:8192]
+        )
+    ]
+    if found or not known.log:
+        return found
+    lines = re.findall(
+        r'^0x([0-9a-f]{8,16})-0x([0-9a-f]{8,16}) : "([^"\n]{1,64})"', known.log.text, re.MULTILINE
+    )
+    return [(name, max(0, int(end, 16) - int(start, 16))) for start, end, name in lines]
+
+
+@check("jffs2-big", one_of=(Part.COMMAND_LINE, Part.ENVIRONMENT, Part.LOG))
+def _big(known: Known) -> str | None:
+    if known.filesystem != "jffs2":
+        return ""
+    parts = partitions(known)
+    root = known.word("root") or ""
+    index = re.fullmatch(r"/dev/mtdblock(\d{1,3})", root)
+    chosen = [p for n, p in enumerate(parts) if (index and int(index[1]) == n) or root == f"mtd:{p[0]}"]
+    if not chosen:
+        return None
+    name, count = chosen[0]
+    return f"JFFS2 on {name}, {size(count)}" if count > _BIG_JFFS2_BYTES else ""
+
+
+@check("ubifs-small", Part.LOG)
+def _few_blocks(known: Known) -> str | None:
+    found = known.log.find(r"ubi\d+: good PEBs: (\d{1,9})") if known.log else None
+    if not found:
+        return "" if known.log and not known.log.find(r"ubi\d+: ") else None
+    blocks = int(found[1])
+    if blocks > _FEW_BLOCKS:
+        return ""
+    return f"UBI has {blocks} blocks" + (", too few for a fastmap" if blocks <= _FASTMAP_BLOCKS else "")
+
+
+@check("fastmap-config-name", Part.KERNEL)
+def _no_such_symbol(known: Known) -> str:
+    return "CONFIG_UBI_FASTMAP is set" if "UBI_FASTMAP" in known.configs.get("kernel", {}) else ""
+
+
+@check("fastmap-unclean", Part.LOG)
+def _full_scan(known: Known) -> str | None:
+    scanned = known.log.find(r"(ubi\d+): scanning is finished") if known.log else None
+    used = known.log.find(r"ubi\d+: attached by fastmap") if known.log else None
+    if not scanned or used:
+        return ""
+    fastmap = known.symbol("kernel", "MTD_UBI_FASTMAP")
+    if fastmap is None and known.word("ubi.fm_autoconvert") is None:
+        return None
+    return f"{scanned[1]} was attached by a full scan" if fastmap != "n" else ""
+
+
+@check("fastmap-param-removed", Part.KERNEL, Part.COMMAND_LINE)
+def _never_written(known: Known) -> str:
+    asked = known.word("ubi.fm_autoconvert")
+    if not known.on("kernel", "MTD_UBI_FASTMAP") or (asked is not None and asked not in ("0", "n", "N")):
+        return ""
+    return "CONFIG_MTD_UBI_FASTMAP=y, no ubi.fm_autoconvert=1 on the command line"
+
+
+@check("btrfs-root", Part.KERNEL)
+def _btrfs(known: Known) -> str:
+    if not known.on("kernel", "BTRFS_FS"):
+        return ""
+    count = len(re.findall(r"^raid6: .*gen\(\)|^xor: measuring", known.console, re.MULTILINE))
+    return "CONFIG_BTRFS_FS=y" + (f", {count} lines of measuring in the log" if count else "")
+
+
+@check("static-dev-in-initramfs", Part.FILES)
+def _no_console(known: Known) -> str:
+    if known.settings.get("rootfs.filesystem") != INITRAMFS or "/dev/console" in known.files:
+        return ""
+    mounts = list(start_lines(known, r"\bmount\b.*\bdevtmpfs\b"))
+    fstab = known.scripts.get("/etc/fstab", "")
+    if mounts or re.search(r"^devtmpfs\s", fstab, re.MULTILINE):
+        return ""
+    return "no /dev/console in the archive" + (f" ({listed(list(known.files), 3)})" if known.files else "")

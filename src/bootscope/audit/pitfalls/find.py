@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pitfalls a system is in, as far as a machine can tell, and which a person should think of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bootscope.audit.findings import Finding
+from bootscope.audit.pitfalls.checks import (
+    bootloader,
+    falcon,
+    filesystem,
+    kernel,
+    measuring,
+    method,
+    userland,
+)
+from bootscope.audit.pitfalls.checks.base import CHECKS
+from bootscope.audit.pitfalls.model import How, Pitfall, pitfalls
+from bootscope.inventory.inventory import Known
+
+MODULES = (measuring, method, bootloader, falcon, kernel, filesystem, userland)
+"""Where the checks are; to be imported is what fills CHECKS."""
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A pitfall that a system is in (or, for advice, touches), and what shows it.
+
+    `technique` is one of the audit's findings that says the same; empty when none does.
+    """
+
+    ident: str
+    pitfall: Pitfall
+    evidence: str
+    technique: str = ""
+
+
+@dataclass(frozen=True)
+class Beware:
+    """`warnings` are what was found, `advice` what only a person can judge; `undecided` maps the others to
+    what would have to be known."""
+
+    warnings: tuple[Warned, ...]
+    advice: tuple[Warned, ...]
+    undecided: dict[str, str]
+
+
+def beware(known: Known, findings: Sequence[Finding] = ()) -> Beware:
+    """Goes through all pitfalls; `findings` are those of the audit of the same system."""
+    found: list[Warned] = []
+    undecided: dict[str, str] = {}
+    listed = {f.technique.id for f in findings}
+    for ident, pitfall in pitfalls().items():
+        check = CHECKS[ident]
+        missing = check.missing(known)
+        seen = None if missing else check.look(known, findings)
+        if seen == "" and (partly := check.partly(known)):
+            # What a fragment of a configuration does not name may be set all the same.
+            seen, missing = None, f"all of the {partly}"
+        if seen is None:
+            undecided[ident] = missing or "more than is told here"
+        elif seen:
+            same = next((name for name in pitfall.covered_by if name in listed), "")
+            found.append(Warned(ident, pitfall, seen, same))
+    checked = tuple(w for w in found if w.pitfall.how == How.CHECKED)
+    return Beware(checked, tuple(w for w in found if w.pitfall.how == How.ADVICE), undecided)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit is about, as the user names it: a recording, a system, an import, or files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bootscope.analysis.views import View, view
+from bootscope.artefacts.file_facts import Piece
+from bootscope.artefacts.identify import KINDS, gather, read_pieces, together
+from bootscope.artefacts.logs import of_understood
+from bootscope.builder.cache import Cache
+from bootscope.buildtrees import subject as trees
+from bootscope.buildtrees.keep import is_tree, load_tree
+from bootscope.buildtrees.model import Tree
+from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
+from bootscope.core.errors import UserError, printable
+from bootscope.core.text import seconds
+from bootscope.emulator.recording import flat
+from bootscope.importing.files import of_run
+from bootscope.inventory.closure import depends_on
+from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.planned import planned
+from bootscope.inventory.recorded import facts
+from bootscope.runs.seen import seen_boot
+from bootscope.system.load import LoadedSystem, load_system, system_names
+from bootscope.timeline.trace import Trace
+
+_MOST_DIFFERENCES = 5
+_NO_BOOT = "no boot tells anything of time"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
+    known, `trace` is what logs tell beside their lines. `seen` is the recorded boot if there is one; what
+    follows from what is known follows from that boot, from what `depends` tells, and from nothing else."""
+
+    title: str
+    learn: Callable[[], Known]
+    pieces: tuple[Piece, ...] = ()
+    notes: tuple[str, ...] = ()
+    seen: View | None = None
+    depends: str = ""
+    trace: Trace | None = None
+
+    @cached_property
+    def known(self) -> Known:
+        """What is known. To learn it of a recording takes seconds, and may not be needed."""
+        return self.learn()
+
+    @property
+    def boot(self) -> str | None:
+        """The id of the recorded boot, if there is one."""
+        return self.seen.boot.info.boot_id if self.seen else None
+
+
+def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
+    """What `names` name; nothing stands for the last run.
+
+    Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
+    did not reach its milestone.
+    """
+    if names and is_tree(names[0]):
+        return _tree(store, load_tree(names[0])[0], names[1:])
+    if len(names) == 1 and names[0].endswith(".toml"):
+        return _system(store, cache, load_system(names[0]))
+    if len(names) <= 1 and not (names and _is_path(store, names[0])):
+        return _named(store, cache, names[0] if names else "last")
+    return _files(names)
+
+
+def _tree(store: Store, tree: Tree, names: Sequence[str]) -> Subject:
+    """An imported tree, with what tells more of it: a recorded boot, or files such as a boot's log."""
+    pieces, notes = trees.pieces(tree)
+    for name in names:
+        pieces += read_pieces([name]) if _is_path(store, name) else _heard_of(store, name).pieces
+    told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
+    known = together(pieces)
+    told += [] if known.knows(Part.LOG) else [_NO_BOOT]
+    return Subject(trees.title(tree), lambda: known, tuple(pieces), (*notes, *told))
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """What a run tells of which only logs are there."""
+
+    title: str
+    pieces: tuple[Piece, ...]
+    trace: Trace
+
+
+def _heard_of(store: Store, name: str) -> _Heard:
+    """What a recorded boot of a real board, or an import, tells."""
+    run_id, number = _run_and_boot(store, name)
+    heard = _heard(store, run_id, number)
+    if not heard:
+        raise UserError(
+            f"{run_id} is of the emulated board: it is looked at alone",
+            hint="beside an imported system stand boots of its own board, or files",
+        )
+    return heard
+
+
+def _heard(store: Store, run_id: str, number: int | None) -> _Heard | None:
+    """What a run tells of which only logs are there; None for one of the emulator."""
+    if store.kind(run_id) == IMPORTED:
+        info, understood = of_run(store, run_id)
+        title = f"{run_id}: {printable(info.name)}, imported"
+        return _Heard(title, tuple(of_understood(understood)), understood.trace(1, lines=False))
+    if store.kind(run_id) == BOARD:
+        boot = seen_boot(store, run_id, number)
+        pieces = tuple(of_understood(boot.understood, boot.boots))
+        return _Heard(f"{boot.boot_id}: a real board's console", pieces, boot.trace(lines=False))
+    return None
+
+
+def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
+    """The run that a name means, and the boot where it says one. Raises UserError when it means none."""
+    bare, _, number = name.partition("/")
+    try:
+        return store.find_id(bare), int(number) if number else None
+    except UserError as error:
+        if bare != "last" and not error.message.startswith("no boot"):
+            raise UserError(error.message, hint=f"{error.hint}; or the path of a file: {KINDS}") from error
+        raise
+
+
+def _is_path(store: Store, name: str) -> bool:
+    """Whether a name is that of a file; the exact name of a run or a system comes first."""
+    if _LAST.fullmatch(name) or name in system_names() or name in store.run_ids():
+        return False
+    if _RUN_AND_BOOT.fullmatch(name):
+        return False
+    if any(part in name for part in ("/", "\0")) or name in (".", ".."):
+        return True
+    return Path(name).exists()
+
+
+_LAST = re.compile(r"last(~\d*)?")
+_RUN_AND_BOOT = re.compile(r"(?:last(?:~\d*)?|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
+
+
+def _files(names: Sequence[str]) -> Subject:
+    systems = [name for name in names if name.endswith(".toml")]
+    if systems:
+        raise UserError(
+            f"{printable(systems[0])} is a system: it is looked at alone", hint="or name loose files only"
+        )
+    known, pieces = gather(names)
+    count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"
+    notes = tuple(f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes)
+    return Subject(count, lambda: known, pieces, notes)
+
+
+def _named(store: Store, cache: Cache, name: str) -> Subject:
+    if name in system_names():
+        return _system(store, cache, load_system(name))
+    run_id, number = _run_and_boot(store, name)
+    heard = _heard(store, run_id, number)
+    if heard:
+        return Subject(heard.title, lambda: together(heard.pieces), heard.pieces, trace=heard.trace)
+    return _recording(store, cache, store.load(run_id), number)
+
+
+def _recording(
+    store: Store, cache: Cache, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()
+) -> Subject:
+    v = view(store, run, number, indexed=True)
+    if not v.boot.info.complete:
+        raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
+    title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
+    depends = depends_on(store, cache, run.info)
+    return Subject(title, lambda: facts(store, v, cache), (), notes, v, depends)
+
+
+def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
+    """A system: by its last recorded boot where there is one, else by its file and its build."""
+    system, now = loaded.system, flat(loaded.system)
+    runs = [s for s in store.summaries() if s.system == system.name and s.kind == RECORDED]
+    # One that failed is looked at only where there is no other: it says what to do about it.
+    runs = [s for s in runs if s.complete] or runs[-1:]
+    for summary in reversed(runs):
+        run = store.load(summary.run_id)
+        if run.info.system.settings == now:
+            return _recording(store, cache, run, None)
+    if runs:
+        run = store.load(runs[-1].run_id)
+        then = run.info.system.settings
+        changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
+        more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
+        note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
+        return _recording(store, cache, run, None, (note,))
+    known, told = planned(loaded, cache)
+    return Subject(f"{system.name}: never recorded; {told}", lambda: known, (), (_NO_BOOT,))

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search tries next: in which order, and what of it together.
+
+The order is that of the literature: application, init, file system, kernel, boot loader. Within these
+the parts that can be left out of a kernel (or of U-Boot, or BusyBox) come first and all together, since
+that is one build instead of one each, and every later build is quicker for it; then what is expected to
+save most. What takes the means of measuring comes at the very end, since little can be explained after it.
+
+All this happens twice: first with what is worth a good part of the boot, then with the rest. Every boot of
+the rest is a short one then, and what a limit of time leaves out is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from bootscope.audit.findings import Finding
+from bootscope.kbuild.kconfig import written
+from bootscope.system.changes import TREES, Change, conflicts
+from bootscope.techniques.model import Technique, measured, techniques
+
+ORDER = (
+    ("application", "toolchain"),
+    ("init",),
+    ("filesystem",),
+    ("kernel", "decompress", "load"),
+    ("bootloader", "spl"),
+)
+"""Phases of techniques in the order in which they are worked on."""
+
+WORKS_ON = {
+    "application": ("init", "application"),
+    "toolchain": ("init", "application"),
+    "init": ("init", "application"),
+    "filesystem": ("kernel", "init", "application"),
+    "decompress": ("load", "decompress"),
+    "load": ("load", "decompress"),
+    "spl": ("spl", "bootloader"),
+    "bootloader": ("spl", "bootloader", "load"),
+}
+"""Phase of a technique -> the phases of a boot of which it saves; without one listed, any."""
+
+LARGE = 50
+"""What saves this part of a boot, one fiftieth, is tried before all the rest."""
+
+LAST = "measuring"
+"""The ability that is given up last."""
+
+_OPENS = ("EXPERT", "EMBEDDED")
+"""Symbols that only let others be switched off."""
+
+
+def stage(technique: Technique) -> tuple[bool, int]:
+    """When a technique's turn comes; techniques of a stage are tried against each other."""
+    group = next((n for n, phases in enumerate(ORDER) if technique.phase in phases), len(ORDER))
+    return LAST in technique.loses, group
+
+
+def name_of(spec: str) -> str:
+    """The technique of an `ID=WAY`."""
+    return spec.partition("=")[0]
+
+
+def leaves_out(change: Change) -> str:
+    """The Kconfig tree of which a change only leaves parts out; empty when it does anything else."""
+    trees = [tree for tree in TREES if getattr(change, tree)]
+    if len(trees) != 1 or set(change.claims()) != {
+        f"{trees[0]}.config.{s}" for s in getattr(change, trees[0])
+    }:
+        return ""
+    symbols = getattr(change, trees[0]).items()
+    off = [name for name, value in symbols if written(value) == "n"]
+    rest = [name for name, value in symbols if written(value) != "n"]
+    return trees[0] if off and all(name in _OPENS for name in rest) else ""
+
+
+def needs_kernel(change: Change) -> bool:
+    """Whether a system with a change has another kernel than without it, which takes minutes to build."""
+    settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
+    return bool(change.kernel or change.kernel_wishes) or settings
+
+
+def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
+    """Whether two techniques cannot both be in a system: one is there, or the other."""
+    one, two = name_of(spec), name_of(other)
+    if one == two:
+        return spec != other
+    known = techniques()
+    told = two in known[one].conflicts or one in known[two].conflicts
+    return told or bool(conflicts({spec: change, other: another}))
+
+
+def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
+    """Those that were accepted in whose place a finding would come."""
+    return tuple(s for s, change in accepted.items() if exclude(finding.spec, finding.change, s, change))
+
+
+def next_trial(
+    findings: Iterable[Finding],
+    alone: Collection[str],
+    accepted: Mapping[str, Change],
+    phases: Mapping[str, int] | None = None,
+    hurry: bool = False,
+) -> tuple[Finding, ...]:
+    """What to try next: one finding, or several together; nothing when there are none.
+
+    `alone` are those that are not to be tried together with others. What is expected to save much of the boot
+    goes first, where `phases` tell what that takes now, in ns; in a `hurry` also what takes the means of
+    measuring.
+    """
+    found = list(findings)
+    if not found:
+        return ()
+    large = {f.spec for f in found if _is_large(f, phases or {}, hurry)}
+    turns = [f for f in found if f.spec in large or not large]
+    # Where time is short, the order of the stages counts less than what is to be had.
+    ahead = [max(turns, key=expected_ns)] if hurry and large else turns
+    first = min(stage(f.technique) for f in ahead)
+    here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
+    wanted = [f for f in here if f.spec in large] or here
+    group = _together(here, alone, accepted)
+    if not {f.spec for f in group} & {f.spec for f in wanted}:
+        return (_unblocked(wanted, here),)
+    # What a group leaves out part by part, a configuration from nothing leaves out in one build.
+    anew = [f for f in wanted if f.change.from_nothing]
+    return (_unblocked(anew, here),) if anew else group
+
+
+def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
+    # What was saved elsewhere cannot be saved where that phase is over in no time.
+    here = WORKS_ON.get(f.technique.phase, phases)
+    most_ns = min(expected_ns(f), sum(phases.get(name, 0) for name in here))
+    waits = LAST in f.technique.loses and not hurry
+    return not waits and 0 < most_ns >= sum(phases.values()) // LARGE
+
+
+def expected_ns(finding: Finding) -> int:
+    """What a finding will probably save, in ns: as predicted from the boot, else as it was measured alone on
+    the reference system; 0 where nobody knows, and below 0 for what did not work there."""
+    if finding.saving_ns is not None:
+        return finding.saving_ns
+    row = measured().get(finding.spec)
+    if not row:
+        return 0
+    return row.saving_ns if row.works and row.saving_ns is not None else -1
+
+
+def _by_expectation(finding: Finding) -> int:
+    return -expected_ns(finding)
+
+
+def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:
+    """The first that is wanted and need not come after another one that is here, else what they wait for."""
+    names = {f.technique.id for f in here}
+
+    def waits_for(f: Finding) -> set[str]:
+        return names & set(f.technique.after) - {f.technique.id}
+
+    waited = {name for f in wanted for name in waits_for(f)}
+    for f in (*wanted, *(f for f in here if f.technique.id in waited)):
+        if not waits_for(f):
+            return f
+    return wanted[0]
+
+
+def _together(
+    here: Sequence[Finding], alone: Collection[str], accepted: Mapping[str, Change]
+) -> tuple[Finding, ...]:
+    """Those that only leave parts out of the same tree, and go together; nothing for fewer than two."""
+    for tree in TREES:
+        group: list[Finding] = []
+        for f in here:
+            ways = sum(g.technique.id == f.technique.id for g in here)
+            if leaves_out(f.change) != tree or ways > 1 or f.spec in alone or rivals(f, accepted):
+                continue
+            if not any(exclude(f.spec, f.change, g.spec, g.change) for g in group):
+                group.append(f)
+        if len(group) > 1:
+            return tuple(group)
+    return ()

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's archive as a source of sources, without root and without touching the host's apt.
+
+A private apt configuration (own list of sources, state and cache) takes its mirror from the host's
+and lets apt check signatures: the index is signed, and names the SHA-256 of every file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.core.errors import ToolError
+from bootscope.core.process import environment, run
+from bootscope.system.model import Archive, Package
+
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_HELPER = Path("/usr/lib/apt/apt-helper")
+_OTHER_NAMES = ("stable", "oldstable")
+"""A mirror renews the folders of a suite's names one after the other. While one of them has a new list of
+indexes and the old indexes, which takes hours at some, the other is whole."""
+_OWN_ARCHITECTURE = ""
+"""The host's, together with the archive's sources."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file from the archive: where it is now, and the version of the package it came from."""
+
+    path: Path
+    version: str
+
+
+MIRROR = "BOOTSCOPE_DEBIAN_MIRROR"
+"""Environment variable with the address of a Debian mirror, for hosts that are no Debian."""
+
+
+def host_mirrors() -> list[str]:
+    """Base addresses of Debian mirrors: the one that MIRROR names, else those that the host's apt uses,
+    without those for security."""
+    if os.environ.get(MIRROR):
+        return [os.environ[MIRROR].rstrip("/")]
+    output = run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)", "Created-By: Packages"],
+        check=False,
+    ).output
+    pairs = [line.split("|") for line in output.splitlines() if line.count("|") == 1]
+    named = [uri for uri, origin in pairs if origin == "Debian"]
+    likely = [uri for uri, _ in pairs if uri.rstrip("/").endswith("/debian")]
+    return [uri for uri in dict.fromkeys(named + likely) if "security" not in uri]
+
+
+_REASON = re.compile(r"^\s*E: (.+)$", re.MULTILINE)
+_FAILED = re.compile(r"^Failed to fetch (\S+)\s+(.+)$")
+
+
+def _reason(told: str) -> str:
+    """Why apt failed, in one line of the many that it prints: the first that it calls an error, or empty."""
+    reason = _REASON.search(told)
+    if not reason:
+        return ""
+    failed = _FAILED.match(reason[1])
+    return f"{failed[2]} ({failed[1]})" if failed else reason[1]
+
+
+class PrivateApt:
+    """apt with its own configuration below `work`, for one suite: with packages of `architecture`, or with
+    those of the host's and the sources."""
+
+    def __init__(self, work: Path, mirror: str, suite: str, architecture: str = _OWN_ARCHITECTURE) -> None:
+        self._work = work
+        self._env = environment({"APT_CONFIG": str(work / "apt.conf")})
+        for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
+            (work / folder).mkdir(parents=True, exist_ok=True)
+        (work / "status").touch()
+        types, targets = ("deb", "Packages") if architecture else ("deb deb-src", "Packages Sources")
+        (work / "parts" / "bootscope.sources").write_text(
+            f"Types: {types}\nURIs: {mirror}\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
+            f"Targets: {targets}\n"
+        )
+        foreign = (
+            f'APT::Architecture "{architecture}";\nAPT::Architectures {{ "{architecture}"; }};\n'
+            if architecture
+            else ""
+        )
+        (work / "apt.conf").write_text(
+            'Dir::Etc::sourcelist "/dev/null";\n'
+            f'Dir::Etc::sourceparts "{work}/parts";\n'
+            f'Dir::State::lists "{work}/lists";\n'
+            f'Dir::State::status "{work}/status";\n'
+            f'Dir::Cache "{work}/cache";\n'
+            'APT::Sandbox::User "root";\n'
+            'Acquire::Languages "none";\n'
+            f"{foreign}"
+        )
+
+    def apt(self, *arguments: str | Path) -> str:
+        """Runs one apt command in `work` and returns what it printed."""
+        done = run(arguments, cwd=self._work, env=self._env, timeout_s=1800, check=False)
+        if done.status:
+            raise ToolError(_reason(done.output) or f"{arguments[0]} failed (status {done.status})")
+        return done.output
+
+    def update(self) -> None:
+        """Fetches and checks the signed index."""
+        self.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")
+
+    def codename(self) -> str:
+        """What the signed index calls the suite."""
+        return self.apt("apt-get", "indextargets", "--format", "$(CODENAME)").split("\n")[0].strip()
+
+    def source_file(self, source: str, name: str) -> Fetched:
+        """Fetches file `name` of a source package, checked against the signed index."""
+        output = self.apt("apt-cache", "showsrc", "--only-source", source)
+        for stanza in output.split("\n\n"):
+            found = re.search(rf"^ ([0-9a-f]{{64}}) \d+ {re.escape(name)}$", stanza, re.MULTILINE)
+            folder = re.search(r"^Directory: (\S+)$", stanza, re.MULTILINE)
+            version = re.search(r"^Version: (\S+)$", stanza, re.MULTILINE)
+            if found and folder and version:
+                uri = f"{self._mirror()}/{folder[1]}/{name}"
+                self.apt(_HELPER, "download-file", uri, self._work / name, f"SHA256:{found[1]}")
+                return Fetched(self._work / name, version[1])
+        raise ToolError(f"the archive has no {name} in the source package {source}")
+
+    def _mirror(self) -> str:
+        text = (self._work / "parts" / "bootscope.sources").read_text()
+        match = re.search(r"^URIs: (\S+)$", text, re.MULTILINE)
+        assert match
+        return match[1].rstrip("/")
+
+    def package_member(self, package: str, member: str) -> Fetched:
+        """Fetches a binary package (apt checks it) and takes one file out of it."""
+        deb = self._download(package)
+        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
+        run(["dpkg-deb", "-x", deb, self._work / "contents"])
+        deb.unlink()
+        return Fetched(self._work / "contents" / member, version)
+
+    def package(self, name: str, follow: Iterable[str]) -> Fetched:
+        """Fetches a binary package, checked against the signed index; see :class:`Package` for `follow`."""
+        for pattern in follow:
+            name = self._dependency(name, pattern)
+        deb = self._download(name)
+        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
+        return Fetched(deb, f"{name} {version}")
+
+    def _download(self, package: str) -> Path:
+        self.apt("apt-get", "download", "-q", package)
+        return next(self._work.glob(f"{package}_*.deb"))
+
+    def _dependency(self, name: str, pattern: str) -> str:
+        """The first package that `name` depends on and that fits `pattern`."""
+        told = self.apt("apt-cache", "show", "--no-all-versions", name)
+        depends = re.search(r"^Depends: (.+)$", told, re.MULTILINE)
+        names = [item.split()[0] for item in depends[1].split(",")] if depends else []
+        found = next((one for one in names if fnmatch.fnmatchcase(one, pattern)), None)
+        if not found:
+            raise ToolError(f"the archive's {name} depends on no package like {pattern}")
+        return found
+
+
+class Archives:
+    """Debian's archive while one system's sources are fetched below `work`: each index is fetched once."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._updated: dict[tuple[str, str, str], PrivateApt] = {}
+
+    def fetch(self, wanted: Archive | Package) -> Fetched:
+        """Fetches what `wanted` names.
+
+        Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
+        """
+        if isinstance(wanted, Package):
+            package = wanted
+            return self._from_mirrors(
+                wanted.suite, wanted.architecture, lambda apt: apt.package(package.name, package.follow)
+            )
+        source, file, name, member = wanted.source, wanted.file, wanted.package, wanted.member
+        if source and file:
+            return self._from_mirrors(wanted.suite, "", lambda apt: apt.source_file(source, file))
+        if name and member:
+            return self._from_mirrors(wanted.suite, "", lambda apt: apt.package_member(name, member))
+        raise ToolError("an archive needs source and file, or package and member")
+
+    def _from_mirrors(self, suite: str, architecture: str, get: Callable[[PrivateApt], Fetched]) -> Fetched:
+        if not _KEYRING.exists():
+            raise ToolError(
+                "the keys of Debian's archive are missing",
+                hint="sudo apt-get install debian-archive-keyring",
+            )
+        last = ToolError(
+            "the host's apt names no mirror of Debian's archive", hint=f"set {MIRROR} to the address of one"
+        )
+        for mirror in host_mirrors():
+            try:
+                return get(self._apt(mirror, suite, architecture))
+            except ToolError as error:
+                last = error
+        for mirror in host_mirrors():
+            for name in _OTHER_NAMES:
+                with contextlib.suppress(ToolError):
+                    return get(self._other(mirror, name, suite, architecture))
+        raise last
+
+    def _other(self, mirror: str, name: str, suite: str, architecture: str) -> PrivateApt:
+        """The same suite by another name. Raises ToolError when that is another suite."""
+        apt = self._apt(mirror, name, architecture)
+        if apt.codename() != suite:
+            raise ToolError(f"{name} is not {suite}")
+        return apt
+
+    def _apt(self, mirror: str, suite: str, architecture: str) -> PrivateApt:
+        """apt for this part of the archive, its index fetched."""
+        key = (mirror, suite, architecture)
+        if key not in self._updated:
+            work = self._work / f"apt{len(self._updated)}"
+            # What an attempt before this left is of no use.
+            shutil.rmtree(work, ignore_errors=True)
+            apt = PrivateApt(work, mirror, suite, architecture)
+            apt.update()
+            self._updated[key] = apt
+        return self._updated[key]

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tree's configuration as its own tools make it, from a default one and the symbols asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.builder.step import Context
+from bootscope.kbuild import kconfig
+from bootscope.system.model import Symbols
+
+
+def configure(
+    context: Context, source: Path, build: Path, tree: str, defconfig: str, symbols: Symbols
+) -> Path:
+    """Makes the configuration of a tree in `build`, as the tree's own tools have it; its path.
+
+    What was asked for need not have landed: see :func:`bootscope.kbuild.kconfig.check`.
+    """
+    config = build / ".config"
+    build.mkdir(exist_ok=True)
+    architecture = [] if tree == "uboot" else ["ARCH=arm"]
+    context.make(source, build, *architecture, defconfig)
+    kconfig.apply(config, symbols)
+    if tree == "busybox":
+        # BusyBox has no olddefconfig: empty lines take the default of every new question.
+        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' ARCH=arm oldconfig"])
+    else:
+        context.make(source, build, *architecture, "olddefconfig")
+    return config

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of root file systems: each makes an image without root, the same bytes each time, and tells what
+lies where in it."""
+
+from __future__ import annotations
+
+from bootscope.builder.filesystems import btrfs, erofs, ext, f2fs, squashfs, xfs
+from bootscope.builder.filesystems.model import FileSystem
+
+KINDS: dict[str, FileSystem] = {
+    **{name: ext.kind(name) for name in ("ext2", "ext3", "ext4")},
+    "squashfs": squashfs.KIND,
+    "erofs": erofs.KIND,
+    "f2fs": f2fs.KIND,
+    "btrfs": btrfs.KIND,
+    "xfs": xfs.KIND,
+}
+"""By the name that `rootfs.filesystem` and `rootfstype=` use."""

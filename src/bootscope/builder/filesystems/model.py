@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all kinds of root file systems share: entries that go in, pieces that lie where, a kind's two jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from bootscope.builder.step import EPOCH, Context
+from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.system.load import SECTOR_BYTES
+from bootscope.system.model import RootFs
+
+Piece = tuple[int, int, str, int]
+"""(first sector from the image's start, sectors, name, sector in that file)."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder."""
+
+    path: PurePosixPath
+    source: Path | None = None
+    target: str | None = None
+    program: bool = False
+
+    @property
+    def mode(self) -> int:
+        """Its permissions."""
+        return 0o755 if self.program or self.source is None else 0o644
+
+
+@dataclass(frozen=True)
+class Order:
+    """An image to make: at `image`, of `sectors` sectors or fewer, with `entries` in it."""
+
+    context: Context
+    rootfs: RootFs
+    entries: Mapping[PurePosixPath, Entry]
+    image: Path
+    sectors: int
+
+    @property
+    def room_bytes(self) -> int:
+        """How large the image may be."""
+        return self.sectors * SECTOR_BYTES
+
+    def empty(self) -> None:
+        """Makes the image a file of full size with nothing in it."""
+        with self.image.open("wb") as f:
+            f.truncate(self.room_bytes)
+
+    def listed(self) -> list[str]:
+        """The paths of all files and folders, from `/` on, that can be asked for in a tool's own language."""
+        found = (f"/{path}" for path in sorted(self.entries) if self.entries[path].target is None)
+        return ["/", *(path for path in found if path.isprintable() and '"' not in path)]
+
+    def folder(self) -> Path:
+        """The entries as a real folder, owned by whoever builds: for tools that copy one.
+
+        All have the build's time, so that it does not matter when the folder was filled. Raises UserError for
+        an entry that would come to lie somewhere else.
+        """
+        root = self.context.scratch / "root"
+        if root.exists():
+            return root
+        root.mkdir()
+        for path in sorted(self.entries):
+            self._check_place(path)
+            _put(self.entries[path], root / path)
+        # Backwards, as a folder's time changes with what is put into it.
+        for path in (*sorted(self.entries, reverse=True), PurePosixPath()):
+            os.utime(root / path, (EPOCH, EPOCH), follow_symlinks=False)
+        root.chmod(0o755)
+        return root
+
+    def _check_place(self, path: PurePosixPath) -> None:
+        """What lies below a link, or above all, would be written to this machine's own files."""
+        links = [p for p in path.parents if p in self.entries and self.entries[p].target is not None]
+        if links or ".." in path.parts or path.is_absolute():
+            why = f": /{links[0]} is a link" if links else ""
+            raise UserError(f"/{printable(str(path))} has no place in a root file system{printable(why)}")
+
+
+def _put(entry: Entry, place: Path) -> None:
+    if entry.target is not None:
+        place.symlink_to(entry.target)
+        return
+    if entry.source is None:
+        place.mkdir()
+    else:
+        shutil.copyfile(entry.source, place)
+    place.chmod(entry.mode)
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """One kind of file system.
+
+    `make` writes the image, `pieces` tells what lies where in it. `tools` are the programs that both call;
+    `recipe` changes when the way of working changes, and 0 leaves ids as they were before there were kinds.
+    `steady`: made with the library that keeps a mkfs still (see steady.py).
+    """
+
+    make: Callable[[Order], None]
+    pieces: Callable[[Order], Iterable[Piece]]
+    tools: tuple[str, ...]
+    recipe: int = 1
+    steady: bool = False
+
+
+def check_size(order: Order) -> None:
+    """Raises ToolError when the image does not fit its partition."""
+    size = order.image.stat().st_size
+    if size > order.room_bytes:
+        raise ToolError(
+            f"the root file system has {size:,} bytes, there is room for {order.room_bytes:,}",
+            hint="give card.root_sectors more, or put less into it",
+        )
+
+
+def in_sectors(start: int, length: int, name: str, at: int = 0) -> Piece:
+    """A piece from bytes; what is begun of a sector belongs to it."""
+    first = start // SECTOR_BYTES
+    return first, -(-(start + length) // SECTOR_BYTES) - first, name, at // SECTOR_BYTES
+
+
+def joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Pieces in order, with those that go on where the one before ends made one."""
+    last: Piece | None = None
+    for piece in sorted(set(pieces)):
+        if last and (piece[0], piece[2], piece[3]) == (last[0] + last[1], last[2], last[3] + last[1]):
+            last = last[0], last[1] + piece[1], last[2], last[3]
+            continue
+        if last:
+            yield last
+        last = piece
+    if last:
+        yield last

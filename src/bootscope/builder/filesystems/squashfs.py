@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SquashFS: mksquashfs packs a folder; the compressor comes with the options (`-comp lz4`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bootscope.builder.filesystems import squashfs_tables
+from bootscope.builder.filesystems.model import FileSystem, Order, Piece, check_size, joined
+
+_HOW = ("-noappend", "-all-root", "-no-xattrs", "-no-progress", "-quiet")
+
+
+def make(order: Order) -> None:
+    """The times are the build's: those of the folder and, by SOURCE_DATE_EPOCH, that of the image."""
+    order.context.run(["mksquashfs", order.folder(), order.image, *_HOW, *order.rootfs.options])
+    check_size(order)
+
+
+def pieces(order: Order) -> Iterator[Piece]:
+    """What lies where, from an image that differs only in that its tables are not compressed.
+
+    The data comes first and does not depend on the tables, so it lies at the same place in both.
+    """
+    plain = order.context.scratch / "plain.squashfs"
+    order.context.run(["mksquashfs", order.folder(), plain, *_HOW, *order.rootfs.options, "-noI", "-noId"])
+    yield from joined(squashfs_tables.pieces(plain.read_bytes(), order.image.read_bytes()))
+
+
+KIND = FileSystem(make, pieces, ("mksquashfs",))

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a system to the ordered list of its steps, and the running of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder import sources
+from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.builder.outlook import UNKNOWN, Outlook, Planned
+from bootscope.builder.progress import Progress
+from bootscope.builder.sources import Resolved, Wanted
+from bootscope.builder.step import Runner, Step, read_meta
+from bootscope.builder.steps import (
+    card,
+    configure,
+    falcon,
+    initramfs,
+    kernel,
+    payload,
+    prebuilt,
+    rootfs,
+    uboot,
+    unpack,
+    userland,
+)
+from bootscope.capture.record import Extent, Part, SourceFact
+from bootscope.kbuild import kconfig
+from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Prebuilt, System, has_modules
+
+
+@dataclass(frozen=True)
+class Built:
+    """A system turned into images: `results` maps step names to folders in the cache."""
+
+    build_id: str
+    ids: dict[str, str]
+    results: dict[str, Path]
+    sources: dict[str, SourceFact]
+
+    @property
+    def card(self) -> Path:
+        """The SD card image."""
+        return self.results["card"] / card.IMAGE
+
+    def extents(self) -> tuple[Extent, ...]:
+        """What lies where on the card."""
+        data = (self.results["card"] / card.LAYOUT).read_bytes()
+        return tuple(msgspec.json.decode(data, type=list[Extent]))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Everything that was made, with hashes and sizes."""
+        found = []
+        for name, path in self.results.items():
+            for file, sha256 in read_meta(path).files.items():
+                size = (path / file).stat().st_size
+                part = Part(name=f"{name}/{file}", step_id=self.ids[name], sha256=sha256, size_bytes=size)
+                found.append(part)
+        return tuple(found)
+
+
+def _wanted(loaded: LoadedSystem) -> list[Wanted]:
+    system = loaded.system
+    a = system.application
+    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
+    headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
+    trees = (system.uboot.source, system.kernel.source, system.busybox.source)
+    used = dict.fromkeys((*trees, *libc, *headers))
+    return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
+
+
+def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
+    """All steps in an order in which each comes after what it needs."""
+    s = loaded.system
+    return [
+        *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
+        *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
+        *_programs(loaded, found),
+        kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
+        rootfs.step(
+            s.rootfs,
+            loaded.beside(s.rootfs.overlay),
+            s.application.path,
+            s.card.root_sectors,
+            has_modules(s),
+        ),
+        *([falcon.step(s)] if falcon.needed(s) else []),
+        *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
+        card.step(s, boot_script(loaded)),
+    ]
+
+
+def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
+    """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
+    if not isinstance(system.prebuilt, Prebuilt):
+        return dict(found)
+    return {name: one for name, one in found.items() if name == system.application.libc_source}
+
+
+def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved]) -> list[Step]:
+    """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
+    kernel that is built already may have modules for the initramfs."""
+    s = loaded.system
+    application = userland.application_step(s.application, loaded.beside(s.application.sources))
+    archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []
+    if isinstance(s.prebuilt, Prebuilt):
+        p = s.prebuilt
+        first = prebuilt.uboot_step(p, found[s.uboot.source])
+        busybox = prebuilt.busybox_step(p, found[s.busybox.source])
+        return [first, busybox, application, prebuilt.kernel_step(s, p, found), *archive]
+    libc = [userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []
+    return [uboot.step(s), userland.busybox_step(s.busybox), *libc, application, *archive, kernel.step(s)]
+
+
+def boot_script(loaded: LoadedSystem) -> str:
+    """U-Boot's script with the kernel's addresses and command line filled in."""
+    k = loaded.system.kernel
+    values = {
+        "command_line": k.command_line,
+        "kernel_address": f"{k.load_address:#x}",
+        "device_tree_address": f"{k.device_tree_address:#x}",
+        "initramfs_address": f"{k.initramfs_address:#x}",
+        "raw_sector": f"{loaded.system.card.raw_sector:#x}",
+    }
+    script = loaded.system.uboot.script
+    for name, value in values.items():
+        script = script.replace("{" + name + "}", value)
+    return script
+
+
+def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:
+    """What a build would do. Fetches and builds nothing."""
+    return outlook(loaded, cache).planned()
+
+
+def outlook(loaded: LoadedSystem, cache: Cache) -> Outlook:
+    """The same as :func:`plan`, and how much that is to do."""
+    return _outlook(loaded, cache, _there(loaded, cache))
+
+
+def _outlook(loaded: LoadedSystem, cache: Cache, found: dict[str, Resolved | None]) -> Outlook:
+    wanted = loaded.system.sources
+    known = {n: s or Resolved("", UNKNOWN, "", wanted[n].version) for n, s in found.items()}
+    return Outlook.of(_steps(loaded, known), found, cache)
+
+
+def _there(loaded: LoadedSystem, cache: Cache) -> dict[str, Resolved | None]:
+    """The sources that a system needs, None for those that have not been fetched."""
+    return {wanted.name: sources.resolved(wanted, cache) for wanted in _wanted(loaded)}
+
+
+def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
+    """Builds a system; what the cache has is not built again.
+
+    Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
+    """
+    there = _there(loaded, runner.cache)
+    ahead = _outlook(loaded, runner.cache, there)
+    expected = ahead.workload(runner.jobs)
+    progress.expect(expected)
+    missing = [wanted for wanted in _wanted(loaded) if not there[wanted.name]]
+    if missing:
+        there.update(sources.fetch_all(missing, runner.cache, progress))
+        # Only now is it known what is built from them, and some of that may be there.
+        ahead = _outlook(loaded, runner.cache, there)
+        left = ahead.workload(runner.jobs)
+        if left.works != expected.works[len(missing) :]:
+            progress.expect(left)
+    ids, results = ahead.ids, _run_all(ahead, runner)
+    runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
+    kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
+    facts = {
+        name: SourceFact(version=source.version, origin=source.origin, sha256=source.sha256)
+        for name, source in there.items()
+        if source
+    }
+    return Built(ids["card"], ids, kept, facts)
+
+
+def _run_all(ahead: Outlook, runner: Runner) -> dict[str, Path]:
+    """The results of all steps that are needed, by name."""
+    results: dict[str, Path] = {}
+    for step in ahead.steps:
+        if step.name in ahead.needed:
+            results[step.name] = runner.run(step, ahead.ids[step.name], results)
+    return results
+
+
+def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:
+    """The unpacked sources of `kernel`, `uboot` or `busybox`. Raises ToolError when there is no source."""
+    return unpacked(loaded, tree, runner, progress)[1] / unpack.TREE
+
+
+def unpacked(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> tuple[Step, Path]:
+    """The step that unpacks the sources of a tree, and its result."""
+    name = getattr(loaded.system, tree).source
+    wanted = next(w for w in _wanted(loaded) if w.name == name)
+    step = unpack.step(name, sources.fetch(wanted, runner.cache, progress))
+    return step, runner.run(step, step.step_id({}), {})
+
+
+def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> dict[str, str]:
+    """What the configuration of `kernel`, `uboot` or `busybox` comes to, without building it: symbol ->
+    value as written. Raises ToolError when the tree's own tools fail."""
+    first, path = unpacked(loaded, tree, runner, progress)
+    step = configure.step(loaded.system, tree)
+    result = runner.run(step, step.step_id({first.name: first.step_id({})}), {first.name: path})
+    return kconfig.parse((result / configure.CONFIG).read_text())

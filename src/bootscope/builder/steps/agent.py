@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The on-target collector (native/agent), compiled statically with musl for the board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.builder import sources
+from bootscope.builder.ids import tree_id
+from bootscope.builder.progress import Progress
+from bootscope.builder.sources import Wanted
+from bootscope.builder.step import Context, Runner, Step
+from bootscope.builder.steps import unpack, userland
+from bootscope.core import hints
+from bootscope.core.errors import ToolError
+from bootscope.core.paths import agent_source_dir
+from bootscope.system.load import LoadedSystem
+
+AGENT = "bootscope-agent"
+_CROSS = "arm-linux-gnueabihf-"
+# Only what is used, and in as few pages as can be: the target reads the program from its storage.
+_FLAGS = "-Os -fno-unwind-tables -fno-asynchronous-unwind-tables"
+_LINK = "-Wl,-T,agent.ld -Wl,--build-id=none"
+
+
+def step() -> Step:
+    """The step `agent`, which needs the step `libc`. Raises ToolError when the sources are not there."""
+    folder = agent_source_dir()
+    if not (folder / "main.c").exists():
+        raise ToolError(
+            f"the collector's sources are not in {folder}",
+            hint=hints.REINSTALL,
+        )
+
+    def work(context: Context) -> None:
+        before, after = userland.with_musl(context)
+        # Headers are looked for when it is compiled; the rest of the options is for linking.
+        link = before.index("-nostdlib")
+        include, start = before[1:link], before[link:]
+        context.run(
+            [
+                *("make", "-C", folder, f"OUT={context.scratch}", f"CC={_CROSS}gcc"),
+                f"CFLAGS={_FLAGS} -ffile-prefix-map={folder}=. {' '.join(include)}",
+                f"LDFLAGS=-static -nostdlib {_LINK}",
+                f"LIBS={' '.join([*start[1:], *after])}",
+            ]
+        )
+        context.run([f"{_CROSS}strip", "--strip-all", "-o", context.out / AGENT, context.scratch / AGENT])
+
+    tools = (*(f"{_CROSS}{name}" for name in ("gcc", "ld", "strip")), "make")
+    return Step("agent", "building the collector", 1, work, {"sources": tree_id(folder)}, ("libc",), tools)
+
+
+def build_agent(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Path:
+    """The program, built with the musl that a system names among its sources.
+
+    Raises ToolError when a source or a step fails.
+    """
+    name = loaded.system.application.libc_source
+    found = sources.fetch(
+        Wanted(name, loaded.system.sources[name], loaded.path.parent), runner.cache, progress
+    )
+    steps = (unpack.step(name, found), userland.libc_step(name), step())
+    ids: dict[str, str] = {}
+    results: dict[str, Path] = {}
+    for one in steps:
+        ids[one.name] = one.step_id(ids)
+    # The sources of musl are needed only where it is not built yet.
+    for one in steps if runner.cache.find(ids["libc"]) is None else steps[1:]:
+        results[one.name] = runner.run(one, ids[one.name], results)
+    return results["agent"] / AGENT

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SD card image: partition table, boot loader, boot partition (FAT), root partition.
+
+Also says what lies where (layout.json), so that a sector that was read can be called by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder.step import EPOCH, Context, Step
+from bootscope.builder.steps import falcon, initramfs, payload, rootfs, uboot
+from bootscope.capture.record import Extent
+from bootscope.core.errors import ToolError, UserError
+from bootscope.image.uboot_env import default_environment, stored
+from bootscope.system.load import SECTOR_BYTES
+from bootscope.system.model import Card, Environment, System
+
+IMAGE, LAYOUT = "sd.img", "layout.json"
+STORED_ENVIRONMENT = "uboot.env"
+"""As CONFIG_ENV_FAT_FILE calls it by default."""
+
+_TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
+_FAT_NAMES = {
+    "zImage": "kernel",
+    "Image": "kernel",
+    "uImage": "kernel",
+    "board.dtb": "device tree",
+    "boot.scr": "boot script",
+    "initrd": "initramfs",
+    "falcon.dtb": "device tree",
+    "u-boot.img": "U-Boot",
+    "uboot.env": "U-Boot's environment",
+}
+
+
+def step(system: System, script: str) -> Step:
+    """The step `card`: the image that the board boots from, with `script` for U-Boot."""
+    card = system.card
+    external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
+
+    def work(context: Context) -> None:
+        image = context.out / IMAGE
+        files = _boot_files(context, system, script)
+        boot = _fat(context, card, files)
+        _partition(context, image, card)
+        loader = context.results["uboot"] / uboot.IMAGE
+        root = context.results["rootfs"] / rootfs.IMAGE
+        room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
+        if loader.stat().st_size > room:
+            raise ToolError(
+                f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}"
+            )
+        for path, sector in (
+            (loader, card.loader_sector),
+            (boot, card.boot_sector),
+            (root, card.root_sector),
+        ):
+            copy_sparse(path, image, sector * SECTOR_BYTES)
+        layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
+        if card.raw_sector:
+            layout += _raw(context, image, system)
+        (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
+
+    inputs: dict[str, object] = {"card": card, "script": script}
+    if isinstance(system.uboot.environment, Environment):
+        inputs["environment"] = system.uboot.environment
+    needs = (
+        *("uboot", "kernel", "device-tree", "rootfs"),
+        *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
+        *(("payload",) if payload.needed(system.kernel) else ()),
+        *(("initramfs",) if external else ()),
+    )
+    return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
+
+
+def _raw(context: Context, image: Path, system: System) -> list[Extent]:
+    """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
+    card, found = system.card, list[Extent]()
+    for path, name, sector in (
+        (context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector),
+        (payload.path_of(context, system.kernel), "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
+    ):
+        if name == "kernel" and not card.raw_kernel:
+            continue
+        sectors = _sectors(path.stat().st_size)
+        room = falcon.ARGUMENT_SECTORS if name == "device tree" else card.size_bytes // SECTOR_BYTES - sector
+        if sectors > room:
+            raise ToolError(f"the {name} has {sectors} sectors, there is room for {room} at {sector}")
+        copy_sparse(path, image, sector * SECTOR_BYTES)
+        found.append(Extent(name=name, sector=sector, sectors=sectors))
+    return found
+
+
+def _boot_files(context: Context, system: System, script: str) -> list[Path]:
+    """What goes to the boot partition, with the build's time on it."""
+    folder = context.scratch / "boot"
+    folder.mkdir()
+    text = folder.with_name("boot.cmd")
+    kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
+    text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
+    wrapped = folder / "boot.scr"
+    context.run(["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped])
+    files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
+    shutil.copy(payload.path_of(context, system.kernel), files[1])
+    shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)
+    if system.uboot.falcon and not system.card.raw_sector:
+        for step_name, name in (("falcon", falcon.ARGUMENTS), ("uboot", falcon.WAY_BACK)):
+            files.append(folder / name)
+            shutil.copy(context.results[step_name] / name, folder)
+    if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:
+        files.append(folder / initramfs.PACKED)
+        shutil.copy(context.results["initramfs"] / initramfs.PACKED, folder)
+    environment = system.uboot.environment
+    if isinstance(environment, Environment):
+        files.append(folder / STORED_ENVIRONMENT)
+        files[-1].write_bytes(_environment(context, environment))
+    for path in files:
+        os.utime(path, (EPOCH, EPOCH))
+    return files
+
+
+def _environment(context: Context, wanted: Environment) -> bytes:
+    """All variables: a stored environment takes the place of the whole one that U-Boot has in itself."""
+    defaults = default_environment((context.results["uboot"] / uboot.IMAGE).read_bytes())
+    if not defaults:
+        raise UserError("uboot.environment: the U-Boot has no default environment that could be found")
+    return stored({**defaults, **wanted.variables}, wanted.size_bytes)
+
+
+def _fat(context: Context, card: Card, files: list[Path]) -> Path:
+    image = context.scratch / "boot.img"
+    with image.open("wb") as f:
+        f.truncate(card.boot_sectors * SECTOR_BYTES)
+    volume = f"{card.boot_volume_id:08x}"
+    context.run(["mkfs.vfat", "--invariant", "-F", "16", "-i", volume, "-n", "BOOT", image])
+    for path in files:
+        context.run(["mcopy", "-m", "-i", image, path, f"::/{path.name}"])
+    return image
+
+
+def _partition(context: Context, image: Path, card: Card) -> None:
+    with image.open("wb") as f:
+        f.truncate(card.size_bytes)
+    table = (
+        f"label: dos\nlabel-id: 0x{card.disk_id:08x}\n"
+        f"start={card.boot_sector}, size={card.boot_sectors}, type=c, bootable\n"
+        f"start={card.root_sector}, size={card.root_sectors}, type=83\n"
+    )
+    script = context.scratch / "table"
+    script.write_text(table)
+    context.run(["sh", "-c", 'exec sfdisk -q --no-tell-kernel "$1" < "$2"', "sfdisk", image, script])
+
+
+def copy_sparse(source: Path, image: Path, offset: int) -> None:
+    """Copies a file into an image, leaving out blocks of zeros so that the image stays sparse."""
+    block = 1 << 16
+    with source.open("rb") as f, image.open("r+b") as g:
+        position = offset
+        while data := f.read(block):
+            if data.count(0) != len(data):
+                g.seek(position)
+                g.write(data)
+            position += len(data)
+
+
+def _sectors(size_bytes: int) -> int:
+    return (size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
+
+
+def _fixed_extents(context: Context, card: Card) -> list[Extent]:
+    loader = context.results["uboot"]
+    spl = _sectors((loader / uboot.SPL_IMAGE).stat().st_size)
+    whole = _sectors((loader / uboot.IMAGE).stat().st_size)
+    return [
+        Extent(name="partition table", sector=0, sectors=1),
+        Extent(name="SPL", sector=card.loader_sector, sectors=spl),
+        Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),
+        Extent(name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors),
+        Extent(name="root file system", sector=card.root_sector, sectors=card.root_sectors),
+    ]
+
+
+def _fat_extents(context: Context, image: Path, start: int, files: list[Path]) -> list[Extent]:
+    """Where each file's clusters lie, as mshowfat tells them."""
+    with image.open("rb") as f:
+        boot = f.read(64)
+    per_cluster, reserved, fats, root_entries = struct.unpack_from("<BHBH", boot, 13)
+    (fat_sectors,) = struct.unpack_from("<H", boot, 22)
+    data = reserved + fats * fat_sectors + root_entries * 32 // SECTOR_BYTES
+    found: list[Extent] = []
+    for path in files:
+        output = context.run(["mshowfat", "-i", image, f"::/{path.name}"]).output
+        runs = re.findall(r"<(\d+)(?:-(\d+))?>", output)
+        if not runs:
+            raise ToolError(f"mshowfat does not tell where {path.name} lies: {output}")
+        for first, last in runs:
+            clusters = int(last or first) - int(first) + 1
+            sector = start + data + (int(first) - 2) * per_cluster
+            found.append(Extent(name=_FAT_NAMES[path.name], sector=sector, sectors=clusters * per_cluster))
+    return found

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuring the kernel, U-Boot and BusyBox: a default configuration, changed, made whole by the tree."""
+
+from __future__ import annotations
+
+import shutil
+
+from bootscope.builder.configuring import configure
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import falcon, initramfs
+from bootscope.builder.steps.unpack import tree_of
+from bootscope.system.model import Symbols, System
+
+CONFIG = "config"
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc")
+_PARSERS = ("bison", "flex")
+
+
+def wanted(system: System, tree: str) -> Symbols:
+    """The symbols that a system asks for in `kernel`, `uboot` or `busybox`."""
+    if tree == "kernel":
+        ours = initramfs.symbols(system.initramfs) if system.initramfs else {}
+        return {**system.kernel.config, **ours}
+    if tree == "busybox":
+        return system.busybox.config
+    uboot = system.uboot
+    falcons = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
+    return {**uboot.config, **falcons}
+
+
+def step(system: System, tree: str) -> Step:
+    """The step `TREE-config`: what the configuration of a tree comes to, without building it."""
+    source, defconfig = {
+        "kernel": (system.kernel.source, system.kernel.defconfig),
+        "uboot": (system.uboot.source, system.uboot.defconfig),
+        "busybox": (system.busybox.source, system.busybox.defconfig),
+    }[tree]
+    symbols = wanted(system, tree)
+    if tree == "kernel":
+        symbols = {**system.kernel.wishes, **symbols}
+
+    def work(context: Context) -> None:
+        config = configure(
+            context, tree_of(context, source), context.scratch / "build", tree, defconfig, symbols
+        )
+        shutil.copy(config, context.out / CONFIG)
+
+    inputs = {"defconfig": defconfig, "config": symbols}
+    tools = _TOOLS if tree == "busybox" else (*_TOOLS, *_PARSERS)
+    return Step(f"{tree}-config", f"configuring {tree}", 1, work, inputs, (f"unpack-{source}",), tools)

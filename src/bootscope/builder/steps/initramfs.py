@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The initramfs: files of the root file system as an archive (cpio, "newc"), written here.
+
+An archive of ours needs no root for its device nodes, and has no times, owners or numbers of the host's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from bootscope.builder.filesystems.model import Entry
+from bootscope.builder.ids import tree_id
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import rootfs
+from bootscope.core.errors import UserError, printable
+from bootscope.system.changes import matches
+from bootscope.system.load import INITRAMFS_PLACES
+from bootscope.system.model import Initramfs, Prebuilt, RootFs, Symbols, System
+
+ARCHIVE, PACKED = "root.cpio", "initrd"
+BUILT_IN, EXTERNAL = INITRAMFS_PLACES
+COMPRESSORS: Mapping[str, tuple[str, ...]] = {
+    "gzip": ("gzip", "-9n"),
+    "lz4": ("lz4", "-l", "-9"),
+    "lzo": ("lzop", "-9n"),
+    "xz": ("xz", "--check=crc32", "--lzma2=dict=1MiB"),
+    "zstd": ("zstd", "-19"),
+}
+"""How an external archive is compressed: each reads standard input and writes standard output."""
+
+_FOLDER, _FILE, _LINK, _CHARACTER, _BLOCK = 0o040000, 0o100000, 0o120000, 0o020000, 0o060000
+_NODE = re.compile(r"([cb]) (\d{1,4}) (\d{1,7})")
+_ALIGNED = 4
+_NODES = {"/dev/console": "c 5 1"}
+"""Without it the first program has neither input nor output."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of the archive: `mode` with its kind, content, and a node's numbers."""
+
+    path: str
+    mode: int
+    data: bytes = b""
+    device: tuple[int, int] = (0, 0)
+
+
+def step(system: System, overlay: Path) -> Step:
+    """The step `initramfs`: the archive as it is, and compressed where that is wanted."""
+    wanted = system.initramfs
+    assert wanted
+
+    def work(context: Context) -> None:
+        archive = context.out / ARCHIVE
+        archive.write_bytes(archived(_members(context, system, overlay, wanted)))
+        if wanted.place == EXTERNAL and wanted.compression != "none":
+            program, *options = COMPRESSORS[wanted.compression]
+            line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
+            packed = context.out / PACKED
+            context.run(["sh", "-c", line, "sh", program, archive, packed, *options])
+        else:
+            (context.out / PACKED).write_bytes(archive.read_bytes())
+
+    tools = (COMPRESSORS[wanted.compression][0],) if wanted.compression != "none" else ()
+    inputs: dict[str, object] = {"initramfs": wanted, "application_path": system.application.path}
+    needs: tuple[str, ...] = ("application",)
+    if not _application_alone(system, wanted):
+        inputs |= {"libraries": rootfs.library_hashes(), **_root(system, overlay)}
+        needs = ("busybox", "application")
+        if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
+            needs = (*needs, "kernel")
+    return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, "arm-linux-gnueabihf-strip"))
+
+
+def _application_alone(system: System, wanted: Initramfs) -> bool:
+    """Whether nothing of the root file system goes in but the application, as it was compiled.
+
+    Then nothing else of it can change the archive, nor the kernel that it may be a part of, and a search
+    that changes start scripts need not build a kernel to learn so.
+    """
+    path, r = system.application.path, system.rootfs
+    above = {path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])}
+    replaced = matches(path, r.remove) or path in r.files or above & r.links.keys()
+    return set(wanted.only) == {path} and not replaced
+
+
+def _root(system: System, overlay: Path) -> dict[str, object]:
+    """What of the root file system goes in."""
+    r = system.rootfs
+    return {
+        "rootfs": [r.folders, r.files, r.links, r.remove],
+        "overlay": tree_id(overlay),
+    }
+
+
+def symbols(wanted: Initramfs) -> Symbols:
+    """What the kernel must be configured with."""
+    if wanted.place == EXTERNAL:
+        return {"BLK_DEV_INITRD": True}
+    # The name is relative to the folder of the build, so that the image does not hold it.
+    return {"BLK_DEV_INITRD": True, "INITRAMFS_SOURCE": ARCHIVE}
+
+
+def _members(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
+    if _application_alone(system, wanted):
+        program = PurePosixPath(system.application.path.lstrip("/"))
+        entries = {program: Entry(program, context.results["application"] / "program", program=True)}
+    else:
+        entries = rootfs.collect(context, system.rootfs, overlay, system.application.path)
+    chosen = {f"/{p}": e for p, e in entries.items() if not wanted.only or matches(f"/{p}", wanted.only)}
+    own = RootFs(overlay="", filesystem="", uuid="", label="", files=wanted.files, links=wanted.links)
+    chosen.update({f"/{entry.path}": entry for entry in rootfs.written(context, own)})
+    members: dict[str, Member] = {path: _member(path, entry) for path, entry in chosen.items()}
+    for path, node in {**_NODES, **wanted.nodes}.items():
+        members[path] = _node(path, node)
+    for path in list(members):
+        for folder in Path(path).parents:
+            members.setdefault(str(folder), Member(str(folder), _FOLDER | 0o755))
+    # The archive itself is unpacked into the root.
+    members.pop("/", None)
+    return [members[path] for path in sorted(members)]
+
+
+def _member(path: str, entry: Entry) -> Member:
+    if entry.target is not None:
+        return Member(path, _LINK | 0o777, entry.target.encode())
+    if entry.source is None:
+        return Member(path, _FOLDER | 0o755)
+    return Member(path, _FILE | (0o755 if entry.program else 0o644), entry.source.read_bytes())
+
+
+def _node(path: str, node: str) -> Member:
+    found = _NODE.fullmatch(node)
+    if not found:
+        raise UserError(
+            f"initramfs.nodes: {printable(path)}: expected for example 'c 5 1', got '{printable(node)}'"
+        )
+    kind = _CHARACTER if found[1] == "c" else _BLOCK
+    return Member(path, kind | 0o600, device=(int(found[2]), int(found[3])))
+
+
+def archived(members: list[Member]) -> bytes:
+    """The members as an archive in the form that the kernel reads, in their order."""
+    parts: list[bytes] = []
+    for number, member in enumerate([*members, Member("/TRAILER!!!", 0)], start=1):
+        name = member.path.lstrip("/").encode() + b"\0"
+        links = 2 if member.mode & 0o170000 == _FOLDER else 1
+        fields = (number, member.mode, 0, 0, links, 0, len(member.data), 0, 0, *member.device, len(name), 0)
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + name
+        parts += [_padded(head), _padded(member.data)]
+    return b"".join(parts)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % _ALIGNED)

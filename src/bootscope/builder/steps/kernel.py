@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel image, its symbols, and the device tree with the system's frame buffer in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bootscope.builder import linkmap, trees
+from bootscope.builder.configuring import configure
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import initramfs, kernel_layout, rootfs
+from bootscope.builder.steps.configure import wanted
+from bootscope.builder.steps.payload import DEVICE_TREE
+from bootscope.builder.steps.unpack import tree_of
+from bootscope.kbuild import kconfig
+from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
+
+SYMBOLS = "System.map"
+LINK_MAP = "vmlinux.map"
+PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
+_CROSS = "arm-linux-gnueabihf-"
+_COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
+_TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
+
+
+def step(system: System) -> Step:
+    """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree, and
+    what the kernel was linked from.
+
+    With the initramfs in the image where the system says so.
+    """
+    kernel, archive = system.kernel, system.initramfs
+    symbols = wanted(system, "kernel")
+    built_in = archive is not None and archive.place == initramfs.BUILT_IN
+    sources, told_apart_by = f"unpack-{kernel.source}", f"{kernel.defconfig} {kernel.device_tree}"
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, kernel.source), context.scratch / "build"
+        blob = f"{kernel.device_tree}.dtb"
+        key = trees.key_of(context.results[sources].name, told_apart_by)
+        everything = {**kernel.wishes, **symbols}
+        trees.begin(context, key, everything, build)
+        config = configure(context, tree, build, "kernel", kernel.defconfig, everything)
+        kconfig.check(config, symbols, "kernel.config")
+        if built_in:
+            shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
+        linker = _mapping_linker(build)
+        targets = (kernel.image, blob, *(("modules",) if kernel.modules else ()))
+        context.make(tree, build, "ARCH=arm", f"LD={linker}", *targets)
+        if kernel.modules:
+            _install_modules(context, tree, build)
+        boot = build / "arch" / "arm" / "boot"
+        for path, name in (
+            (boot / kernel.image, kernel.image),
+            (build / SYMBOLS, SYMBOLS),
+            (config, "config"),
+            (boot / "dts" / blob, "unchanged.dtb"),
+        ):
+            shutil.copy(path, context.out / name)
+        kernel_layout.write(context, tree, build)
+        map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
+        linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
+        # With its symbols but without debug information, which would name folders of this machine.
+        context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
+        names = ""
+        if kernel.image == COMPRESSED_IMAGE:
+            names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+        (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+        trees.keep(context, key, everything, build)
+
+    inputs: dict[str, object] = {
+        "defconfig": kernel.defconfig,
+        "config": symbols,
+        "device_tree": kernel.device_tree,
+        "image": kernel.image,
+    }
+    if kernel.modules:
+        inputs["modules"] = True
+    if kernel.wishes:
+        inputs["wishes"] = kernel.wishes
+    compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
+    tools = (*_TOOLS, *compressors)
+    needs = (sources, *(("initramfs",) if built_in else ()))
+    return Step(
+        "kernel", "building the kernel", 4, work, inputs, needs, tools,
+        program="the kernel", figures="kernel", tree=(sources, told_apart_by),
+    )  # fmt: skip
+
+
+def _install_modules(context: Context, tree: Path, build: Path) -> None:
+    """Without the list of what needs what: BusyBox's depmod makes that on the target, in its own form."""
+    to = context.out / rootfs.MODULES
+    options = ("ARCH=arm", f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
+    context.make(tree, build, *options, "modules_install")
+    for link in to.glob("lib/modules/*/[bs]*"):
+        if link.is_symlink():
+            link.unlink()  # to the folders of the build
+
+
+def _mapping_linker(build: Path) -> str:
+    """A linker that writes a map of the kernel beside it: the option for that would be part of the
+    configuration, and so of the kernel. Its name is relative to the build, as make remembers commands."""
+    path = build / "mapping-ld"
+    path.write_text(
+        "#!/bin/sh\n"
+        'case " $* " in\n'
+        f'*" -o vmlinux "* | *" -o vmlinux.unstripped "*) exec {_CROSS}ld -Map={LINK_MAP} "$@" ;;\n'
+        "esac\n"
+        f'exec {_CROSS}ld "$@"\n'
+    )
+    path.chmod(0o755)
+    return f"./{path.name}"
+
+
+def device_tree_step(framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = ()) -> Step:
+    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory.
+
+    The nodes of `disabled` are marked so.
+    """
+
+    def work(context: Context) -> None:
+        blob = context.out / DEVICE_TREE
+        shutil.copy(context.results["kernel"] / "unchanged.dtb", blob)
+        if framebuffer:
+            _add_framebuffer(context, blob, framebuffer)
+        for node in disabled:
+            # fdtput would make a node that is not there.
+            context.run(["fdtget", "-p", blob, node])
+            context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
+
+    inputs: dict[str, object] = {"framebuffer": framebuffer}
+    if disabled:
+        inputs["disabled"] = disabled
+    return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
+
+
+def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
+    size = fb.stride_bytes * fb.height
+    chosen = f"/chosen/framebuffer@{fb.address:x}"
+    reserved = f"/reserved-memory/framebuffer@{fb.address:x}"
+
+    def put(kind: str, node: str, name: str, *values: str) -> None:
+        context.run(["fdtput", "-t", kind, blob, node, name, *values])
+
+    for node in (chosen, reserved):
+        context.run(["fdtput", "-c", blob, node])
+    put("s", chosen, "compatible", "simple-framebuffer")
+    put("x", chosen, "reg", f"{fb.address:x}", f"{size:x}")
+    for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):
+        put("i", chosen, name, str(value))
+    put("s", chosen, "format", fb.format)
+    put("s", chosen, "status", "okay")
+    put("x", reserved, "reg", f"{fb.address:x}", f"{fb.reserved_bytes:x}")
+    put("x", reserved, "no-map")

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout of a kernel's structures, from the packages of headers that go with it.
+
+Those are for compiling modules: whatever they say of a structure is what the kernel itself was compiled with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from bootscope.builder.step import Context
+from bootscope.builder.steps import kernel_layout
+from bootscope.core.errors import ToolError
+
+_GENERATED = "include/generated/autoconf.h"
+_COMMON = "include/linux/sched.h"
+_RELEASE = "include/config/kernel.release"
+# What the kernel's own Makefiles give for 32-bit ARM, as far as it decides where members lie.
+_OPTIONS = (
+    *("-D__KERNEL__", "-mlittle-endian", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),
+    *("-mabi=aapcs-linux", "-marm", "-march=armv7-a", "-D__LINUX_ARM_ARCH__=7", "-msoft-float", "-Uarm"),
+)
+_FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
+
+
+def write(context: Context, trees: Sequence[Path], version: str) -> None:
+    """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without.
+
+    Raises ToolError when the headers are of another version than the kernel.
+    """
+    layout = _find(context, trees, version) if trees else {}
+    text = json.dumps(layout, indent=1, sort_keys=True)
+    (context.out / kernel_layout.LAYOUT).write_text(text + "\n")
+
+
+def _find(context: Context, trees: Sequence[Path], version: str) -> dict[str, int]:
+    folders = [folder for tree in trees for folder in _header_folders(tree)]
+    generated = next((f for f in folders if (f / _GENERATED).exists()), None)
+    common = next((f for f in folders if (f / _COMMON).exists()), None)
+    if not generated or not common:
+        lacking = _GENERATED if common else _COMMON
+        raise ToolError(
+            f"the kernel's headers lack {lacking}", hint="name all their packages under prebuilt.headers"
+        )
+    release = (generated / _RELEASE).read_text().strip() if (generated / _RELEASE).exists() else version
+    if release != version:
+        raise ToolError(
+            f"the headers are of kernel {release}, the kernel is {version}",
+            hint=f"remove {context.cache.sources}/linux*, and both are fetched anew",
+        )
+    return kernel_layout.from_headers(context, generated, _command(generated, common))
+
+
+def _header_folders(tree: Path) -> list[Path]:
+    return sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
+
+
+def _command(generated: Path, common: Path) -> list[str]:
+    """The call of the compiler, in the order of folders that the kernel's Makefile has."""
+    folders = []
+    for kind in ("", "/uapi"):
+        folders += [f"-I{common}/arch/arm/include{kind}", f"-I{generated}/arch/arm/include/generated{kind}"]
+        folders += [f"-I{common}/include{kind}"]
+        folders += [f"-I{generated}/include/generated/uapi" if kind else f"-I{generated}/include"]
+    first = [word for name in _FIRST for word in ("-include", f"{common}/include/linux/{name}")]
+    return ["arm-linux-gnueabihf-gcc", "-nostdinc", *folders, *first, *_OPTIONS]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the kernel's structures keep what the views need: found with the kernel's own compiler flags.
+
+The build stays as it is: no debug information, no option. A file of ours is compiled beside the kernel
+with the very command that compiled one of its own, and the assembler text it gives is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from bootscope.builder.step import Context
+from bootscope.core.errors import ToolError
+
+LAYOUT = "layout.json"
+_MODEL = "init/main.o"
+_HEADERS = (
+    "linux/async.h",
+    "linux/binfmts.h",
+    "linux/bio.h",
+    "linux/blkdev.h",
+    "linux/dcache.h",
+    "linux/device.h",
+    "linux/fs.h",
+    "linux/interrupt.h",
+    "linux/irq.h",
+    "linux/irqdesc.h",
+    "linux/mm.h",
+    "linux/mm_types.h",
+    "linux/module.h",
+    "linux/pagemap.h",
+    "linux/sched.h",
+    "linux/workqueue.h",
+)
+_STRUCTS = {
+    "task_struct": ("comm", "pid", "tgid", "flags", "__state", "mm"),
+    "linux_binprm": ("filename",),
+    "device": ("init_name", "kobj.name"),
+    "device_driver": ("name",),
+    "module": ("name",),
+    "bio": ("bi_iter.bi_sector", "bi_iter.bi_size", "bi_opf", "bi_io_vec"),
+    "bio_vec": ("bv_page",),
+    "page": ("mapping", "index"),
+    "vm_fault": ("vma", "pgoff"),
+    "vm_area_struct": ("vm_file",),
+    "address_space": ("host",),
+    "inode": ("i_ino", "i_dentry"),
+    "dentry": ("d_u.d_alias", "d_name.name", "d_parent"),
+    "file": ("f_path.dentry", "f_inode"),
+    "irq_desc": ("action", "irq_data.irq"),
+    "irqaction": ("name",),
+    "work_struct": ("func",),
+    "readahead_control": ("mapping",),
+}
+_FOUND = re.compile(r"->bs (\S+) #?(\d+)")
+
+
+def find(context: Context, tree: Path, build: Path) -> dict[str, int]:
+    """Member (`task_struct.comm`) -> offset in bytes, for the kernel built in `build` from `tree`.
+
+    A member that this version of the kernel does not have is left out. Raises ToolError when the
+    kernel cannot be asked at all.
+    """
+    return _asked(context, build, _command(build))
+
+
+def from_headers(context: Context, at: Path, command: list[str]) -> dict[str, int]:
+    """The same for a kernel that others built, by the headers of that very kernel: `command` compiles one of
+    its files when it is run in the folder `at`."""
+    return _asked(context, at, command)
+
+
+def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
+    members = [f"{struct}.{member}" for struct, names in _STRUCTS.items() for member in names]
+    found = _ask(context, at, command, members)
+    if not found:
+        for member in members:
+            found |= _ask(context, at, command, [member])
+    if not found:
+        raise ToolError("the layout of the kernel's structures could not be found")
+    return found
+
+
+def write(context: Context, tree: Path, build: Path) -> None:
+    """Writes LAYOUT into the step's result."""
+    text = json.dumps(find(context, tree, build), indent=1, sort_keys=True)
+    (context.out / LAYOUT).write_text(text + "\n")
+
+
+def _command(build: Path) -> list[str]:
+    """The compiler call of one of the kernel's own files, without what names its input and output."""
+    try:
+        text = (build / "init" / ".main.o.cmd").read_text()
+        match = re.match(r"(?:saved)?cmd_\S+ := (.*)", text)
+        words = shlex.split(match[1].split(" ; ")[0].split(" && ")[0]) if match else []
+        end = words.index("-c")
+    except (OSError, ValueError) as error:
+        raise ToolError("the kernel build does not say how it compiled init/main.c") from error
+    return [w for w in words[:end] if not w.startswith("-Wp,-MMD")]
+
+
+def _ask(context: Context, build: Path, command: list[str], members: list[str]) -> dict[str, int]:
+    source, output = context.scratch / "layout.c", context.scratch / "layout.s"
+    # Not every version of the kernel has all of them.
+    lines = [f"#if __has_include(<{header}>)\n#include <{header}>\n#endif" for header in _HEADERS]
+    lines += ["void bs_layout(void);", "void bs_layout(void)", "{"]
+    for member in members:
+        struct, _, name = member.partition(".")
+        lines.append(f'\tasm volatile("\\n@->bs {member} %c0" : : "i" (offsetof(struct {struct}, {name})));')
+    source.write_text("\n".join([*lines, "}", ""]))
+    try:
+        context.run([*command, "-S", "-o", output, source], cwd=build)
+    except ToolError:
+        return {}
+    return {name: int(offset) for name, offset in _FOUND.findall(output.read_text())}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot, kernel and BusyBox that are built already: the files that other steps would have made of sources.
+
+Each step has the name and the files of the one that compiles, as far as a package can tell them. What a
+package does not hold is left out, and the views that need it say so.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import kernel, kernel_headers, rootfs, uboot, userland
+from bootscope.core.errors import UserError, printable
+from bootscope.image import kallsyms, vmlinux
+from bootscope.system.model import Prebuilt, System
+
+_DPKG = "dpkg-deb"
+_SPL_MAGIC, _SPL_SIZE_AT, _SPL_MOST_BYTES = b"eGON.BT0", 16, 0x10000
+_LARGEST_TABLE_BYTES = 0x10000
+
+
+def uboot_step(prebuilt: Prebuilt, source: Resolved) -> Step:
+    """The step `uboot`: the image for the card, and the SPL that it begins with."""
+
+    def work(context: Context) -> None:
+        image = _only(unpacked(context, source), prebuilt.uboot)
+        shutil.copy(image, context.out / uboot.IMAGE)
+        (context.out / uboot.SPL_IMAGE).write_bytes(_spl(image))
+
+    inputs = {"prebuilt": prebuilt.uboot, "source": source.sha256}
+    return Step("uboot", "taking U-Boot out of its package", 1, work, inputs, (), (_DPKG,))
+
+
+def _spl(image: Path) -> bytes:
+    """The SPL at the beginning of an image for Allwinner SoCs, which says its own length."""
+    data = image.read_bytes()[:_SPL_MOST_BYTES]
+    if data[4:12] != _SPL_MAGIC:
+        raise UserError(f"prebuilt.uboot: {image.name} does not begin with an SPL for an Allwinner SoC")
+    (size,) = struct.unpack_from("<I", data, _SPL_SIZE_AT)
+    return data[:size]
+
+
+def kernel_step(system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved]) -> Step:
+    """The step `kernel`: image, modules, configuration, device tree, and what the image tells of itself: its
+    program with symbols, and by its headers the layout of its structures."""
+    source, headers = found[system.kernel.source], [found[name] for name in prebuilt.headers]
+
+    def work(context: Context) -> None:
+        tree = unpacked(context, source)
+        image = _only(tree, prebuilt.kernel)
+        for path, name in (
+            (image, system.kernel.image),
+            (_only(tree, prebuilt.kernel_config), "config"),
+            (_only(tree, prebuilt.device_tree), "unchanged.dtb"),
+        ):
+            shutil.copy(path, context.out / name)
+        program = vmlinux.unpacked(image.read_bytes())
+        symbols = kallsyms.read(program)
+        base = vmlinux.base_address(program, symbols)
+        (context.out / kernel.PROGRAM).write_bytes(vmlinux.elf(program, base, symbols))
+        (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols))
+        trees = [unpacked(context, one) for one in headers]
+        kernel_headers.write(context, trees, vmlinux.version(program))
+        _modules(context, tree, prebuilt.modules)
+
+    inputs = {
+        "prebuilt": prebuilt,
+        "image": system.kernel.image,
+        "sources": [one.sha256 for one in (source, *headers)],
+    }
+    tools = (_DPKG, *(("arm-linux-gnueabihf-gcc",) if headers else ()))
+    return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
+
+
+def _modules(context: Context, tree: Path, names: tuple[str, ...]) -> None:
+    """Modules by the names of their files, packed as they come, under lib/modules."""
+    for name in names:
+        found = _only(tree, f"**/modules/*/kernel/**/{name}.ko*")
+        parts = found.parts
+        place = Path(*parts[len(parts) - 1 - parts[::-1].index("modules") :])
+        target = context.out / rootfs.MODULES / "lib" / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(found, target)
+
+
+def busybox_step(prebuilt: Prebuilt, source: Resolved) -> Step:
+    """The step `busybox`: the program, and a path in /bin for each applet that it has."""
+
+    def work(context: Context) -> None:
+        program = _only(unpacked(context, source), prebuilt.busybox)
+        for name in ("busybox", userland.BUSYBOX_WHOLE):
+            shutil.copy(program, context.out / name)
+        links = "".join(f"/bin/{applet}\n" for applet in applets(program.read_bytes()))
+        (context.out / "busybox.links").write_text(links)
+
+    inputs = {"prebuilt": prebuilt.busybox, "source": source.sha256}
+    return Step("busybox", "taking BusyBox out of its package", 1, work, inputs, (), (_DPKG,))
+
+
+def applets(program: bytes) -> list[str]:
+    """The names of the applets that a BusyBox holds, from its own table: names in order, each ended by a 0.
+
+    Raises UserError when the file is no BusyBox with a shell.
+    """
+    start = program.find(b"[\0[[\0")
+    found: list[str] = []
+    for name in program[start : start + _LARGEST_TABLE_BYTES].split(b"\0") if start >= 0 else ():
+        text = name.decode("ascii", "replace")
+        if not text.isprintable() or not text or "/" in text or (found and text <= found[-1]):
+            break
+        found.append(text)
+    if "sh" not in found:
+        raise UserError("prebuilt.busybox: the file has no table of applets with 'sh' in it; is it BusyBox?")
+    return found
+
+
+def unpacked(context: Context, source: Resolved) -> Path:
+    """What a package holds, in the scratch folder of a step; a folder of the user's own as it is."""
+    if source.is_tree:
+        return Path(source.path)
+    tree = context.scratch / f"package-{source.sha256[:16]}"
+    context.run([_DPKG, "--extract", source.path, tree])
+    return tree
+
+
+def _only(tree: Path, pattern: str) -> Path:
+    """The one file of a package that fits. Raises UserError when there is none, or more than one."""
+    found = sorted(path for path in tree.glob(pattern.lstrip("/")) if path.is_file())
+    if len(found) != 1 or ".." in Path(pattern).parts:
+        raise UserError(
+            f"the package has {len(found) or 'no'} files that fit {printable(pattern)}, expected one",
+            hint="correct it under [prebuilt] in the system file",
+        )
+    return found[0]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root file system: what goes into it, and the image made of that (build/filesystems).
+
+What goes in, later over earlier: folders, the C library, BusyBox with its links, the overlay, the
+application.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
+
+from bootscope.builder.filesystems import KINDS, steady
+from bootscope.builder.filesystems.model import Entry, Order
+from bootscope.builder.ids import file_sha256, tree_id
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import blockmap, programs, userland
+from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.system.model import RootFs
+
+IMAGE, CONTENTS = "root.img", "contents.txt"
+MODULES = "modules"
+"""Folder among the kernel's results with lib/modules in it, where the system has modules."""
+_LIBRARIES = Path("/usr/arm-linux-gnueabihf/lib")
+_BASE_FOLDERS = (
+    "bin",
+    "dev",
+    "etc",
+    "lib",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "sys",
+    "tmp",
+    "usr/bin",
+    "usr/sbin",
+)
+
+
+def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, modules: bool = False) -> Step:
+    """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it; with the
+    kernel's `modules` where it has some."""
+    kind = KINDS[rootfs.filesystem]
+
+    def work(context: Context) -> None:
+        entries = collect(context, rootfs, overlay, application_path)
+        order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
+        kind.make(order)
+        (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
+        blockmap.write(context.out, kind.pieces(order))
+        files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
+        programs.write(context.out, files, _with_symbols(context, files, application_path))
+
+    inputs: dict[str, object] = {
+        "rootfs": rootfs,
+        "overlay": tree_id(overlay),
+        "application_path": application_path,
+        "sectors": sectors,
+        "libraries": library_hashes(),
+    }
+    if kind.recipe:
+        inputs["filesystem"] = kind.recipe
+    if kind.steady:
+        inputs["steady"] = steady.source_id()
+    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), "arm-linux-gnueabihf-strip")
+    needs = ("busybox", "application", *(("kernel",) if modules else ()))
+    return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
+
+
+def _with_symbols(context: Context, files: Mapping[str, Path], application_path: str) -> dict[str, Path]:
+    """Files of the target as they were before they were stripped."""
+    whole = {
+        "/bin/busybox": context.results["busybox"] / userland.BUSYBOX_WHOLE,
+        application_path: context.results["application"] / userland.APPLICATION_WHOLE,
+    }
+    libraries = {path: _LIBRARIES / PurePosixPath(path).name for path in files if path.startswith("/lib/")}
+    return {**{path: here for path, here in libraries.items() if here.exists()}, **whole}
+
+
+def _listed(entry: Entry) -> str:
+    """A line of the list of contents: path, then hash, target or kind."""
+    if entry.target is not None:
+        return f"/{entry.path}\t-> {entry.target}\n"
+    if entry.source is None:
+        return f"/{entry.path}\tfolder\n"
+    mode = "program" if entry.program else "file"
+    return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
+
+
+def library_hashes() -> dict[str, str]:
+    """What the C library's files are, by name."""
+    return {path.name: file_sha256(path) for path in _c_library()}
+
+
+def _c_library() -> list[Path]:
+    """The files that every dynamic program may need, there or not."""
+    names = ("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2")
+    return [_LIBRARIES / name for name in names if (_LIBRARIES / name).exists()]
+
+
+def needed_libraries(program: Path) -> list[str]:
+    """The shared libraries that a program names, and its loader; empty for a static one."""
+    with program.open("rb") as f:
+        elf = ELFFile(f)
+        interpreter = [s.get_interp_name() for s in elf.iter_segments() if isinstance(s, InterpSegment)]
+        dynamic = elf.get_section_by_name(".dynamic")
+        tags = dynamic.iter_tags() if isinstance(dynamic, DynamicSection) else ()
+        needed = [str(getattr(tag, "needed", "")) for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+    return [Path(name).name for name in interpreter] + needed
+
+
+def _with_dependencies(programs: list[Path]) -> list[Path]:
+    """All libraries that `programs` need, directly or not."""
+    found: dict[str, Path] = {}
+    queue = [name for program in programs for name in needed_libraries(program)]
+    while queue:
+        name = queue.pop()
+        if name in found:
+            continue
+        path = _LIBRARIES / name
+        if not path.exists():
+            raise ToolError(f"the cross compiler has no {name}", hint="install libc6-armhf-cross")
+        found[name] = path
+        queue += needed_libraries(path)
+    return [found[name] for name in sorted(found)]
+
+
+def collect(
+    context: Context, rootfs: RootFs, overlay: Path, application_path: str
+) -> dict[PurePosixPath, Entry]:
+    """All that goes into the root file system, by path without the leading slash."""
+    busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
+    entries: dict[PurePosixPath, Entry] = {}
+
+    def add(entry: Entry) -> None:
+        for parent in reversed(entry.path.parents[:-1]):
+            entries.setdefault(parent, Entry(parent))
+        entries[entry.path] = entry
+
+    for name in (*_BASE_FOLDERS, *rootfs.folders):
+        add(Entry(PurePosixPath(name)))
+    for library in _with_dependencies([busybox, program]):
+        stripped = context.scratch / library.name
+        context.run(["arm-linux-gnueabihf-strip", "--strip-unneeded", "-o", stripped, library.resolve()])
+        add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
+    for entry in _busybox(context.results["busybox"]):
+        add(entry)
+    modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
+    for folder in (*modules, overlay):
+        for entry in _overlay(folder):
+            add(entry)
+    add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
+    for path in [path for path in entries if _removed(path, rootfs.remove)]:
+        del entries[path]
+    for entry in written(context, rootfs):
+        _make_room(entries, entry)
+        add(entry)
+    return entries
+
+
+def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
+    """A link takes the place of a folder with all that lies in it."""
+    if entry.target is not None:
+        for path in [path for path in entries if entry.path in path.parents]:
+            del entries[path]
+
+
+def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+    """Whether a pattern matches the path or a folder that it lies in."""
+    names = [f"/{p}" for p in (path, *path.parents[:-1])]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
+    """Files whose text stands in the system itself, and links."""
+    for number, (path, text) in enumerate(sorted(rootfs.files.items())):
+        source = context.scratch / f"file-{number}"
+        source.write_bytes(text.encode())
+        yield Entry(_name(path), source=source, program=text.startswith("#!"))
+    for path, target in sorted(rootfs.links.items()):
+        yield Entry(_name(path), target=_printable(target))
+
+
+def _name(path: str) -> PurePosixPath:
+    name = PurePosixPath(_printable(path).lstrip("/"))
+    if ".." in name.parts or not name.parts:
+        raise UserError(f"'{printable(path)}' is no path in a root file system")
+    return name
+
+
+def _printable(text: str) -> str:
+    """Raises UserError for what a tool would take for the beginning of another command."""
+    if '"' in text or not text.isprintable():
+        raise UserError(f"no image can be given this name: {printable(text)}")
+    return text
+
+
+def _busybox(result: Path) -> Iterator[Entry]:
+    yield Entry(PurePosixPath("bin/busybox"), source=result / "busybox", program=True)
+    for line in (result / "busybox.links").read_text().split():
+        path = PurePosixPath(line.lstrip("/"))
+        if path.name != "busybox":
+            yield Entry(path, target="/bin/busybox")
+
+
+def _overlay(overlay: Path) -> Iterator[Entry]:
+    for path in sorted(overlay.rglob("*")):
+        name = PurePosixPath(path.relative_to(overlay).as_posix())
+        target = str(path.readlink()) if path.is_symlink() else None
+        for text in (str(name), target or ""):
+            _printable(text)
+        if target is not None:
+            yield Entry(name, target=target)
+        elif path.is_dir():
+            yield Entry(name)
+        else:
+            yield Entry(name, source=path, program=bool(path.stat().st_mode & 0o100))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot with its SPL."""
+
+from __future__ import annotations
+
+import shutil
+
+from bootscope.builder import linkmap, trees
+from bootscope.builder.configuring import configure
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import falcon
+from bootscope.builder.steps.configure import wanted
+from bootscope.builder.steps.unpack import tree_of
+from bootscope.kbuild import kconfig
+from bootscope.system.model import System
+
+IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "swig")
+
+
+def step(system: System) -> Step:
+    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
+    U-Boot was linked from."""
+    uboot = system.uboot
+    symbols = wanted(system, "uboot")
+    source = falcon.source_of(uboot)
+    sources = f"unpack-{source}"
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, source), context.scratch / "build"
+        key = trees.key_of(context.results[sources].name, uboot.defconfig)
+        trees.begin(context, key, symbols, build)
+        config = configure(context, tree, build, "uboot", uboot.defconfig, symbols)
+        kconfig.check(config, symbols, "uboot.config")
+        context.make(tree, build)
+        for path, name in (
+            (build / IMAGE, IMAGE),
+            (build / "spl" / SPL_IMAGE, SPL_IMAGE),
+            (config, "config"),
+        ):
+            shutil.copy(path, context.out / name)
+        if uboot.falcon and not system.card.raw_sector:
+            shutil.copy(build / falcon.WAY_BACK, context.out)
+        for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
+            _symbols(context, path.as_posix(), name)
+        linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
+        trees.keep(context, key, symbols, build)
+
+    inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
+    return Step(
+        "uboot", "building U-Boot", 3, work, inputs, (sources,), _TOOLS,
+        program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig),
+    )  # fmt: skip
+
+
+def _symbols(context: Context, program: str, name: str) -> None:
+    """Keeps the symbol table as text, and the program without debug information and its host paths."""
+    context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", context.out / f"{name}.elf", program])
+    output = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+    (context.out / f"{name}.map").write_text(output + "\n")

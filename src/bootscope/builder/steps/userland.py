@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BusyBox and the application."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bootscope.builder import linkmap
+from bootscope.builder.configuring import configure
+from bootscope.builder.ids import tree_id
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps.unpack import tree_of
+from bootscope.kbuild import kconfig
+from bootscope.system.model import Application, BusyBox
+
+MUSL = "musl"
+_HEADERS = Path("/usr/arm-linux-gnueabihf/include")
+BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
+"""The programs with their symbols, for naming their code."""
+
+_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip", "make", "cc")
+
+
+def busybox_step(busybox: BusyBox) -> Step:
+    """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
+    linked from."""
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, busybox.source), context.scratch / "build"
+        config = configure(context, tree, build, "busybox", busybox.defconfig, busybox.config)
+        kconfig.check(config, busybox.config, "busybox.config")
+        context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
+        shutil.copy(build / "busybox", context.out / "busybox")
+        whole = context.out / BUSYBOX_WHOLE
+        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, build / "busybox_unstripped"])
+        shutil.copy(build / "busybox.links", context.out / "busybox.links")
+        shutil.copy(config, context.out / "config")
+        text = (build / "busybox_unstripped.map").read_text()
+        linkmap.write(linkmap.pieces(text), context.out / linkmap.OBJECTS)
+
+    inputs: dict[str, object] = {"config": busybox.config}
+    if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
+        inputs["defconfig"] = busybox.defconfig
+    return Step(
+        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS,
+        program="BusyBox", figures="busybox",
+    )  # fmt: skip
+
+
+def libc_step(source: str) -> Step:
+    """The step `libc`: musl, with a compiler driver that uses it instead of the compiler's own library."""
+
+    def work(context: Context) -> None:
+        tree, build = tree_of(context, source), context.scratch / "build"
+        build.mkdir()
+        prefix, cross = context.out / "musl", "arm-linux-gnueabihf-"
+        options = ["--target=arm-linux-gnueabihf", f"CROSS_COMPILE={cross}", "--disable-shared"]
+        flags = f"CFLAGS=-Os -ffile-prefix-map={tree}=."
+        context.run([tree / "configure", *options, "--prefix=/", flags], cwd=build)
+        context.run(["make", f"-j{context.jobs}", f"DESTDIR={prefix}", "install-libs"], cwd=build)
+        context.run(["make", f"DESTDIR={prefix}", "install-headers"], cwd=build)
+
+    tools = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make")
+    return Step(
+        "libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools, program="musl", figures="libc"
+    )
+
+
+def with_musl(context: Context) -> tuple[list[str], list[str]]:
+    """Options before and after the sources that take musl in the place of the compiler's library."""
+    libc = context.results["libc"] / "musl"
+    # The kernel's headers lie among those of the compiler's own library, which must not be seen.
+    kernel = context.scratch / "headers"
+    kernel.mkdir()
+    for name in ("asm", "asm-generic", "linux"):
+        (kernel / name).symlink_to(_HEADERS / name)
+    before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
+    start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
+    # The library and the compiler's own functions need each other.
+    group = ["-Wl,--start-group", f"{libc}/lib/libc.a", "-lgcc", "-Wl,--end-group"]
+    return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
+
+
+def application_step(application: Application, folder: Path) -> Step:
+    """The step `application`: all C files of `folder` compiled into one program."""
+    musl = application.libc == MUSL
+
+    def work(context: Context) -> None:
+        program = context.out / "program"
+        sources = sorted(path.name for path in folder.glob("*.c"))
+        options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
+        before, after = with_musl(context) if musl else ([], [])
+        compiler = ["arm-linux-gnueabihf-gcc", *options, *before]
+        context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
+        whole = context.out / APPLICATION_WHOLE
+        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, program])
+        symbols = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+        (context.out / "program.map").write_text(symbols + "\n")
+        if application.strip:
+            context.run(["arm-linux-gnueabihf-strip", program])
+
+    inputs: dict[str, object] = {"sources": tree_id(folder), "options": application.compiler_options}
+    if musl:
+        inputs["libc"] = application.libc
+    if not application.strip:
+        inputs["strip"] = False
+    needs = ("libc",) if musl else ()
+    return Step("application", "building the application", 2, work, inputs, needs, _TOOLS[:3])

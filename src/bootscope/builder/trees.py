@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build trees, kept: from the one with the nearest configuration make compiles only what differs.
+
+Kbuild knows which symbols each object depends on, so that going on from another configuration gives
+the same images as beginning anew; tests/lab/test_exactness.py holds it to that. What is kept is only a
+help: nothing is lost with it, and no id depends on it.
+
+    trees/KEY/NAME/        a build tree, and what it was configured with (wanted.json)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder.cache import remove_tree
+from bootscope.builder.ids import id_of
+from bootscope.builder.step import Context
+from bootscope.core.tools import versions
+
+KEPT = 4
+"""How many trees of a source are kept; one of a kernel takes 100 to 400 MB."""
+
+_WANTED = "wanted.json"
+_COUNTERS = (".version",)
+"""What counts builds, and would be seen in the image."""
+
+
+def key_of(source_id: str, rest: str) -> str:
+    """A key for trees of these sources (the id of their step), the compiler, and `rest`."""
+    return id_of([source_id, versions("arm-linux-gnueabihf-gcc"), rest])[:32]
+
+
+def any_kept(root: Path, key: str) -> bool:
+    """Whether the cache at `root` has a tree for this key, which a build would go on from."""
+    return bool(_kept(root, key))
+
+
+def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
+    """Makes `build`, as a copy of the kept tree that is nearest to `wanted`, or empty.
+
+    `key` names the source and all that is not a symbol; `wanted` maps symbols to values.
+    """
+    with context.cache.lock(f"trees-{key}", lambda: None):
+        nearest = min(_kept(context.cache.root, key), key=lambda tree: _distance(tree, wanted), default=None)
+        if not nearest:
+            build.mkdir()
+            return
+        os.utime(nearest)
+        context.continued = True
+        shutil.copytree(nearest, build, symlinks=True)
+    for name in (_WANTED, *_COUNTERS):
+        (build / name).unlink(missing_ok=True)
+
+
+def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
+    """Keeps `build`, which is gone from its place afterwards, for the next one."""
+    folder = context.cache.root / "trees" / key
+    kept = folder / id_of(wanted)[:16]
+    (build / _WANTED).write_bytes(msgspec.json.encode(wanted))
+    with context.cache.lock(f"trees-{key}", lambda: None):
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_tree(kept)
+        build.rename(kept)
+        os.utime(kept)
+        trees = sorted(_kept(context.cache.root, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
+        for tree in trees[KEPT:]:
+            remove_tree(tree)
+
+
+def _kept(root: Path, key: str) -> list[Path]:
+    folder = root / "trees" / key
+    return [path for path in folder.iterdir() if (path / _WANTED).exists()] if folder.exists() else []
+
+
+def _distance(tree: Path, wanted: Mapping[str, object]) -> int:
+    """How many symbols were asked for otherwise."""
+    there: dict[str, object] = {}
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        there = msgspec.json.decode((tree / _WANTED).read_bytes(), type=dict[str, object])
+    return sum(there.get(name) != wanted.get(name) for name in {*there, *wanted})

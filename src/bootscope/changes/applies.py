@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a technique applies to a system: would its change change anything, and are its conditions met?
+
+Where a part of the system is not known, the answer is that: neither yes nor no.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from bootscope.core.errors import UserError
+from bootscope.inventory.indicators import SIGNS, told
+from bootscope.inventory.inventory import TREE_PARTS, Known, Part
+from bootscope.kbuild.kconfig import written
+from bootscope.system.changes import TREES, Change, word_name
+from bootscope.techniques.model import Applies, Way
+
+_MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
+"""Words of a command line that say how the root is mounted."""
+
+_ON_THE_CARD = ("file ", "busybox.", "rootfs.", "card.root_")
+"""What the claims of a change begin with that are about the root file system."""
+
+PLACEHOLDER = re.compile(r"@(\w+)@")
+
+
+def with_values(text: str, facts: Known) -> str:
+    """A text with the values of this system and this boot in the place of `@name@`.
+
+    Raises UserError when the boot does not tell one.
+    """
+    return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+
+
+def filled(change: Change, facts: Known) -> Change:
+    """The change with the values of this system and this boot put in for its placeholders.
+
+    Raises UserError when the boot does not tell one.
+    """
+
+    return fill(change, lambda text: with_values(text, facts))
+
+
+def fill(change: Change, put_in: Callable[[str], str]) -> Change:
+    """The change with every text in it that may have placeholders made another one by `put_in`."""
+
+    def values(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {put_in(key): value_of(value) for key, value in table.items()}
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return put_in(value)
+        if isinstance(value, tuple):
+            return tuple(put_in(item) for item in value)
+        return values(value) if isinstance(value, dict) else value
+
+    return msgspec.structs.replace(
+        change,
+        **{tree: values(getattr(change, tree)) for tree in TREES},
+        settings=values(change.settings),
+        command_line=tuple(put_in(word) for word in change.command_line),
+        write={put_in(path): put_in(text) for path, text in change.write.items()},
+        link={put_in(path): put_in(target) for path, target in change.link.items()},
+    )
+
+
+SO_ALREADY = "it is so already"
+
+
+def why_not(way: Way, facts: Known) -> str:
+    """Why a way of a technique need not be tried on this system; empty when it applies, or when too little
+    is known to tell (see :func:`not_known`)."""
+    return SO_ALREADY if changes_nothing(way, facts) else unmet(way, facts)
+
+
+def changes_nothing(way: Way, facts: Known) -> bool:
+    """Whether a way is known to make no difference to this system."""
+    try:
+        change = filled(way.change, facts)
+    except UserError:
+        return False
+    return not any(_differences(change, facts)) and not any(_blind(change, facts))
+
+
+def unmet(way: Way, facts: Known) -> str:
+    """The first condition of a way that this system does not meet; empty when it meets all, or when too
+    little is known to tell."""
+    try:
+        change = filled(way.change, facts)
+    except UserError as error:
+        return error.message if facts.knows(Part.BOOT) else ""
+    return next(chain(_unmet(way.applies, facts), _out_of_it(change, facts)), "")
+
+
+def not_known(way: Way, facts: Known) -> str:
+    """What would have to be known to tell whether a way applies that nothing speaks against; empty when it
+    does apply."""
+    missing = list(_missing(way.applies, facts))
+    try:
+        change = filled(way.change, facts)
+    except UserError as error:
+        return ", ".join(dict.fromkeys([*missing, error.message]))
+    if not any(_differences(change, facts)):
+        missing = [*_blind(change, facts), *missing]
+    return ", ".join(dict.fromkeys(missing))
+
+
+def _differences(change: Change, facts: Known) -> Iterator[str]:
+    """What of a change is known not to be so already."""
+    for tree in TREES:
+        for symbol, value in getattr(change, tree).items():
+            now = facts.symbol(tree, symbol)
+            if now is not None and now != written(value):
+                yield f"{tree} {symbol}"
+    if facts.knows(Part.COMMAND_LINE):
+        yield from _words(change, facts.words)
+    if facts.knows(Part.FILES):
+        yield from _files(change, facts)
+    if facts.knows(Part.SETTINGS):
+        yield from _options(change, facts.compiler_options)
+    for key, value in change.settings.items():
+        if (facts.knows(Part.SETTINGS) or key in facts.settings) and not facts.has_setting(key, value):
+            yield key
+
+
+def _words(change: Change, now: list[str]) -> Iterator[str]:
+    words = {word_name(word): word for word in now}
+    yield from (word for word in change.command_line if words.get(word_name(word)) != word)
+    dropped = {word_name(word) for word in change.command_line_drop}
+    yield from dropped & (words.keys() - {word_name(word) for word in change.command_line})
+
+
+def _files(change: Change, facts: Known) -> Iterator[str]:
+    known = {path: text for path, text in change.write.items() if not facts.unread(path)}
+    yield from (path for path, text in known.items() if not facts.has_file(path, text))
+    yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
+    kept = {*change.write, *change.link}
+    for pattern in change.remove:
+        yield from (path for path in facts.files if path not in kept and fnmatch.fnmatchcase(path, pattern))
+
+
+def _options(change: Change, now: list[str]) -> Iterator[str]:
+    yield from (option for option in change.compiler_options if option not in now)
+    added = {word_name(option) for option in change.compiler_options}
+    dropped = {word_name(option) for option in change.compiler_options_drop} - added
+    yield from (option for option in now if word_name(option) in dropped)
+
+
+def _blind(change: Change, facts: Known) -> Iterator[str]:
+    """The parts that a change is about and that are not known."""
+    for tree in TREES:
+        if any(facts.symbol(tree, symbol) is None for symbol in getattr(change, tree)):
+            yield TREE_PARTS[tree]
+    about = {
+        Part.COMMAND_LINE: (change.command_line, change.command_line_drop),
+        Part.FILES: (change.write, change.link, change.remove),
+        Part.SETTINGS: (
+            change.compiler_options,
+            change.compiler_options_drop,
+            [key for key in change.settings if key not in facts.settings],
+        ),
+    }
+    yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+    yield from (f"the content of {path}" for path in change.write if facts.unread(path))
+
+
+def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
+    for tree in TREES:
+        for symbol, value in getattr(wanted, tree).items():
+            now = facts.symbol(tree, symbol)
+            if now is not None and now != written(value):
+                yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
+    yield from _unmet_words(wanted, facts)
+    if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
+        yield f"the root file system is {facts.filesystem}"
+    for key, value in wanted.settings.items():
+        if facts.knows(Part.SETTINGS) and not facts.has_setting(key, value):
+            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {value}"
+    yield from _unmet_files(wanted, facts)
+    if wanted.shows and told(wanted.shows, facts) == "":
+        yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _out_of_it(change: Change, facts: Known) -> Iterator[str]:
+    """Why a change to the root file system is none to the boot, where that is made from memory."""
+    place = facts.settings.get("initramfs.place")
+    in_memory = facts.word("rdinit") is not None or place
+    if not facts.knows(Part.COMMAND_LINE) or not in_memory or facts.word("root") is not None:
+        return
+    if any(key.startswith("rootfs.") for key in change.settings) or any(
+        word_name(word) in _MOUNTING for word in change.command_line
+    ):
+        yield "the root is in memory, so that no file system is mounted for it"
+    path = facts.settings.get("application.path")
+    alone = place and path and facts.settings.get("initramfs.only") == str((path,))
+    claims = change.claims()
+    if alone and f"file {path}" not in claims and all(key.startswith(_ON_THE_CARD) for key in claims):
+        yield "the boot is made from an archive with the application alone"
+
+
+def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
+    """What is not met of the kernel's command line."""
+    if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
+        needed = (with_values(word, facts) for word in wanted.command_line)
+        # The first process of a root in memory is named by another word.
+        there = {*facts.words, *(word[2:] for word in facts.words if word.startswith("rdinit="))}
+        yield from (f"the command line lacks {word}" for word in needed if word not in there)
+    for name in wanted.command_line_lacks:
+        if any(word_name(word) == name for word in facts.words):
+            yield f"the command line has {name}"
+
+
+def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
+    """What is not met of the root file system and the application."""
+    if facts.knows(Part.FILES):
+        yield from (f"there is no {p}" for p in wanted.files if not fnmatch.filter(facts.files, p))
+    if facts.knows(Part.SETTINGS):
+        lacking = (option for option in wanted.compiler_options if option not in facts.compiler_options)
+        yield from (f"the application is not compiled with {option}" for option in lacking)
+        there = (option for option in wanted.compiler_options_lack if option in facts.compiler_options)
+        yield from (f"the application is compiled with {option}" for option in there)
+
+
+def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
+    """Conditions of which nobody can tell whether they are met."""
+    for tree in TREES:
+        if any(facts.symbol(tree, symbol) is None for symbol in getattr(wanted, tree)):
+            yield TREE_PARTS[tree]
+    about = {
+        Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
+        Part.FILES: (wanted.files,),
+        Part.SETTINGS: (
+            wanted.settings,
+            wanted.compiler_options,
+            wanted.compiler_options_lack,
+            wanted.command_line,
+        ),
+    }
+    yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
+    if wanted.filesystem and not facts.filesystem:
+        yield "the kind of root file system"
+    if wanted.shows and told(wanted.shows, facts) is None:
+        yield f"a boot that shows whether there is {SIGNS[wanted.shows].what}"

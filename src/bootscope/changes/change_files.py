@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes written out as files that a person would have written by hand.
+
+kernel.config, uboot.config, busybox.config   fragments, for merge_config.sh or a build system
+command-line.txt                              the kernel's command line, whole
+command-line-words.txt                        what is different in it: +word, -name
+rootfs/...                                    files to lay over the root file system
+rootfs-remove.txt                             patterns of what to take out of it
+settings.toml                                 what else is different, as keys of a system file
+report.html                                   how it was found
+README.md                                     which techniques, with what they take away
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from bootscope.core.errors import UserError
+from bootscope.core.settings import as_toml
+from bootscope.kbuild.kconfig import fragment
+from bootscope.system.changes import TREES, Change
+from bootscope.system.model import System
+from bootscope.techniques.model import technique
+
+WORDS = "command-line-words.txt"
+
+
+def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
+    """The texts of all files but those of `rootfs/`: name -> text. `system` is the changed one."""
+    return {"README.md": _readme(system, changes), **fragments(system, changes.values())}
+
+
+def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
+    """What changes want, as the texts of files: name -> text. `system` is the changed one."""
+    found: dict[str, str] = {}
+    changes = list(given)
+    for tree in TREES:
+        # Wishes give way to what others want.
+        wishes = {name: value for c in changes for name, value in c.kernel_wishes.items() if tree == "kernel"}
+        symbols = wishes | {name: value for c in changes for name, value in getattr(c, tree).items()}
+        if symbols:
+            found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
+    if any(c.command_line or c.command_line_drop for c in changes):
+        found["command-line.txt"] = system.kernel.command_line + "\n"
+        added = dict.fromkeys(f"+{word}" for c in changes for word in c.command_line)
+        dropped = dict.fromkeys(f"-{word}" for c in changes for word in c.command_line_drop)
+        found[WORDS] = "\n".join([*added, *dropped]) + "\n"
+    removed = [pattern for c in changes for pattern in c.remove]
+    if removed:
+        found["rootfs-remove.txt"] = "\n".join(removed) + "\n"
+    settings: dict[str, object] = {key: v for c in changes for key, v in c.settings.items()}
+    if any(c.compiler_options or c.compiler_options_drop for c in changes):
+        settings["application.compiler_options"] = list(system.application.compiler_options)
+    if settings:
+        lines = (f"{key} = {as_toml(value)}" for key, value in sorted(settings.items()))
+        found["settings.toml"] = "\n".join(lines) + "\n"
+    return found
+
+
+def _readme(system: System, changes: Mapping[str, Change]) -> str:
+    lines = [f"# {system.name}", "", system.title, ""]
+    for spec in changes:
+        found = technique(spec.partition("=")[0])
+        loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
+        lines.append(f"- {spec}: {found.title}{loses}")
+    return "\n".join(lines) + "\n"
+
+
+def check_new(folder: Path) -> None:
+    """Raises UserError when the folder is there already and has something in it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is there already", hint="give -o the name of a new folder")
+
+
+def write(
+    folder: Path, system: System, changes: Mapping[str, Change], pages: Mapping[str, str] | None = None
+) -> list[str]:
+    """Writes everything to a new folder, with some pages (name -> text) more; returns the names of the
+    files, in order.
+
+    Raises UserError as :func:`check_new` does.
+    """
+    return _written(folder, {**files(system, changes), **(pages or {})}, changes.values())
+
+
+def write_change(folder: Path, system: System, change: Change, more: Mapping[str, str]) -> list[str]:
+    """The same for one change that is no technique, with the texts of `more` as files beside it."""
+    texts = {**fragments(system, [change]), **more}
+    return _written(folder, texts, [change])
+
+
+def _written(folder: Path, texts: Mapping[str, str], changes: Iterable[Change]) -> list[str]:
+    check_new(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".handout-") as name:
+        made = Path(name, "made")
+        made.mkdir()
+        for path, text in texts.items():
+            (made / path).write_text(text)
+        for change in changes:
+            _rootfs(made / "rootfs", change)
+        names = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if not p.is_dir())
+        if folder.exists():
+            folder.rmdir()
+        made.rename(folder)
+    return names
+
+
+def _rootfs(folder: Path, change: Change) -> None:
+    for path, text in change.write.items():
+        target = _inside(folder, path)
+        target.write_text(text)
+        target.chmod(0o755 if text.startswith("#!") else 0o644)
+    for path, text in change.link.items():
+        os.symlink(text, _inside(folder, path))  # noqa: PTH211
+
+
+def _inside(folder: Path, path: str) -> Path:
+    name = PurePosixPath(path.lstrip("/"))
+    if ".." in name.parts:
+        raise UserError(f"'{path}' is no path in a root file system")
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of several techniques put together: each may speak of what the others change.
+
+A command line that is frozen into the kernel, for one, is the one that all the others have made. So what
+only a boot can tell (@lpj@) is filled in when a technique is found to apply, since a later boot may tell
+less; and what the settings of the system tell (@command_line@) when it is put together with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from bootscope.changes.applies import PLACEHOLDER, fill
+from bootscope.emulator.recording import flat
+from bootscope.inventory.inventory import SETTINGS, VALUES, Known, setting_value
+from bootscope.system.changes import Change, apply
+from bootscope.system.model import System
+
+_LAST = SETTINGS["command_line"]
+"""The setting that others are put into, so that its value is known last."""
+
+
+def told(change: Change, facts: Known) -> Change:
+    """The change with what only the boot tells filled in. Raises UserError when it does not."""
+
+    def put_in(text: str) -> str:
+        return PLACEHOLDER.sub(lambda match: facts.value(match[1]) if match[1] in VALUES else match[0], text)
+
+    return fill(change, put_in)
+
+
+def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]:
+    """The changes with the settings of the system filled in, as it is with all of them.
+
+    Raises UserError when two of them conflict.
+    """
+    done: dict[str, Change] = {}
+    for rank in range(3):
+        settings = flat(apply(system, done))
+
+        def put_in(text: str, settings: Mapping[str, str] = settings) -> str:
+            return PLACEHOLDER.sub(lambda match: setting_value(match[1], settings) or match[0], text)
+
+        for name, change in changes.items():
+            if _rank(change) == rank:
+                done[name] = fill(change, put_in)
+    return done
+
+
+def _rank(change: Change) -> int:
+    """0 for a change without placeholders, 2 for one that speaks of the command line."""
+    names = set(PLACEHOLDER.findall(msgspec.json.encode(change).decode()))
+    return 0 if not names else 2 if any(SETTINGS.get(name) == _LAST for name in names) else 1

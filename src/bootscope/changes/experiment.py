@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An experiment: a system with techniques beside the same system without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from bootscope.changes.applies import filled
+from bootscope.changes.compose import composed, told
+from bootscope.changes.in_list import refused
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.emulator.recording import flat
+from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.recorded import Facts
+from bootscope.system.changes import apply
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import Status, Technique, Way, in_order, technique
+
+
+def chosen(spec: str) -> tuple[Technique, str, Way]:
+    """The technique and way that `ID` or `ID=WAY` names; a technique with one way needs no way.
+
+    Raises UserError for one that does not exist, or that bootscope does not carry out by itself.
+    """
+    name, _, wanted = spec.partition("=")
+    found = technique(name)
+    if not found.ways:
+        why = {
+            Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
+            Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
+            Status.RUNS: f"it is carried out by {' and '.join(found.carried_out_by)}"
+            if found.carried_out_by
+            else "bootscope does not carry it out by itself yet",
+        }[found.status]
+        raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
+    if not wanted and len(found.ways) > 1:
+        ways = ", ".join(f"{name}={way}" for way in found.ways)
+        raise UserError(f"{name} has several ways", hint=f"one of: {ways}")
+    wanted = wanted or next(iter(found.ways))
+    if wanted not in found.ways:
+        raise unknown(f"way of {name}", wanted, list(found.ways))
+    return found, wanted, found.ways[wanted]
+
+
+def title(found: Technique, way: str) -> str:
+    """How a way of a technique is written: `ID`, or `ID=WAY` where there are several."""
+    return f"{found.id}={way}" if len(found.ways) > 1 else found.id
+
+
+def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = False) -> LoadedSystem:
+    """The system with techniques, the same one whatever the order that they are given in.
+
+    Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
+    neither to the system that `facts` tells of nor to that with others of them.
+    """
+    ways = {title(found, name): way for found, name, way in check(specs)}
+    if not force:
+        check_apply(ways, facts, loaded.system.name)
+    changes = {name: told(ways[name].change, facts) for name in in_order(ways)}
+    system = apply(loaded.system, composed(loaded.system, changes))
+    named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
+    return LoadedSystem(named, loaded.path)
+
+
+def check_apply(ways: Mapping[str, Way], known: Known, name: str) -> None:
+    """Raises UserError when some ways of techniques do not apply to the system called `name`, in whatever
+    order, as far as what is known of it tells."""
+    left = refused(ways, known)
+    if left:
+        others = ", also with the others" if len(ways) > len(left) else ""
+        told_why = "; ".join(f"{spec} does not apply to {name}{others}: {why}" for spec, why in left.items())
+        raise UserError(printable(told_why), hint="--force tries it all the same")
+
+
+def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
+    """The system as it is before the techniques, where it follows them already (see Way.base). Placeholders
+    are filled in from the system's file.
+
+    Raises UserError when their bases want different things.
+    """
+    known = Known(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    bases = {f"the base of {title(t, name)}": filled(way.base, known) for t, name, way in check(specs)}
+    if not any(change.claims() for change in bases.values()):
+        return loaded
+    system = apply(loaded.system, bases)
+    return LoadedSystem(msgspec.structs.replace(system, name=f"{loaded.system.name}.base"), loaded.path)
+
+
+def check(specs: list[str]) -> list[tuple[Technique, str, Way]]:
+    """The techniques and ways that `specs` name (see :func:`chosen`).
+
+    Raises UserError as that does, and for techniques that exclude each other; for this neither a build
+    nor a boot is needed.
+    """
+    picked = [chosen(spec) for spec in specs]
+    for found, way, _ in picked:
+        for other, another, _ in picked:
+            if other.id in found.conflicts:
+                raise UserError(f"{found.id} and {other.id} exclude each other")
+            if other.id == found.id and another != way:
+                names = f"{title(found, way)} and {title(other, another)}"
+                raise UserError(f"{names} are two ways to do the same: choose one")
+    return picked

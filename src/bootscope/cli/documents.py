@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents that come with bootscope, by topic: docs/real-boards.md is `real-boards`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.core.errors import unknown
+from bootscope.core.paths import data_dir, docs_dir
+
+NEWS = "news"
+
+
+def topics() -> dict[str, Path]:
+    """Topic -> file."""
+    found = {path.stem: path for path in sorted(docs_dir().glob("*.md"))}
+    news = data_dir() / "NEWS.md"
+    return {**found, **({NEWS: news} if news.exists() else {})}
+
+
+def title(path: Path) -> str:
+    """The first heading of a document; its name where there is none."""
+    with path.open() as lines:
+        return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
+
+
+def topic_of(name: str) -> str:
+    """What a user means by `real-boards`, `docs/real-boards.md` or `real-boards.md`."""
+    return name.removeprefix("docs/").removesuffix(".md").lower()
+
+
+def find(name: str, others: list[str]) -> Path:
+    """The document on a topic. Raises UserError for one that there is not, naming what is like it, also
+    among `others`."""
+    known = topics()
+    if topic_of(name) not in known:
+        raise unknown("topic", name, sorted({*known, *others}))
+    return known[topic_of(name)]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do about something that is missing, in commands that work here: in a checkout or without one.
+
+System packages are named as Debian and Ubuntu name them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+
+from bootscope.core.paths import is_installed
+
+REINSTALL = "this copy of bootscope is not whole; install it again, such as by: pipx reinstall bootscope"
+"""For files of ours that are not where they should be."""
+_SETUP = "run 'make setup', or: "
+
+
+def apt(packages: Iterable[str], suite: str = "") -> str:
+    """The command that installs packages, of a suite of its own where one is named."""
+    root = "" if os.geteuid() == 0 else "sudo "
+    names = " ".join(dict.fromkeys(packages))
+    return f"{root}apt-get install {f'-t {suite} ' if suite else ''}{names}"
+
+
+def packages(*names: str) -> str:
+    """How to get system packages."""
+    return f"{'' if is_installed() else _SETUP}{apt(names)}"
+
+
+def newer_suite() -> str:
+    """The suite with a QEMU that is new enough, where the distribution's own is too old; else ''."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    return "bookworm-backports" if release.get("VERSION_CODENAME") == "bookworm" else ""
+
+
+def new_qemu(package: str, version: str) -> str:
+    """How to get a QEMU of at least that version."""
+    if not newer_suite():
+        return f"{packages(package)} (a release that has {version} or newer)"
+    command = apt([package], newer_suite())
+    if is_installed():
+        return f"with {newer_suite()} among apt's sources: {command}"
+    return f"{_SETUP}{command}, with {newer_suite()} among apt's sources"
+
+
+def python_packages() -> str:
+    """How to get Python packages that should have come with bootscope."""
+    return REINSTALL if is_installed() else "make setup"

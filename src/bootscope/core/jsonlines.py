@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of JSON lines that are only added to. A line that was cut off by a power cut or a kill counts for
+nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from bootscope.core.errors import ToolError
+
+Line = TypeVar("Line", bound=msgspec.Struct)
+
+
+class JsonLines(Generic[Line]):
+    """The file at `path`, each line of it a `kind`."""
+
+    def __init__(self, path: Path, kind: type[Line]) -> None:
+        self.path = path
+        self._kind = kind
+
+    def read(self) -> list[Line]:
+        """All lines that are whole; none where there is no file. Raises ToolError when it cannot be read."""
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ToolError(f"cannot read {self.path}: {error.strerror}") from error
+        found = []
+        for line in lines:
+            try:
+                found.append(msgspec.json.decode(line, type=self._kind))
+            except msgspec.DecodeError:
+                continue
+        return found
+
+    def add(self, line: Line) -> None:
+        """Adds a line, which is on the disk afterwards. Raises ToolError when it cannot be written."""
+        data = msgspec.json.encode(line) + b"\n"
+        try:
+            self.path.parent.mkdir(exist_ok=True)
+            with self.path.open("a+b") as f:
+                fcntl.flock(f, fcntl.LOCK_EX)
+                # What a killed writer left must not swallow this line.
+                if f.seek(0, os.SEEK_END) and not self._ends_whole(f.tell()):
+                    data = b"\n" + data
+                f.write(data)
+                f.flush()
+                os.fsync(f.fileno())
+        except OSError as error:
+            raise ToolError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _ends_whole(self, size: int) -> bool:
+        with self.path.open("rb") as f:
+            f.seek(size - 1)
+            return f.read(1) == b"\n"

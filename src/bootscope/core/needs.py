@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each part of bootscope needs of this machine, and whether that is there.
+
+The parts build on each other: who boots emulated boards also reads logs, who builds systems also boots them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.core import hints
+from bootscope.core.paths import cache_dir, plugin_source_dir, store_dir
+from bootscope.core.text import size
+from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS, Found, how_to_get, look_up
+
+PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "capstone")
+STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
+
+REAL = ("sigrok-cli", "unsquashfs")
+"""Tools that reading logs and listening to boards can use."""
+
+EMULATED = (
+    *("qemu-system-arm", "cc", "make", "apt-get", "dpkg-deb", "gzip"),
+    *("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip"),
+    *("mkimage", "fdtput", "sfdisk", "mkfs.vfat", "mcopy", "mksquashfs"),
+)
+"""Tools that the plugin and the system `debian` are made with, and that boots need."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is needed: found or not, in which version, how to get it (`package`: by apt)."""
+
+    name: str
+    found: str
+    good: bool
+    required: bool
+    purpose: str
+    hint: str
+    package: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of bootscope: its verbs, and what they need beside what the part `before` needs."""
+
+    name: str
+    title: str
+    verbs: str
+    own: Callable[[], list[Check]]
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class State:
+    """A part on this machine. It works when nothing is missing, here or in the parts that it builds on."""
+
+    part: Part
+    checks: list[Check]
+    before: State | None = None
+
+    @property
+    def missing(self) -> list[Check]:
+        """What is needed and not good, of this part alone."""
+        return [check for check in self.checks if check.required and not check.good]
+
+    @property
+    def good(self) -> bool:
+        """Whether this part works here."""
+        return not self.missing and (self.before is None or self.before.good)
+
+
+def state(name: str) -> State:
+    """A part with those that it builds on."""
+    part = PARTS[name]
+    return State(part, part.own(), state(part.before) if part.before else None)
+
+
+def _real() -> list[Check]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    first = Check("python", python, good, True, "runs bootscope", "Python 3.11 or newer", "python3")
+    names = (*PYTHON_PACKAGES, *(("backports.zstd",) if sys.version_info < (3, 14) else ()))
+    return [
+        first,
+        *map(_python_package, names),
+        *_tools(REAL, required=False),
+        _folder(store_dir(), "store", STORE_BYTES),
+    ]
+
+
+def _emulated() -> list[Check]:
+    there = (plugin_source_dir() / "plugin.c").exists()
+    return [
+        *_tools(EMULATED, required=True),
+        Check("plugin's sources", _there(there), there, True, str(plugin_source_dir()), hints.REINSTALL),
+        *(_file(name, *_FILES[name]) for name in _EMULATED_FILES),
+        _folder(cache_dir(), "cache", CARD_BYTES),
+    ]
+
+
+def _building() -> list[Check]:
+    others = [name for name in TOOLS if name not in EMULATED]
+    optional = [name for name in OPTIONAL_TOOLS if name not in (*EMULATED, *REAL)]
+    return [
+        *_tools(others, required=True),
+        *_tools(optional, required=False),
+        *(_file(name, *found) for name, found in _FILES.items() if name not in _EMULATED_FILES),
+        _folder(cache_dir(), "room for builds", BUILD_BYTES),
+    ]
+
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part("logs", "logs and real boards", "import, record --board, show, report, audit, check", _real),
+        Part("emulated", "emulated boards", "record debian", _emulated, "logs"),
+        Part("building", "building systems", "build, record, try, optimize, trim", _building, "emulated"),
+    )
+}
+
+_FILES = {
+    "C library headers": ("usr/include/stdio.h", "libc6-dev", "compiles the QEMU plugin"),
+    "archive's keys": (
+        "usr/share/keyrings/debian-archive-keyring.gpg",
+        "debian-archive-keyring",
+        "checks what comes from Debian's archive",
+    ),
+    "cross C library": (
+        "usr/arm-linux-gnueabihf/lib/libc.so.6",
+        "libc6-dev-armhf-cross",
+        "what programs on the board link to",
+    ),
+    "openssl headers": ("usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),
+    "gnutls headers": ("usr/include/gnutls/gnutls.h", "libgnutls28-dev", "builds U-Boot's tools"),
+    "uuid headers": ("usr/include/uuid/uuid.h", "uuid-dev", "builds U-Boot's tools"),
+    "python headers": ("usr/include/python3*/Python.h", "python3-dev", "builds U-Boot's tools"),
+    "setuptools": ("usr/lib/python3/dist-packages/setuptools", "python3-setuptools", "builds U-Boot's tools"),
+}
+"""Name -> a path below / of which one match is enough, its package, what it is for."""
+_EMULATED_FILES = ("C library headers", "archive's keys", "cross C library")
+
+
+def _python_package(name: str) -> Check:
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        version = ""
+    hint = hints.python_packages()
+    return Check(name, version or "missing", bool(version), True, "Python package", hint)
+
+
+def _tools(names: tuple[str, ...] | list[str], *, required: bool) -> list[Check]:
+    return [_tool(look_up(name), required) for name in names]
+
+
+def _tool(found: Found, required: bool) -> Check:
+    tool = found.tool
+    minimum = f" ({'.'.join(map(str, tool.minimum))} or newer needed)" if tool.minimum else ""
+    text = (found.version or "missing") + ("" if found.good else minimum)
+    return Check(tool.name, text, found.good, required, tool.purpose, how_to_get(tool), tool.package)
+
+
+def _file(name: str, pattern: str, package: str, purpose: str) -> Check:
+    there = any(Path("/").glob(pattern))
+    return Check(name, _there(there), there, True, purpose, hints.packages(package), package)
+
+
+def _there(found: bool) -> str:
+    return "there" if found else "missing"
+
+
+def _folder(path: Path, what: str, needed_bytes: int) -> Check:
+    """Whether `path`, which may not exist yet, can be written to, and the room on its disk."""
+    there = next(p for p in (path, *path.parents) if p.exists())
+    variable = f"BOOTSCOPE_{'STORE' if what == 'store' else 'CACHE'}"
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        hint = f"set {variable} to a folder that you can write to"
+        return Check(what, "cannot be written to", False, True, str(path), hint)
+    free = shutil.disk_usage(there).free
+    hint = f"set {variable} to a folder with {size(needed_bytes)} free"
+    return Check(what, f"{size(free)} free", free > needed_bytes, False, str(path), hint)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where bootscope keeps things.
+
+Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
+images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def store_dir() -> Path:
+    """The folder of recorded runs; not made here."""
+    override = os.environ.get("BOOTSCOPE_STORE")
+    return Path(override) if override else Path(platformdirs.user_data_dir("bootscope"))
+
+
+def cache_dir() -> Path:
+    """The folder of sources and builds; not made here."""
+    override = os.environ.get("BOOTSCOPE_CACHE")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("bootscope"))
+
+
+def package_dir() -> Path:
+    """The folder of this package, for the data files that come with it."""
+    return Path(__file__).resolve().parent.parent
+
+
+def is_installed() -> bool:
+    """Whether this package was installed from a wheel; else it runs from a checkout."""
+    return (package_dir() / "data").is_dir()
+
+
+def data_dir() -> Path:
+    """The folder that holds native/, docs/, ci/ and LICENSES/: a checkout, or where a wheel has them."""
+    return package_dir() / "data" if is_installed() else package_dir().parent.parent
+
+
+def docs_dir() -> Path:
+    """The documents."""
+    return data_dir() / "docs"
+
+
+def plugin_source_dir() -> Path:
+    """The C sources of the QEMU plugin."""
+    return data_dir() / "native" / "plugin"
+
+
+def agent_source_dir() -> Path:
+    """The C sources of the collector that runs on a target."""
+    return data_dir() / "native" / "agent"
+
+
+def steady_source() -> Path:
+    """The C source of the library for file systems that must come out the same each time."""
+    return data_dir() / "native" / "steady" / "steady.c"

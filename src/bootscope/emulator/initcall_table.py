@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of initcalls in a kernel: which functions the kernel calls at which level."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+from bootscope.image.code import Code
+
+_LEVELS = ("early", "pure", "core", "postcore", "arch", "subsys", "fs", "rootfs", "device", "late")
+_STARTS = (
+    "__initcall_start",
+    "__initcall0_start",
+    "__initcall1_start",
+    "__initcall2_start",
+    "__initcall3_start",
+    "__initcall4_start",
+    "__initcall5_start",
+    "__initcallrootfs_start",
+    "__initcall6_start",
+    "__initcall7_start",
+    "__initcall_end",
+)
+
+
+def levels(code: Code, address_of: Mapping[str, int]) -> dict[int, str]:
+    """Address of an initcall -> its level, from the table that the kernel itself goes through."""
+    found: dict[int, str] = {}
+    for level, begin, end in zip(_LEVELS, _STARTS, _STARTS[1:], strict=False):
+        if begin in address_of and end in address_of:
+            data = code.read(address_of[begin], address_of[end] - address_of[begin])
+            for (function,) in struct.iter_unpack("<I", data[: len(data) & ~3]):
+                found[function & ~1] = level
+    return found

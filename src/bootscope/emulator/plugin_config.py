@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watch file for the plugin: what to look at on this board, running this system.
+
+The numbers in it have no meaning to the plugin; :class:`Watch` keeps what they stand for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bootscope.boards.profile import Board
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
+from bootscope.core.errors import UserError, unknown
+from bootscope.emulator import kernel_probes, loader_probes
+from bootscope.emulator.kernel_probes import Layout
+from bootscope.emulator.probes import Hooks
+from bootscope.image.code import Code
+from bootscope.system.load import PIXEL_BYTES, milestones
+from bootscope.system.model import COMPRESSED_IMAGE, System
+
+PANIC_TEXT = "panic"
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
+_COMM_BYTES = 15
+_LONGEST_TEXT_BYTES = 120
+_FRAME_ID = 1
+# Functions of the kernel, by the names they had in different versions.
+_INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
+_NAME_SET = ("__set_task_comm",)
+_EXECUTES, _AFTER_NAMING = "begin_new_exec", "flush_signal_handlers"
+_HOOK_OF_MILESTONE = {
+    "spl": "spl.start",
+    "bootloader": "uboot.start",
+    "kernel-entry": "kernel.start",
+    "init": "kernel.init",
+    "application": "application.start",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up, in virtual time; a sample of the program counter every `sample_ns`, and one of
+    the stack, of up to `stack_bytes`, every `stack_ns`."""
+
+    limit_ns: int = 120_000_000_000
+    quiet_ns: int = 30_000_000_000
+    sample_ns: int = 100_000
+    stack_ns: int = 500_000
+    stack_bytes: int = 1536
+    explain: bool = True
+    """Whether to watch what the views need, or only phases, milestones, devices and samples."""
+    usage_after_ns: int | None = None
+    """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of a build whose code is watched, and the layout of the kernel's structures."""
+
+    spl: Code
+    uboot: Code
+    kernel: Code
+    layout: Layout
+
+
+@dataclass
+class Watch:
+    """A watch file in the making."""
+
+    lines: list[str] = field(default_factory=list)
+    devices: dict[int, str] = field(default_factory=dict)
+    hooks: Hooks = field(default_factory=Hooks)
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def names(self) -> WatchNames:
+        """What the numbers stand for."""
+        return WatchNames(devices=self.devices, hooks=self.hooks.names, texts=self.texts)
+
+    def text(self) -> str:
+        """The file. What names hooks by their numbers comes after them."""
+        last = [line for line in self.lines if line.startswith(_NAMES_HOOKS)]
+        rest = [line for line in self.lines if not line.startswith(_NAMES_HOOKS)]
+        return "\n".join([*rest, *self.hooks.lines, *last]) + "\n"
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of the hooks called `name`."""
+        return [number for number, known in self.hooks.names.items() if known == name]
+
+    def console_text(self, name: str, device: int, data: bytes) -> None:
+        """Adds a text to look for in the bytes of the console (its data register)."""
+        number = len(self.texts) + 1
+        self.texts[number] = name
+        self.lines.append(f"text {number} {device} 0 {data.hex()}")
+
+
+def watch(
+    board: Board,
+    system: System,
+    programs: Programs,
+    until: str,
+    frame_path: Path,
+    limits: Limits,
+) -> Watch:
+    """The watch for a boot of `system` on `board` that ends at milestone `until`.
+
+    Raises UserError for an unknown milestone.
+    """
+    if until not in milestones(system):
+        raise unknown("milestone", until, milestones(system))
+    w = Watch([f"tick {board.tick_ns}"])
+    _add_devices(w, board)
+    _add_phases(w, board, system, programs)
+    if limits.explain:
+        first = len(w.hooks.names) + 1
+        loader_probes.add(w.hooks, programs.uboot, programs.spl)
+        kernel_probes.add(w.hooks, programs.kernel, programs.layout)
+        # All of this goes on in a system that hangs, too.
+        w.lines.append(f"routine {first} {len(w.hooks.names)}")
+    _add_texts(w, board, system)
+    _add_frame(w, board, system, frame_path)
+    for idle in board.qemu.idle:
+        w.lines.append(f"idle {idle.size} {idle.mask:#x} {idle.value:#x}")
+    w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
+    if limits.explain:
+        _add_stacks(w, board, programs, limits)
+    if limits.usage_after_ns is not None:
+        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout)
+    _add_stops(w, until)
+    return w
+
+
+def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:
+    """Where return addresses may lie; U-Boot runs in memory below the kernel's once it has moved."""
+    w.lines.append(f"stack {limits.stack_ns} {limits.stack_bytes}")
+    w.lines += [f"call {call.size} {call.mask:#x} {call.value:#x}" for call in board.qemu.calls]
+    for code in (programs.spl, programs.kernel):
+        low, high = code.extent()
+        if low < high:
+            w.lines.append(f"return {low:#x} {high:#x}")
+    w.lines += [f"return {low:#x} {high:#x}" for low, high in board.qemu.loader_code]
+
+
+def default_until(system: System) -> str:
+    """The milestone that a recording ends at when the user names none."""
+    if system.framebuffer:
+        return FIRST_FRAME
+    return "app-ready" if "app-ready" in system.milestones else "application"
+
+
+def _add_devices(w: Watch, board: Board) -> None:
+    for number, (name, device) in enumerate(board.devices.items(), start=1):
+        w.devices[number] = name
+        w.lines.append(f"io {number} {device.base:#x} {device.size:#x}")
+
+
+def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> None:
+    def address(code: Code, *names: str) -> int | None:
+        function = code.function(*names)
+        return function.address if function else None
+
+    hooks, kernel = w.hooks, programs.kernel
+    hooks.add("spl.start", board.addresses.spl, "once")
+    hooks.add("uboot.start", board.addresses.uboot, "once")
+    moved = hooks.add("uboot.relocate", address(programs.uboot, "relocate_code"), "once reg 0")
+    if moved:
+        w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
+    # One that is not compressed begins with the kernel itself.
+    if system.kernel.image == COMPRESSED_IMAGE:
+        hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
+    hooks.add("kernel.start", _kernel_start(board, kernel), "once")
+    hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
+    process = system.application.process.encode()
+    _add_inlined_naming(hooks, programs, process)
+    # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
+    hooks.add("exec", address(kernel, *_NAME_SET), "every reg 2 reg 0 str 1")
+    # It is given the whole name of the file and keeps the beginning; a process may set only that.
+    for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
+        hooks.add("application.start", address(kernel, *_NAME_SET), f"once str 1 is {name.hex()}")
+    hooks.add("kernel.panic", address(kernel, "panic"), "once str 0")
+
+
+_USUAL_OFFSET = 0x8000
+"""From the beginning of memory to the kernel's first instruction, which board profiles are written for."""
+_OFFSET_MASK = 0x0FFFFFFC
+
+
+def _kernel_start(board: Board, kernel: Code) -> int:
+    """Where the kernel starts before its MMU is on. Kernels for some SoCs leave more room before them, and
+    those for many SoCs as much as any of theirs needs."""
+    offset = kernel.entry & _OFFSET_MASK or _USUAL_OFFSET
+    return board.addresses.kernel - _USUAL_OFFSET + offset
+
+
+def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:
+    """Programs in a kernel whose compiler put the naming of a task into the execution of a program.
+
+    A moment later the task, which has its name by now, forgets its signal handlers; nobody else has that
+    done with a second argument of 0.
+    """
+    kernel = programs.kernel
+    names, executes = kernel.function(*_NAME_SET), kernel.function(_EXECUTES)
+    after, comm = kernel.function(_AFTER_NAMING), programs.layout.get("task_struct.comm")
+    if names and executes and after and comm is not None and not kernel.calls(executes, names):
+        name = f"str 0+{comm}"
+        hooks.add("exec", after.address, f"every if 1 0 reg 0 reg 0 {name}")
+        told = f"{name} is {process[:_COMM_BYTES].hex()}"
+        hooks.add("application.start", after.address, f"once if 1 0 {told}")
+
+
+def _add_texts(w: Watch, board: Board, system: System) -> None:
+    device = next(number for number, name in w.devices.items() if name == board.console)
+    for name, milestone in system.milestones.items():
+        w.console_text(MILESTONE_TEXT + name, device, milestone.console.encode())
+    w.console_text(PANIC_TEXT, device, b"---[ end Kernel panic")
+
+
+def _add_frame(w: Watch, board: Board, system: System, path: Path) -> None:
+    fb = system.framebuffer
+    if not fb:
+        return
+    check_store_path(path)
+    w.lines += [f"code {low:#x} {high:#x}" for low, high in board.qemu.user_code]
+    size = fb.stride_bytes * fb.height
+    w.lines.append(f"frame {_FRAME_ID} {fb.address:#x} {size:#x} {PIXEL_BYTES[fb.format]} {path}")
+
+
+def check_store_path(path: Path) -> None:
+    """Raises UserError for a path that a watch file cannot name."""
+    if any(c.isspace() or c == "#" for c in str(path)):
+        raise UserError(
+            f"the plugin cannot write to a path with blanks or '#' in it: {path}",
+            hint="set BOOTSCOPE_STORE to another folder",
+        )
+
+
+def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
+    """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
+    the application has the CPU (all of its threads) kept apart."""
+    check_store_path(path)
+    w.lines.append(f"usage {after_ns} {path}")
+    w.lines += [f"stage {number}" for number in w.numbers("kernel.init")]
+    starts, switches, tgid = (
+        w.numbers("application.start"),
+        w.numbers("switch"),
+        layout.get("task_struct.tgid"),
+    )
+    if starts and switches and tgid is not None:
+        # The task is the first argument where it is named, the third where the CPU goes to it.
+        w.lines.append(f"owner {starts[0]} 0+{tgid} {switches[0]} 2+{tgid}")
+
+
+def _add_stops(w: Watch, until: str) -> None:
+    def numbers_of(names: dict[int, str], wanted: str) -> list[int]:
+        return [number for number, name in names.items() if name == wanted]
+
+    declared = numbers_of(w.texts, MILESTONE_TEXT + until)
+    if declared:
+        w.lines.append(f"stop text {declared[0]}")
+    elif until == FIRST_FRAME:
+        w.lines.append(f"stop frame {_FRAME_ID}")
+    else:
+        hooks = numbers_of(w.hooks.names, _HOOK_OF_MILESTONE[until])
+        if not hooks:
+            raise UserError(f"milestone {until} cannot be seen: the kernel has no symbol for it")
+        w.lines += [f"stop hook {hook}" for hook in hooks]
+    w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hooks: program addresses that the plugin reports, and what it takes from registers and memory there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bootscope.image.code import ALWAYS, Code, Function
+
+
+@dataclass
+class Hooks:
+    """The hooks of a watch in the making: number -> name, and the lines of the watch file.
+
+    Several addresses may share a name; each has a number of its own.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def add(self, name: str, address: int | None, how: str) -> int:
+        """Adds a hook and returns its number; an address of None (no such symbol) adds nothing, 0."""
+        if address is None:
+            return 0
+        number = len(self.names) + 1
+        self.names[number] = name
+        self.lines.append(f"hook {number} {address:#x} {how}")
+        return number
+
+    def entry(self, name: str, function: Function | None, items: str, extra: str = "") -> bool:
+        """Adds a hook at the start of a function, every time; False when there is none."""
+        if function:
+            self.add(name, function.address, f"every {items} {extra}".rstrip())
+        return function is not None
+
+    def span(self, name: str, code: Code, function: Function | None, items: str, extra: str = "") -> None:
+        """Adds hooks `NAME` at the start and `NAME.end` (with the result) at every end of a function."""
+        if not self.entry(name, function, items, extra) or not function:
+            return
+        for end in code.exits(function):
+            self.add(f"{name}.end", end.address, f"every {_when(end.condition)}reg 0 {extra}".rstrip())
+
+    def calls(self, name: str, code: Code, function: Function | None, extra: str = "") -> None:
+        """Adds hooks `NAME` (with the address called) and `NAME.end` around a function's indirect calls."""
+        for call in code.indirect_calls(function) if function else ():
+            self.add(name, call.address, f"every {_when(call.condition)}reg {call.register} {extra}".rstrip())
+            self.add(f"{name}.end", call.back, f"every reg 0 {extra}".rstrip())
+
+
+def _when(condition: int) -> str:
+    """The item that makes a hook count only under a condition of ARM's."""
+    return "" if condition == ALWAYS else f"when {condition} "

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board that QEMU stands for: switched on, watched by the plugin, switched off."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.boards.profile import Board
+from bootscope.capture.stream import HEADER_BYTES, committed_bytes
+from bootscope.core import process, tools
+from bootscope.core.errors import ToolError
+
+QEMU = "qemu-system-arm"
+_POLL_S = 0.05
+STALL_NS = 60_000_000_000
+"""Host time without a single record. A running CPU is sampled thousands of times in it, so it sleeps
+and nothing is going to wake it."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a switched-on board needs: the card, the plugin, and where things go."""
+
+    card: Path
+    plugin: Path
+    watch: Path
+    stream: Path
+    log: Path
+
+
+def check(board: Board) -> str:
+    """The version of QEMU. Raises ToolError when it is missing or too old for this board."""
+    tools.require(QEMU)
+    found = tools.look_up(QEMU).version or ""
+    if _numbers(found) < _numbers(board.qemu.minimum_version):
+        raise ToolError(
+            f"{QEMU} {found} is too old for {board.name}: {board.qemu.minimum_version} or newer is needed",
+            hint=tools.how_to_get(tools.TOOLS[QEMU]),
+        )
+    return found
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in version.split(".") if n.isdigit())
+
+
+def machine_arguments(board: Board, card: Path) -> list[str]:
+    """QEMU's arguments for the machine itself: all that decides what the guest sees.
+
+    The card is opened as a snapshot, so a boot never changes the image. The serial port leads
+    nowhere: the plugin sees every byte, and a reader that is slow cannot hold the guest up.
+    """
+    q = board.qemu
+    return [
+        *("-M", q.machine, "-m", q.memory, "-display", "none", "-monitor", "none"),
+        *("-serial", "null", "-nic", "none", "-no-reboot"),
+        *("-drive", f"file={_escaped(card)},format=raw,if=sd,snapshot=on"),
+        *("-icount", f"shift={q.icount_shift.value},sleep=off"),
+        *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
+    ]
+
+
+def _escaped(path: Path) -> str:
+    """A path as QEMU's option syntax wants it: commas doubled."""
+    return str(path).replace(",", ",,")
+
+
+def command(board: Board, power: Power) -> list[str]:
+    """The whole command line."""
+    plugin = f"{_escaped(power.plugin)},watch={_escaped(power.watch)},out={_escaped(power.stream)}"
+    return [QEMU, *machine_arguments(board, power.card), "-plugin", plugin]
+
+
+@dataclass(frozen=True)
+class PoweredOff:
+    """How it ended: QEMU's exit status, or why we ended it."""
+
+    status: int
+    timed_out: bool
+    stalled: bool
+    host_ns: int
+
+
+def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[bytes], None]) -> PoweredOff:
+    """Runs the board until the plugin ends it, QEMU dies, or `timeout_s` of host time are over.
+
+    `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and goes on up.
+    """
+    begun = grown = time.monotonic_ns()
+    timed_out = stalled = False
+    with power.log.open("wb") as log:
+        child = process.spawn(command(board, power), stdout=log.fileno(), stderr=subprocess.STDOUT)
+        tail = Tail(power.stream)
+        try:
+            while child.poll() is None:
+                data = tail.new()
+                on_data(data)
+                now = time.monotonic_ns()
+                grown = now if data else grown
+                timed_out = now - begun > timeout_s * 1e9
+                stalled = now - grown > STALL_NS
+                if timed_out or stalled:
+                    break
+                time.sleep(_POLL_S)
+        finally:
+            process.end(child)
+            on_data(tail.new())
+    return PoweredOff(child.returncode, timed_out, stalled, time.monotonic_ns() - begun)
+
+
+class Tail:
+    """Reads what a stream has gained since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = 0
+
+    def new(self) -> bytes:
+        """The committed bytes that were not returned before."""
+        try:
+            with self._path.open("rb") as f:
+                committed = committed_bytes(f.read(HEADER_BYTES))
+                f.seek(HEADER_BYTES + self._seen)
+                data = f.read(max(0, committed - self._seen))
+        except FileNotFoundError:
+            return b""
+        self._seen += len(data)
+        return data

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording: N boots of one build on one board, kept in the store.
+
+The raw stream is written by the plugin while the board runs; everything else here is derived from
+it afterwards, so a failure on the way loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from bootscope import __version__
+from bootscope.boards.profile import Board
+from bootscope.builder import linkmap
+from bootscope.builder.plan import Built
+from bootscope.builder.steps import blockmap, kernel, kernel_layout, programs, rootfs
+from bootscope.capture import decoded, objects, record, stream
+from bootscope.capture.png import png
+from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
+from bootscope.capture.store import Store
+from bootscope.core import tools
+from bootscope.core.errors import UserError
+from bootscope.core.text import seconds, visible
+from bootscope.emulator import initcall_table, qemu
+from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Programs, Watch, watch
+from bootscope.image.code import Code
+from bootscope.system.model import System
+from bootscope.timeline import console
+from bootscope.timeline.build import events_of, timeline
+from bootscope.timeline.live import Live
+
+# Kept with a run: name -> (step, file).
+_OBJECTS = {
+    objects.KERNEL_SYMBOLS: ("kernel", kernel.SYMBOLS),
+    objects.DECOMPRESSOR_SYMBOLS: ("kernel", kernel.DECOMPRESSOR_SYMBOLS),
+    objects.UBOOT_SYMBOLS: ("uboot", "u-boot.map"),
+    objects.SPL_SYMBOLS: ("uboot", "u-boot-spl.map"),
+    objects.KERNEL: ("kernel", kernel.PROGRAM),
+    objects.UBOOT: ("uboot", "u-boot.elf"),
+    objects.SPL: ("uboot", "u-boot-spl.elf"),
+    objects.PROGRAMS: ("rootfs", programs.PROGRAMS),
+    objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
+    objects.BLOCKS: ("rootfs", blockmap.BLOCK_MAP),
+    objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
+    objects.KERNEL_OBJECTS: ("kernel", linkmap.OBJECTS),
+    objects.UBOOT_OBJECTS: ("uboot", linkmap.OBJECTS),
+    objects.BUSYBOX_OBJECTS: ("busybox", linkmap.OBJECTS),
+    objects.KERNEL_CONFIG: ("kernel", "config"),
+    objects.UBOOT_CONFIG: ("uboot", "config"),
+    objects.BUSYBOX_CONFIG: ("busybox", "config"),
+}
+
+
+class Observer(Protocol):
+    """Who is told while a recording goes on."""
+
+    def boot_begins(self, number: int, total: int) -> None:
+        """Boot `number` of `total` is switched on."""
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None:
+        """A console line; `time_ns` is board time of its first byte."""
+
+    def tick(self, time_ns: int, phase: str) -> None:
+        """A few times a second."""
+
+    def boot_ended(self, info: BootInfo) -> None:
+        """The boot is stored."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to record: which system and build, how often, until what, with which limits."""
+
+    system: System
+    board: Board
+    built: Built
+    plugin: Path
+    until: str
+    boots: int = 1
+    timeout_s: float = 900
+    limits: Limits = field(default_factory=Limits)
+
+
+def record_run(store: Store, order: Order, observer: Observer) -> str:
+    """Records and returns the id of the run.
+
+    Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that
+    panics, hangs or dies is no error here: it is stored and says so.
+    """
+    version = qemu.check(order.board)
+    now = datetime.now(UTC)
+    run_id = store.new_run_id(order.system.name, now)
+    with store.recording(run_id) as path:
+        watched = _programs(order)
+        made = _watch(order, watched, path / "boots" / "000")
+        run = _describe(store, order, watched, made, run_id, now, version)
+        record.write_json(path / "run.json", run)
+        for number in range(1, order.boots + 1):
+            observer.boot_begins(number, order.boots)
+            info = _one_boot(order, watched, run, path, number, observer)
+            observer.boot_ended(info)
+    store.index(run_id)
+    return run_id
+
+
+def _programs(order: Order) -> Programs:
+    """The code that is watched, read once for all boots of a run."""
+    results = order.built.results
+
+    def code(name: str) -> Code:
+        step, file = _OBJECTS[name]
+        path = results[step] / file
+        return Code(path.read_bytes()) if path.exists() else Code.empty()
+
+    layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
+    return Programs(code(objects.SPL), code(objects.UBOOT), code(objects.KERNEL), layout)
+
+
+def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
+    return watch(order.board, order.system, watched, order.until, folder / record.FRAME, order.limits)
+
+
+def _describe(
+    store: Store, order: Order, watched: Programs, made: Watch, run_id: str, now: datetime, version: str
+) -> RunInfo:
+    found = {name: order.built.results[step] / file for name, (step, file) in _OBJECTS.items()}
+    # What is built already comes with less than what is compiled here.
+    kept = {
+        name: store.keep_object(objects.packed(path.read_bytes()))
+        for name, path in found.items()
+        if path.exists()
+    }
+    table = initcall_table.levels(watched.kernel, watched.kernel.marks)
+    kept[objects.INITCALLS] = store.keep_object(msgspec.json.encode(table))
+    return RunInfo(
+        run_id=run_id,
+        created=now.isoformat(timespec="seconds"),
+        bootscope=__version__,
+        build_id=order.built.build_id,
+        until=order.until,
+        system=_facts(order, kept),
+        board=order.board,
+        parts=order.built.parts(),
+        tools={
+            "qemu-system-arm": version,
+            "bootscope-plugin": order.plugin.parent.name[:16],
+            **tools.versions("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld"),
+        },
+        host=host_facts(),
+        watch=made.names(),
+        sources=order.built.sources,
+    )
+
+
+def _facts(order: Order, kept: dict[str, str]) -> SystemFacts:
+    s, fb = order.system, order.system.framebuffer
+    screen = (
+        Screen(width=fb.width, height=fb.height, stride_bytes=fb.stride_bytes, format=fb.format)
+        if fb
+        else None
+    )
+    return SystemFacts(
+        name=s.name,
+        title=s.title,
+        application=s.application.process,
+        screen=screen,
+        card_bytes=s.card.size_bytes,
+        extents=order.built.extents(),
+        symbols=kept,
+        command_line=s.kernel.command_line,
+        settings=flat(s),
+    )
+
+
+def flat(system: System) -> dict[str, str]:
+    """The settings of a system as `section.key` -> text, for comparing two systems."""
+    result: dict[str, str] = {}
+
+    def walk(prefix: str, value: object) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else str(key), inner)
+        else:
+            result[prefix] = str(value)
+
+    walk("", msgspec.to_builtins(system))
+    return result
+
+
+def host_facts() -> dict[str, str]:
+    """What machine this is, for the provenance of figures. No names of people or hosts."""
+    facts = {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "cpus": str(os.cpu_count()),
+    }
+    with contextlib.suppress(OSError):
+        facts["distribution"] = platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    return facts
+
+
+def _one_boot(
+    order: Order, watched: Programs, run: RunInfo, run_path: Path, number: int, observer: Observer
+) -> BootInfo:
+    folder = run_path / "boots" / f"{number:03}"
+    folder.mkdir()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    made = _watch(order, watched, folder)
+    (folder / record.WATCH).write_text(made.text())
+    power = qemu.Power(
+        card=order.built.card,
+        plugin=order.plugin,
+        watch=folder / record.WATCH,
+        stream=folder / record.STREAM,
+        log=folder / record.EMULATOR_LOG,
+    )
+    live = Live(run, observer.line)
+
+    def on_data(data: bytes) -> None:
+        live.feed(data)
+        observer.tick(live.now_ns, live.phase)
+
+    def finish(ended: str, message: str, host_ns: int) -> BootInfo:
+        live.flush()
+        info = BootInfo(
+            boot_id=f"{run.run_id}/{number:03}",
+            number=number,
+            started=started,
+            ended=ended,
+            message=message,
+            host_ms=host_ns // 1_000_000,
+            stream_sha256=_close_stream(folder),
+        )
+        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
+        record.write_json(folder / record.BOOT, info)
+        derive(folder, info, run)
+        return info
+
+    try:
+        off = qemu.switch_on(order.board, power, order.timeout_s, on_data)
+    except KeyboardInterrupt:
+        finish("interrupted", f"interrupted at {seconds(live.now_ns)} s", 0)
+        raise
+    ended, message = how_it_ended(live, run, off, power.log)
+    return finish(ended, message, off.host_ns)
+
+
+def _close_stream(folder: Path) -> str:
+    path = folder / record.STREAM
+    if not path.exists():
+        return ""
+    with contextlib.suppress(UserError):
+        stream.trim(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> tuple[str, str]:
+    """(`ended`, message) for a boot, from the stream's last record and QEMU's end."""
+    at = f"{seconds(live.now_ns)} s, in {live.phase}"
+    end = live.last if isinstance(live.last, stream.Ended) else None
+    texts = run.watch.texts
+    if live.panicked or (end and end.reason == stream.End.STOP_TEXT and texts.get(end.ident) == PANIC_TEXT):
+        return "panic", f"the kernel panicked at {at}"
+    if end and end.reason == stream.End.QUIET:
+        return "hang", f"hung: nothing happened for a long time, last seen at {at}"
+    if end and end.reason == stream.End.LIMIT:
+        return "limit", f"{run.until} was not reached within the limit of virtual time ({at})"
+    if end:
+        return "milestone", f"{run.until} at {seconds(live.now_ns)} s"
+    if off.stalled:
+        return "hang", f"hung: the CPU sleeps and nothing wakes it, last seen at {at}"
+    if off.timed_out:
+        return "timeout", f"{run.until} was not reached within the host time allowed ({at})"
+    words = _last_words(log)
+    if off.status == 0 and not words:
+        # It is told not to reboot, and ends when the board would.
+        said = " / ".join(visible(line[:160]) for line in live.last_lines) or "nothing"
+        return "died", f"the board reset itself, or switched itself off, at {at}; its last words: {said}"
+    return "died", f"QEMU ended by itself (status {off.status}) at {at}: {words or 'it said nothing'}"
+
+
+def _last_words(log: Path) -> str:
+    """What QEMU said at its end, but warnings; the plugin's own words first, being the cause of QEMU's."""
+    lines = log.read_bytes()[-4000:].strip().splitlines()
+    ours = [line for line in lines if line.startswith(b"bootscope plugin:")]
+    errors = [line for line in lines if b": warning: " not in line]
+    return visible((ours or errors or [b""])[-1])
+
+
+def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:
+    """Writes what people want beside the raw stream: console bytes, stamped lines, the picture."""
+    try:
+        records = stream.read(folder / record.STREAM)
+    except (FileNotFoundError, UserError):
+        return
+    decoded.keep(folder / record.STREAM, records, folder / record.RECORDS)
+    tl = timeline(info.boot_id, records, run)
+    (folder / record.CONSOLE).write_bytes(console_bytes(records, run))
+    with (folder / record.LINES).open("wb") as f:
+        for line in tl.lines:
+            f.write(f"[{seconds(line.start_ns, 6):>12}] ".encode() + line.data + b"\n")
+    frame = folder / record.FRAME
+    if frame.exists() and run.system.screen:
+        (folder / record.PICTURE).write_bytes(png(run.system.screen, frame.read_bytes()))
+
+
+def console_bytes(records: list[stream.Record], run: RunInfo) -> bytes:
+    """Every byte that went through the console port, in order."""
+    found = console.console_bytes(events_of(records, run), run.board.console)
+    return bytes(byte.value for byte in found)

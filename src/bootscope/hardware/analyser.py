@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A logic analyser watches pins while a board boots. Whatever goes wrong with it, the boot goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bootscope.boards import pins as setting
+from bootscope.boards.pins import Pins
+from bootscope.capture import record, tap, tapper
+from bootscope.capture.pins import PINS, PinCapture
+from bootscope.core import process
+from bootscope.core.errors import BootscopeError, UserError, printable
+from bootscope.hardware.live_edges import LiveEdges
+
+LOG = "pins.log"
+"""What the command said."""
+_LOOK_S = 0.005
+_END_S = 10.0
+_SAID_CHARACTERS = 300
+
+
+def command(pins: Pins) -> tuple[str, ...]:
+    """What is run, with ``{file}`` where its file goes, and its output where there is none.
+
+    A dump of changes, and not sigrok's own session file: sigrok-cli writes that anew with each piece of a
+    capture, and falls behind.
+    """
+    if pins.command:
+        return pins.command
+    if pins.port:
+        return (sys.executable, "-I", tapper.__file__, "serial", pins.port, str(pins.rate))
+    channels = ("--channels", ",".join(pins.channels)) if pins.channels else ()
+    how = ("--driver", pins.driver, "--config", f"samplerate={pins.samplerate}", *channels)
+    return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", setting.FILE)
+
+
+class _Capture:
+    """A capture under way."""
+
+    def __init__(self, pins: Pins, folder: Path) -> None:
+        self._path = folder / setting.kept_as(pins)
+        self._port = bool(pins.port)
+        self._log = folder / LOG
+        words = command(pins)
+        self.words = tuple(w.replace(setting.FILE, str(self._path)) for w in words)
+        to_file = any(setting.FILE in w for w in words)
+        self.started_ns, self.seen_ns, self.ended_ns = time.monotonic_ns(), 0, 0
+        with self._log.open("wb") as log, (self._log if to_file else self._path).open("ab") as out:
+            self._child = process.spawn(
+                self.words, stdin=subprocess.PIPE, stdout=out.fileno(), stderr=log.fileno()
+            )
+
+    @property
+    def live(self) -> LiveEdges:
+        """The edges that are told, while it goes on."""
+        return LiveEdges(self._path, lambda: self._child.poll() is None)
+
+    def wait(self, most_s: float) -> bool:
+        """Waits until something is written; False when the command ended before, or takes too long."""
+        until = time.monotonic() + most_s
+        while time.monotonic() < until and not self.seen_ns:
+            # The moment after looking: what is there was written before it.
+            if self.kept:
+                self.seen_ns = time.monotonic_ns()
+            elif self._child.poll() is not None:
+                return False
+            else:
+                time.sleep(_LOOK_S)
+        return bool(self.seen_ns)
+
+    def end(self) -> str:
+        """Ends it; returns what went wrong, or the empty string."""
+        before = self._child.poll()
+        if before is None:
+            self._ask_to_end()
+        self.ended_ns = time.monotonic_ns()
+        for refused in self._tap().of("error") if self._port else []:
+            why = printable(str(refused.facts.get("what")))
+            return f"the logic analyser's port cannot be opened: {why}"
+        status = self._child.returncode
+        if before is not None:
+            return f"the logic analyser stopped before the boot's end{self._said()}"
+        if status not in (0, -signal.SIGINT):
+            return f"the logic analyser's command failed with status {status}{self._said()}"
+        if not self.kept:
+            return f"the logic analyser wrote nothing{self._said()}"
+        return ""
+
+    def _ask_to_end(self) -> None:
+        assert self._child.stdin
+        with contextlib.suppress(OSError):
+            # sigrok-cli ends at any key, and then writes what it has.
+            self._child.stdin.write(b"\n")
+            self._child.stdin.close()
+        for wait_s, number in ((_END_S, signal.SIGINT), (_END_S / 2, None)):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(wait_s)
+                return
+            if number is not None:
+                self._child.send_signal(number)
+        process.end(self._child)
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is anything to keep."""
+        if not self._path.exists():
+            return False
+        return bool(self._tap().data) if self._port else self._path.stat().st_size > 0
+
+    def _tap(self) -> tap.Tap:
+        """What came from a port until now."""
+        try:
+            return tap.read(self._path.read_bytes())
+        except UserError:
+            return tap.Tap()  # it is just being written
+
+    def _said(self) -> str:
+        text = self._log.read_bytes()[-4096:].decode("utf-8", "replace") if self._log.exists() else ""
+        last = " / ".join(line.strip() for line in text.splitlines() if line.strip())[-_SAID_CHARACTERS:]
+        return f": {printable(last)}" if last else ""
+
+
+@contextlib.contextmanager
+def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> Iterator[LiveEdges | None]:
+    """Watches pins, as a board file says, until the block ends; tells what goes wrong and raises nothing.
+
+    Begins the block when the analyser has written something, or is not going to. Gives the edges as they
+    come, where they do.
+    """
+    if pins is None:
+        yield None
+        return
+    capture, message = None, ""
+    try:
+        capture = _Capture(pins, folder)
+        if not capture.wait(pins.ready_s):
+            says("the logic analyser has not begun; the boot is measured all the same")
+    except (OSError, BootscopeError) as error:
+        message = f"the logic analyser cannot be started: {_why(error)}"
+    try:
+        yield capture.live if capture and pins.port else None
+    finally:
+        if capture:
+            with contextlib.suppress(OSError):
+                message = capture.end()
+        if message:
+            says(message)
+        with contextlib.suppress(OSError, BootscopeError):
+            record.write_json(folder / PINS, _told(pins, capture, message))
+
+
+def _why(error: OSError | BootscopeError) -> str:
+    return error.message if isinstance(error, BootscopeError) else str(error.strerror)
+
+
+def _told(pins: Pins, capture: _Capture | None, message: str) -> PinCapture:
+    if capture is None:
+        return PinCapture(command=command(pins), message=message)
+    return PinCapture(
+        command=capture.words,
+        file=setting.kept_as(pins) if capture.kept else "",
+        started_ns=capture.started_ns,
+        seen_ns=capture.seen_ns,
+        ended_ns=capture.ended_ns,
+        message=message,
+    )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board's console says while it boots: whether it is through, and whether something is wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from bootscope.hardware.line_rate import looks_wrong
+from bootscope.readers.markers import MARKERS, Marker, said, split_line
+
+PANIC = "Kernel panic - not syncing"
+MOST_STARTS = 3
+"""Of one stage of a boot: a board that comes there a third time will do so again."""
+_STAGES = ("spl", "bootloader", "kernel-entry")
+_PROMPT = re.compile(r"^(=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(=>|#>)|grub>|barebox@.{1,80}:/ ?#?) ?$")
+_LONGEST_LINE = 4096
+_JUDGED_BYTES = 400
+
+
+@dataclass
+class LineWatch:
+    """Looks at bytes as they come. `until` is what ends the boot, None for something else than a line."""
+
+    until: Marker | None
+    reached: bool = False
+    waiting: bool = False
+    """Whether the line that has not ended yet is what ends the boot, if nothing follows: a prompt."""
+    panicked: bool = False
+    starts: dict[str, int] = field(default_factory=dict)
+    """How often each stage began."""
+    heard: int = 0
+    first_ns: int | None = None
+    last_ns: int = 0
+    """When the first and the last byte came, on the monotonic clock."""
+    _line: bytearray = field(default_factory=bytearray)
+    _told: set[str] = field(default_factory=set)
+    _sample: bytearray = field(default_factory=bytearray)
+
+    def feed(self, at_ns: int, data: bytes) -> list[bytes]:
+        """Takes bytes; returns the lines that ended in them."""
+        if self.first_ns is None:
+            self.first_ns = at_ns
+        self.last_ns = at_ns
+        self.heard += len(data)
+        if len(self._sample) < _JUDGED_BYTES:
+            self._sample += data[: _JUDGED_BYTES - len(self._sample)]
+        ended = []
+        *whole, rest = data.split(b"\n")
+        for part in whole:
+            self._line += part
+            self._look(whole=True)
+            ended.append(bytes(self._line).strip(b"\r"))
+            self._line.clear()
+            self._told.clear()
+        self._line += rest
+        del self._line[_LONGEST_LINE:]
+        # A prompt for a name is a line that does not end.
+        self._look(whole=False)
+        return ended
+
+    def _look(self, *, whole: bool) -> None:
+        self.waiting = False
+        text = self._line.decode("utf-8", "backslashreplace")
+        if not text:
+            return
+        words = split_line(text)[1]
+        if PANIC in text:
+            self.panicked = True
+        if self.until and _fits(self.until, text, words):
+            # Only what a user asked for is there whatever follows.
+            self.reached |= whole or not self.until.pattern.pattern
+            self.waiting = True
+        for marker in MARKERS:
+            if marker.name in _STAGES and marker.name not in self._told and _fits(marker, text, words):
+                self._told.add(marker.name)
+                if marker.name != "kernel-entry" or not words.startswith("Linux version"):
+                    self.starts[marker.name] = self.starts.get(marker.name, 0) + 1
+
+    @property
+    def loops(self) -> bool:
+        """Whether the board starts again and again."""
+        return any(count >= MOST_STARTS for count in self.starts.values())
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the board started more than once."""
+        return any(count > 1 for count in self.starts.values())
+
+    @property
+    def at_prompt(self) -> bool:
+        """Whether a boot loader waits for a command."""
+        return bool(_PROMPT.match(self._line.decode("utf-8", "replace").strip("\r")))
+
+    @property
+    def garbled(self) -> bool:
+        """Whether what comes cannot be text: most likely the line rate is wrong."""
+        return len(self._sample) >= _JUDGED_BYTES and looks_wrong(bytes(self._sample))
+
+    @property
+    def sample(self) -> bytes:
+        """The first bytes that came."""
+        return bytes(self._sample)
+
+
+def _fits(marker: Marker, text: str, words: str) -> bool:
+    return any(part in text for part in marker.texts) and bool(marker.pattern.search(words))
+
+
+def marker_of(name: str, milestones: dict[str, str]) -> Marker | None:
+    """The marker of a milestone: one of the board's own (their texts by name), or one that every boot has."""
+    if name in milestones:
+        return said(name, milestones[name])
+    return next((marker for marker in MARKERS if marker.name == name), None)

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards of a labgrid farm: a place is taken, listened to, switched, and given back whatever happens.
+
+A process of labgrid's own Python (labgrid_worker.py) holds the place. It has a session of its own and gives
+the place back as soon as its input ends, so also when this process was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bootscope.boards import computers
+from bootscope.boards.physical import Console
+from bootscope.core import process
+from bootscope.core.errors import BoardError, BootscopeError, ToolError, UserError, printable, unknown
+from bootscope.core.paths import cache_dir
+from bootscope.hardware import labgrid_worker, remote_capture
+
+CLIENT = "labgrid-client"
+CLIENT_VARIABLE = "BOOTSCOPE_LABGRID_CLIENT"
+PATIENCE_S = 30.0
+"""For a coordinator that went away between two boots, once."""
+_ANSWER_S = 90.0
+_GOODBYE_S = 15.0
+_AGAIN_S = 1.0
+# The folder of the script is left out of the path: its modules are not labgrid's.
+_START = "import sys; sys.path.pop(0); import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
+_SHEBANG = re.compile(rb"#! *(\S+)(?: +(\S+))?")
+_LONG_SHEBANG = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\" \"\$@\"")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of the farm.
+
+    `place` is a place's name or alias, or tags such as ``soc=a10,ram=1g``: any place that has them will do;
+    `coordinator` is HOST:PORT, empty for what labgrid's own variable says; `env` is the user's environment
+    file and `state` the state that its strategy goes to first; `wait_s` is how long to wait for a place that
+    is not free; `port` names the serial port of a place that has several; `rate` is the line rate if not
+    what the farm says; `tap_host` is the computer that is to listen, ``auto`` for the exporter's.
+    """
+
+    place: str
+    coordinator: str = ""
+    client: str = ""
+    env: str = ""
+    state: str = ""
+    wait_s: float = 0.0
+    port: str = ""
+    rate: int = 0
+    tap_host: str = ""
+
+
+def labgrid_python(client: str = "") -> str:
+    """The Python that runs labgrid: the one that its command begins with.
+
+    `client` is the path of labgrid-client; by default it is looked for. Raises ToolError.
+    """
+    wanted = client or os.environ.get(CLIENT_VARIABLE, "")
+    beside = Path(sys.executable).with_name(CLIENT)
+    found = shutil.which(wanted or CLIENT) or (str(beside) if not wanted and beside.exists() else None)
+    if not found:
+        raise ToolError(
+            f"{printable(wanted or CLIENT)} is not there",
+            hint="pip install 'bootscope[labgrid]', or say where it is with --labgrid-client",
+        )
+    try:
+        head = Path(found).read_bytes()[:4096]
+    except OSError as error:
+        raise ToolError(f"{printable(found)} cannot be read: {error.strerror}") from error
+    match = _LONG_SHEBANG.search(head) or _SHEBANG.match(head)
+    words = [os.fsdecode(word) for word in match.groups() if word] if match else []
+    if words[:1] == ["/usr/bin/env"]:
+        words = [shutil.which(words[-1]) or ""]
+    if not words or "python" not in Path(words[0]).name:
+        raise ToolError(
+            f"{printable(found)} is not the script that labgrid installs",
+            hint="name the one in labgrid's own folder: --labgrid-client VENV/bin/labgrid-client",
+        )
+    return words[0]
+
+
+class Held(BoardError):
+    """Somebody else has the place."""
+
+
+class _Gone(Exception):
+    """The process that holds the place has ended, or does not answer; the message says what it said last."""
+
+
+class _Hand:
+    """The process that holds a place."""
+
+    def __init__(self, python: str, coordinator: str) -> None:
+        env = process.environment({"LG_COORDINATOR": coordinator} if coordinator else None)
+        env.pop("PYTHONPATH", None)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read until the process has ended
+        self._rest = b""
+        self._child = process.spawn(
+            [python, "-c", _START, labgrid_worker.__file__],
+            env=env,
+            stdin=subprocess.PIPE,
+            stderr=self._said.fileno(),
+            outlives=True,
+        )
+
+    def ask(self, do: str, answer_s: float = _ANSWER_S, **facts: object) -> dict[str, Any]:
+        """Gives a command and returns its answer. Raises _Gone."""
+        assert self._child.stdin
+        try:
+            self._child.stdin.write(json.dumps({"do": do, **facts}).encode() + b"\n")
+            self._child.stdin.flush()
+            answer = json.loads(self._line(time.monotonic() + answer_s))
+        except (BrokenPipeError, ValueError) as error:
+            raise _Gone(self._last_words()) from error
+        return dict(answer)
+
+    def _line(self, until: float) -> bytes:
+        assert self._child.stdout
+        while b"\n" not in self._rest:
+            left = max(0.0, until - time.monotonic())
+            if not select.select([self._child.stdout], [], [], left)[0]:
+                raise _Gone("labgrid does not answer")
+            data = os.read(self._child.stdout.fileno(), 65536)
+            if not data:
+                raise _Gone(self._last_words())
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return printable(lines[-1]) if lines else "labgrid has ended"
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is gone."""
+        return self._child.poll() is not None
+
+    def close(self) -> bool:
+        """Lets it give the place back and end; False when it is still trying to."""
+        assert self._child.stdin
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+        try:
+            self._child.wait(_GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """Ends it without giving anything back."""
+        self._child.kill()
+        self._child.wait()
+
+
+@dataclass
+class Place:
+    """A place of a farm that is ours; a :class:`bootscope.hardware.power.Power`."""
+
+    wish: Wish
+    tell: Callable[[str], None]
+    name: str = ""
+    switches: str = ""
+    """The driver of labgrid that switches it; empty when none does."""
+    tells_when: bool = True
+    _python: str = ""
+    _hand: _Hand | None = None
+    _mine: bool = False
+    _patience_s: float = PATIENCE_S
+    _why: BoardError | None = None
+    """Why it could not be taken anew."""
+    _given_up: bool = False
+    _network: Console | None = None
+    """The console as the network has it, where another computer listens only if it can."""
+    _locks: list[Any] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        """How it is switched, for people."""
+        return f"by labgrid's {self.switches or 'place'} of {self.name}"
+
+    # ---- taking and giving back ----
+
+    def take(self) -> None:
+        """Takes the place. Raises BoardError when somebody else holds it, UserError when there is none."""
+        self._python = labgrid_python(self.wish.client)
+        self._acquire()
+
+    def _acquire(self) -> None:
+        w = self.wish
+        filters = dict(part.split("=", 1) for part in w.place.split(",")) if "=" in w.place else {}
+        self._hand = _Hand(self._python, w.coordinator)
+        found = self._ask(
+            "acquire",
+            w.wait_s + _ANSWER_S,
+            place=self.name or w.place,
+            filters={} if self.name else filters,
+            wait_s=0 if self.name else w.wait_s,
+            env=w.env,
+            adopt=self._mine,
+        )
+        again = bool(self.name)
+        self.name = str(found["place"])
+        if again:
+            return
+        self._only_one(str(found["owner"]))
+        self._mine = not found["ours"]
+        if found["ours"]:
+            self.tell(f"the place {self.name} was yours already, and stays so")
+        else:
+            self.tell(f"the place {self.name} is ours")
+
+    def _only_one(self, owner: str) -> None:
+        """Labgrid knows users only; two of us must not use a place at once."""
+        folder = cache_dir() / "places"
+        folder.mkdir(parents=True, exist_ok=True)
+        coordinator = self.wish.coordinator or os.environ.get("LG_COORDINATOR", "")
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{coordinator}-{self.name}")
+        lock = (folder / name[:200]).open("w")
+        self._locks.append(lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BoardError(
+                f"the place {self.name} is held by another bootscope of yours ({printable(owner)})",
+                hint="wait until it is done",
+            ) from error
+
+    def give_back(self) -> None:
+        """Gives the place back if it was taken."""
+        if self._mine and self._hand and self._hand.ended:
+            # Another one gives back what this one held.
+            with contextlib.suppress(BootscopeError):
+                self._again()
+        hand, self._hand = self._hand, None
+        if hand and not hand.close() and self._mine:
+            self.tell(
+                f"the coordinator is away; the place {self.name} is given back if it returns within 2 minutes"
+            )
+        for lock in self._locks:
+            lock.close()
+
+    # ---- before and in a boot ----
+
+    def console(self) -> Console:
+        """Where the console is now; takes the place anew if a coordinator that was away forgot us.
+
+        Raises BoardError.
+        """
+        until = time.monotonic() + self._patience_s
+        # The next one does not wait unless this one succeeds: who is away so long stays away.
+        patience_s, self._patience_s = self._patience_s, 0.0
+        told = False
+        while True:
+            try:
+                found = self._ask("console", name=self.wish.port)
+                break
+            except BoardError as error:
+                if time.monotonic() >= until:
+                    raise self._why or error from None
+            if not told:
+                self.tell(f"the farm does not answer; waiting up to {patience_s:.0f} s for it")
+                told = True
+            time.sleep(_AGAIN_S)
+            self._again()
+        self._patience_s = PATIENCE_S
+        self.switches = str(found["power"])
+        self.tells_when = bool(self.switches)
+        rate = self.wish.rate or int(found["speed"] or 0)
+        plain = Console(kind=str(found["kind"]), host=str(found["host"]), port=str(found["port"]), rate=rate)
+        return self._tapped(plain, str(found["exporter"]), str(found["path"]))
+
+    def _tapped(self, plain: Console, exporter: str, path: str) -> Console:
+        """The console as it is listened to on another computer, where that is wished and can be."""
+        wished, auto = self.wish.tap_host, self.wish.tap_host == computers.AUTO
+        if not wished or (auto and self._given_up):
+            return plain
+        there = remote_capture.is_port(path)
+        if auto and not (there and computers.is_host(exporter)):
+            return self._over_the_network(plain, "the farm does not tell which port of which computer it is")
+        self._network = plain if auto else None
+        host = exporter if auto else wished
+        port = Console(kind="serial", port=path, rate=plain.rate) if there else plain
+        return msgspec.structs.replace(port, tap_host=host)
+
+    def instead(self, error: BoardError) -> Console | None:
+        """What else to listen to when the console cannot be listened to; None for nothing."""
+        return self._over_the_network(self._network, error.message) if self._network else None
+
+    def _over_the_network(self, plain: Console, why: str) -> Console:
+        # All boots of a run are to be listened to in the same way.
+        self._given_up, self._network = True, None
+        self.tell(f"listening over the network: {why}")
+        return plain
+
+    def _again(self) -> None:
+        """Takes the place anew. Raises Held when somebody else has it by now."""
+        if self._hand:
+            self._hand.kill()
+        try:
+            self._acquire()
+            self._why = None
+        except Held:
+            raise
+        except BoardError as error:
+            # What cannot be done now may be in a moment.
+            self._why = error
+
+    def deploy(self) -> None:
+        """Has the user's strategy go to the state that was asked for. Raises BoardError."""
+        if self.wish.state:
+            self.tell(f"labgrid's strategy goes to '{self.wish.state}'")
+            self._ask("deploy", 3600, state=self.wish.state)
+
+    def on(self) -> None:
+        """Switches the place on. Raises BoardError."""
+        self._ask("on")
+
+    def off(self) -> None:
+        """Switches the place off. Raises BoardError."""
+        self._ask("off")
+
+    def _ask(self, do: str, answer_s: float = _ANSWER_S, **facts: object) -> dict[str, Any]:
+        if not self._hand:
+            raise BoardError(f"the place {self.name} is not ours any more")
+        try:
+            answer = self._hand.ask(do, answer_s, **facts)
+        except _Gone as error:
+            raise BoardError(f"the process that holds the place has ended: {error}") from error
+        if "error" in answer:
+            raise _refused(do, self.name or self.wish.place, answer)
+        return answer
+
+
+def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
+    """The error for what labgrid could not do."""
+    kind, text, place = answer["error"], printable(str(answer["text"])), printable(place)
+    if kind == "held":
+        by = printable(str(answer.get("by") or ""))
+        if not by:
+            return Held(text, hint="--labgrid-wait S waits longer; 'labgrid-client who' lists who has what")
+        host, _, user = by.rpartition("/")
+        return Held(
+            f"the place {place} is held by {user} on {host}",
+            hint="--labgrid-wait S waits for it; or they let you in: "
+            f"labgrid-client -p {place} allow {printable(str(answer.get('me') or 'HOST/USER'))}",
+        )
+    if kind == "unknown":
+        return unknown("place", place, [str(name) for name in answer.get("known", [])])
+    if kind == "away":
+        return BoardError(
+            f"labgrid's coordinator does not answer: {text}",
+            hint="say where it is: labgrid:PLACE@HOST:PORT, or LG_COORDINATOR",
+        )
+    if kind == "lost":
+        return BoardError(f"the place was taken from us: {text}")
+    doing = {"on": "switched on", "off": "switched off", "acquire": "taken", "deploy": "brought to its state"}
+    return BoardError(f"the place {place} cannot be {doing.get(do, 'used')}: {text}")
+
+
+@contextlib.contextmanager
+def held(wish: Wish, tell: Callable[[str], None], *, deploy: bool = True) -> Iterator[Place]:
+    """A place that is ours inside the block, brought to the state that was asked for, unless `deploy` is
+    false: then that is left to the caller. Raises BoardError, UserError, ToolError."""
+    if wish.state and not wish.env:
+        raise UserError("--labgrid-state needs --labgrid-env", hint="the strategy is in an environment file")
+    if wish.env and "=" in wish.place:
+        raise UserError("an environment file is for a place: name that, not its tags")
+    place = Place(wish, tell)
+    try:
+        place.take()
+        if deploy:
+            place.deploy()
+        yield place
+    finally:
+        place.give_back()

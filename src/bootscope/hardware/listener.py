@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listening to a console while a board boots: the listening process, and the file that it fills."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bootscope.capture import tap, tapper
+from bootscope.core import process
+from bootscope.core.errors import BoardError, BootscopeError, ToolError, printable
+from bootscope.hardware import remote_capture
+from bootscope.hardware.remote_clock import FarClock
+
+Heard = Callable[[int, int, bytes], None]
+"""Is told kind, moment in ns and payload of each record."""
+_MOST = 1 << 20
+_MOST_NOISE = 1 << 16
+"""What the shell of another computer may say before anything else."""
+_LOOK_S = 0.05
+_GOODBYE_S, _GOODBYE_FAR_S = 2.0, 5.0
+_GET_SSH = "apt install openssh-client, or say with BOOTSCOPE_SSH what is to be run instead of ssh"
+
+
+class Listener:
+    """A console that is being listened to: its records go to a file, and to whoever asks.
+
+    A thread takes from the process what it has heard, so that a slow disk makes nobody wait; the file is
+    written, and `heard` is told, when :meth:`work` is called. With a `host` that computer listens, reached by
+    ssh; `heard` is told moments of our own clock all the same.
+    """
+
+    def __init__(self, words: Sequence[str], path: Path, heard: Heard, host: str = "") -> None:
+        self._path, self._heard, self._host = path, heard, host
+        self._decoder = tap.Decoder()
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._more = threading.Event()
+        self._words = list(words)
+        self._file = path.open("wb")
+        self._keep(tap.MAGIC_FAR if host else tap.MAGIC)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read until the process has ended
+        self._child = self._started()
+        self._clock = FarClock(self._child.stdin) if host else None
+        self._thread = threading.Thread(target=self._fetch, daemon=True)
+        self._thread.start()
+        self._open = self._ended = False
+        self._noise: bytes | None = b"" if host else None
+        if host:
+            self.note("tapped", time.monotonic_ns(), host=host)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        local = [sys.executable, "-I", tapper.__file__, *self._words]
+        try:
+            child = process.spawn(
+                remote_capture.command(self._host) if self._host else local,
+                stdin=subprocess.PIPE,
+                stderr=self._said.fileno() if self._host else subprocess.DEVNULL,
+            )
+        except ToolError as error:
+            self._file.close()
+            if not self._host:
+                raise
+            raise BoardError(f"{self._host} cannot be reached: {error.message}", hint=_GET_SSH) from error
+        if self._host:
+            assert child.stdin
+            with contextlib.suppress(OSError):
+                child.stdin.write(remote_capture.first_line(self._words))
+                child.stdin.flush()
+        return child
+
+    @property
+    def opened(self) -> bool:
+        """Whether the console is open, and the clock known by which it is listened to."""
+        return self._open and (self._clock is None or self._clock.known)
+
+    def _fetch(self) -> None:
+        assert self._child.stdout
+        out = self._child.stdout.fileno()
+        while data := os.read(out, _MOST):
+            self._waiting.append((time.monotonic_ns(), data))
+            self._more.set()
+        self._waiting.append((0, b""))
+        self._more.set()
+
+    def work(self, most_s: float) -> bool:
+        """Handles what was heard, and waits for it at most so long; False when listening has ended.
+
+        Raises BoardError when the console cannot be opened, ToolError when the file cannot be written.
+        """
+        if self._ended:
+            return False
+        self._more.wait(most_s)
+        self._more.clear()
+        while self._waiting:
+            came_ns, data = self._waiting.popleft()
+            if not data:
+                self._ended = True
+                if self._host and not self._open:
+                    raise self._refused()
+                return False
+            for kind, at_ns, payload in self._decoder.feed(self._after_noise(data)):
+                self._take(came_ns, kind, at_ns, payload)
+        return True
+
+    def _after_noise(self, data: bytes) -> bytes:
+        """What comes behind a greeting of the other computer's shell."""
+        if self._noise is None:
+            return data
+        self._noise += data
+        begin = self._noise.find(tap.MAGIC)
+        if begin < 0 and len(self._noise) < _MOST_NOISE:
+            return b""
+        # Without an end of the noise, the decoder says that this is no capture.
+        data, self._noise = self._noise[max(0, begin) :], None
+        return data
+
+    def _take(self, came_ns: int, kind: int, at_ns: int, payload: bytes) -> None:
+        if self._clock and kind == tapper.EVENT and tap.event_of(at_ns, payload).name == "clock":
+            answer = self._clock.answered(at_ns, came_ns)
+            if answer:
+                self.note("clock", at_ns, asked_ns=answer.asked_ns, heard_ns=answer.heard_ns)
+            return
+        self._keep(tap.record(kind, at_ns, payload))
+        if kind == tapper.EVENT:
+            self._event(tap.event_of(at_ns, payload))
+        self._heard(kind, self._clock.ours(at_ns) if self._clock else at_ns, payload)
+
+    def note(self, name: str, at_ns: int, **facts: object) -> None:
+        """Writes an event of our own among what is heard."""
+        self._keep(tap.event_record(at_ns, name, **facts))
+
+    def _keep(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise ToolError(f"{self._path} cannot be written: {error.strerror}") from error
+
+    def _event(self, event: tap.Event) -> None:
+        if event.name == "error":
+            number, what = int(str(event.facts.get("errno") or 0)), str(event.facts.get("what"))
+            raise refused(self._words, number, what, self._host)
+        if event.name == "open" and not self._open:
+            self._open = True
+            if self._clock:
+                self._clock.begin()
+
+    @property
+    def listens(self) -> str:
+        """What listens, for people."""
+        return f"the connection to {self._host}" if self._host else "what the console is listened to by"
+
+    def not_open(self) -> BoardError:
+        """The error for a console that did not open in time."""
+        if self._host and not self._open:
+            return remote_capture.refused(self._host, self._child.poll(), self.said)
+        return BoardError("the console cannot be listened to: it did not open")
+
+    def _refused(self) -> BoardError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_GOODBYE_S)
+        return remote_capture.refused(self._host, self._child.poll(), self.said)
+
+    @property
+    def said(self) -> str:
+        """What ssh, and the program at its other end, have said."""
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace")
+
+    def _ask_again(self, clock: FarClock) -> None:
+        """At a boot's end, how far the clocks are apart now."""
+        until = time.monotonic() + _GOODBYE_S
+        clock.end()
+        try:
+            while clock.waits and time.monotonic() < until and self.work(_LOOK_S):
+                pass
+        except BootscopeError:
+            pass  # of no use any more: what is to be told of the boot was told
+
+    def close(self) -> None:
+        """Stops listening, and handles what was heard until then."""
+        assert self._child.stdin
+        if self._clock and self._open:
+            self._ask_again(self._clock)
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_GOODBYE_FAR_S if self._host else _GOODBYE_S)
+        process.end(self._child)
+        self._thread.join(2)
+        try:
+            # Why it did not open was told already.
+            with contextlib.suppress(BoardError):
+                self.work(0)
+        finally:
+            self._file.close()
+            self._said.close()
+
+
+def refused(words: Sequence[str], number: int, what: str, host: str = "") -> BoardError:
+    """Why a console cannot be opened, and what can be done about it; `host` is the computer that tried."""
+    if host:
+        return _refused_there(words, number, what, host)
+    kind, *rest = words
+    where = printable(rest[0]) if kind != "tcp" else f"{printable(rest[0])}:{printable(rest[1])}"
+    message, hint = f"the console {where} cannot be opened: {what}", None
+    if kind == "serial" and number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        message, hint = f"there is no port {where}", _ports()
+    elif kind == "serial" and number in (errno.EACCES, errno.EPERM):
+        message = f"you may not open {where}"
+        group = _group(rest[0])
+        hint = f"it belongs to the group '{group}': sudo usermod -aG {group} $USER, then log in anew"
+    elif kind == "serial" and number in (errno.EBUSY, errno.EAGAIN):
+        message = f"{where} is in use by another program"
+        hint = f"close the terminal program that has it open (fuser {where} tells which one)"
+    elif kind == "tcp" and number == errno.ECONNREFUSED:
+        hint = "nobody listens there: is the serial server (ser2net) running, and this its port?"
+    elif kind == "command":
+        message, hint = f"the console's command {where} cannot be started: {what}", None
+    return BoardError(message, hint=hint)
+
+
+def _refused_there(words: Sequence[str], number: int, what: str, host: str) -> BoardError:
+    """The same for another computer, about which less is known."""
+    where, hint = printable(words[1]), None
+    if words[0] == "serial" and number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        hint = f"ssh {host} ls -l /dev/serial/by-id"
+    elif words[0] == "serial" and number in (errno.EACCES, errno.EPERM):
+        hint = "whom ssh logs in as must belong to the port's group there: sudo usermod -aG dialout USER"
+    elif words[0] == "serial" and number in (errno.EBUSY, errno.EAGAIN):
+        hint = f"another program there has it open (fuser {where}): ser2net while somebody is connected?"
+    return BoardError(f"{where} of {host} cannot be opened: {printable(what)}", hint=hint)
+
+
+def ports() -> list[str]:
+    """The serial ports of this computer: those with names that stay first."""
+    stable = sorted(Path("/dev/serial/by-id").glob("*"))
+    plain = sorted(p for name in ("USB", "ACM", "AMA", "S") for p in Path("/dev").glob(f"tty{name}[0-9]*"))
+    return [str(path) for path in stable or plain]
+
+
+def _ports() -> str:
+    found = ports()
+    listed = ", ".join(printable(port) for port in found[:6])
+    return f"there are: {listed}" if found else "this computer has no serial port; is the adapter plugged in?"
+
+
+def _group(path: str) -> str:
+    """The group that a port belongs to."""
+    with contextlib.suppress(OSError, KeyError):
+        return Path(path).group()
+    return "dialout"

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measuring: N boots of a real board, each listened to from before its power comes on.
+
+The raw capture is written while the board boots; everything else is derived from it afterwards. A boot that
+fails is kept and says so, and the next one is made all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from bootscope import __version__
+from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
+from bootscope.capture import dating, record, tap, tapper
+from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo, read_measured
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.telnet import Telnet
+from bootscope.core.errors import BoardError
+from bootscope.core.text import seconds
+from bootscope.emulator.recording import host_facts
+from bootscope.hardware.analyser import watching
+from bootscope.hardware.console_monitor import LineWatch
+from bootscope.hardware.listener import Listener
+from bootscope.hardware.power import Power, switched
+from bootscope.hardware.stop_conditions import NS, End, Ended, SoFar, source_ended, verdict
+from bootscope.runs.headline import with_own_figure
+
+_LOOK_S = 0.05
+_NEVER_NS = 3600 * NS
+_SETTLE_NS = 300_000_000
+"""What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
+_PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
+"""For the console to be opened: here, and on another computer."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to measure: which board, switched how, until what, how often.
+
+    `where` is asked before each boot where the console is, and at which rate the line behind it runs: of a
+    board that is not always in the same place. It may raise BoardError. `instead` is told why a console
+    cannot be listened to, and says which other one will do, or None.
+    """
+
+    board: RealBoard
+    power: Power
+    end: End
+    boots: int = 10
+    where: Callable[[], Console] | None = None
+    instead: Callable[[BoardError], Console | None] | None = None
+
+
+class Observer(Protocol):
+    """Who is told while measuring goes on."""
+
+    def boot_begins(self, number: int, total: int) -> None:
+        """Boot `number` of `total` is about to be switched on."""
+
+    def says(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def heard(self, since_ns: int, data: bytes) -> None:
+        """A line of the console, so long after power on."""
+
+    def boot_ended(self, info: BootInfo) -> None:
+        """The boot is stored."""
+
+
+def measure_run(store: Store, order: Order, observer: Observer) -> str:
+    """Measures and returns the id of the run.
+
+    Raises BoardError when the console cannot be opened at all, or the board cannot be switched; boots made
+    until then stay.
+    """
+    with measuring(store, order) as run:
+        for _ in range(order.boots):
+            run.boot(observer)
+    return run.run_id
+
+
+@dataclass
+class Measuring:
+    """A run under way; several may be, on one board, and take turns."""
+
+    order: Order
+    run_id: str
+    path: Path
+    boots: int = 0
+    """Those that were made, also before it was gone on with."""
+
+    def boot(self, observer: Observer) -> BootInfo:
+        """Makes the next boot. Raises BoardError as :func:`measure_run` does."""
+        self.boots += 1
+        observer.boot_begins(self.boots, max(self.boots, self.order.boots))
+        info = _one_boot(self.order, self.run_id, self.path, self.boots, observer)
+        observer.boot_ended(info)
+        return info
+
+
+@contextlib.contextmanager
+def measuring(
+    store: Store, order: Order, name: str = "", techniques: tuple[str, ...] = ()
+) -> Iterator[Measuring]:
+    """A run that boots are added to inside the block. It is called `name`, else as the board; `techniques`
+    are in what boots."""
+    board, now = order.board, datetime.now().astimezone()
+    run_id = store.new_run_id(name or board.name, now)
+    with _without_trace(store, run_id), store.recording(run_id) as path:
+        info = MeasuredInfo(
+            run_id=run_id,
+            created=now.isoformat(timespec="seconds"),
+            bootscope=__version__,
+            name=name or board.name,
+            techniques=techniques,
+            board=board,
+            power=order.power.words,
+            until=END_TEXT if order.end.text else order.end.words,
+            end_text=order.end.text,
+            asked=order.boots,
+            host=host_facts(),
+        )
+        record.write_json(path / MEASURED, info)
+        try:
+            yield Measuring(order, run_id, path)
+        finally:
+            _leave(order)
+    store.index(run_id)
+
+
+@contextlib.contextmanager
+def _without_trace(store: Store, run_id: str) -> Iterator[None]:
+    """Removes a run that came to no boot at all: it would be the last one, and have nothing to show."""
+    try:
+        yield
+    except BaseException:
+        boots = store.runs / run_id / "boots"
+        if boots.exists() and not any(boots.iterdir()):
+            store.remove(run_id)
+        raise
+
+
+@dataclass
+class _Boot(SoFar):
+    """A boot under way."""
+
+    observer: Observer = field(kw_only=True)
+    begin_ns: int = 0
+    """What was heard before is no part of the boot: an adapter or a server had kept it."""
+    telnet: Telnet | None = None
+
+    def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
+        if kind == tapper.EVENT:
+            event = tap.event_of(at_ns, payload)
+            if event.name == "lost":
+                self.lost_ns = at_ns
+                self.observer.says("the console's port is gone; waiting for it to come back")
+            elif event.name == "back":
+                self.lost_ns = 0
+                self.observer.says("the console's port is back")
+            return
+        data = self.telnet.plain(payload) if self.telnet else payload
+        if at_ns < self.begin_ns:
+            return
+        for line in self.watch.feed(at_ns, data):
+            self.observer.heard(max(0, at_ns - self.begun_ns), line)
+
+
+@contextlib.contextmanager
+def again(store: Store, order: Order, run_id: str) -> Iterator[Measuring]:
+    """A run that was measured before, with boots added to it inside the block; the order is as it was."""
+    with store.recording(run_id) as path:
+        made = [int(folder.name) for folder in (path / "boots").glob("[0-9]*")]
+        try:
+            yield Measuring(order, run_id, path, max(made, default=0))
+        finally:
+            _leave(order)
+    store.index(run_id)
+
+
+def _leave(order: Order) -> None:
+    """Leaves the board as it is to be left."""
+    if order.board.left == "off":
+        with contextlib.suppress(BoardError):
+            order.power.off()
+
+
+def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
+    folder = run_path / "boots" / f"{number:03}"
+    folder.mkdir()
+    # A boot that comes to nothing has a capture, too: one that is empty.
+    (folder / TAP).write_bytes(tap.MAGIC)
+    started, begun = datetime.now(UTC), time.monotonic_ns()
+    boot = _Boot(LineWatch(order.end.marker), told_when=order.power.tells_when, observer=observer)
+    ended = Ended("interrupted", "interrupted")
+
+    def finish() -> BootInfo:
+        data = (folder / TAP).read_bytes()
+        info = BootInfo(
+            boot_id=f"{run_id}/{number:03}",
+            number=number,
+            started=started.isoformat(timespec="seconds"),
+            ended=ended.how,
+            message=ended.message(boot.begun_ns),
+            host_ms=(time.monotonic_ns() - begun) // 1_000_000,
+            stream_sha256=hashlib.sha256(data).hexdigest(),
+        )
+        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
+        record.write_json(folder / record.BOOT, info)
+        derive(folder, data)
+        info = with_own_figure(MeasuredRun(read_measured(run_path), run_path, ()), info)
+        record.write_json(folder / record.BOOT, info)
+        return info
+
+    try:
+        with (
+            _listening(order, folder / TAP, boot) as listener,
+            watching(order.board.pins, folder, observer.says) as boot.pins,
+        ):
+            ended = _watched(order, boot, listener)
+    except BoardError as error:
+        ended = Ended("died", error.message)
+        if number == 1:
+            # Nothing was measured yet, so that nothing is lost by telling at once.
+            if boot.zero_ns or _captured(folder):
+                finish()
+            else:
+                shutil.rmtree(folder)
+            raise
+    except BaseException:
+        finish()
+        raise
+    return finish()
+
+
+def _captured(folder: Path) -> bool:
+    return bool(tap.read((folder / TAP).read_bytes()).data)
+
+
+@contextlib.contextmanager
+def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
+    """Listens to the board while it is switched off and on again."""
+    console = order.where() if order.where else order.board.console
+    _off(order)
+    if order.power.tells_when:
+        boot.begin_ns = time.monotonic_ns() + _NEVER_NS  # until it is switched on
+    console, listener = _opened(order, console, path, boot)
+    try:
+        if boot.telnet:
+            listener.note("telnet", time.monotonic_ns())
+        if order.power.tells_when and console.host:
+            _settle(listener, boot)
+        if order.where:
+            listener.note("line", time.monotonic_ns(), rate=console.rate)
+        yield listener
+    finally:
+        listener.close()
+
+
+def _opened(order: Order, console: Console, path: Path, boot: _Boot) -> tuple[Console, Listener]:
+    """The console, or what is listened to instead of it, once that is open."""
+    try:
+        return console, _open(console, path, boot)
+    except BoardError as error:
+        other = order.instead(error) if order.instead else None
+        if other is None:
+            raise
+        listener = _open(other, path, boot)
+        listener.note("tapped", time.monotonic_ns(), refused=error.message)
+        return other, listener
+
+
+def _open(console: Console, path: Path, boot: _Boot) -> Listener:
+    boot.rate = console.rate
+    boot.telnet = Telnet() if speaks_telnet(console) else None
+    listener = Listener(listening(console), path, boot.heard, console.tap_host)
+    try:
+        _wait_for_console(listener, _PATIENCE_FAR_S if console.tap_host else _PATIENCE_S)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _off(order: Order) -> None:
+    order.power.off()
+    if order.power.tells_when or order.board.power.by_hand:
+        time.sleep(order.board.power.off_s)
+
+
+def _wait_for_console(listener: Listener, most_s: float) -> None:
+    until = time.monotonic() + most_s
+    while not listener.opened:
+        going = listener.work(_LOOK_S)
+        if not listener.opened and (not going or time.monotonic() > until):
+            raise listener.not_open()
+
+
+def _settle(listener: Listener, boot: _Boot) -> None:
+    """Lets a serial server hand over what it has kept from before the boot."""
+    until = time.monotonic_ns() + _SETTLE_NS
+    while time.monotonic_ns() < until:
+        listener.work(_LOOK_S)
+    listener.note("begin", time.monotonic_ns())
+
+
+def _watched(order: Order, boot: _Boot, listener: Listener) -> Ended:
+    """Switches on and listens to the end; returns how the boot ended."""
+    called, returned = switched(order.power.on)
+    boot.zero_ns = called
+    if order.power.tells_when:
+        boot.begin_ns = called
+        listener.note("power", called, what="on", at="call")
+        listener.note("power", returned, what="on", at="return")
+    while True:
+        going = listener.work(_LOOK_S)
+        found = verdict(order.end, boot, time.monotonic_ns())
+        if found:
+            return found
+        if not going:
+            return source_ended(order.end, boot, listener.listens)
+
+
+def derive(folder: Path, data: bytes) -> None:
+    """Writes what people want beside the raw capture: the console's bytes, and lines with stamps."""
+    try:
+        found = tap.read(data)
+    except Exception:  # the raw capture stays, whatever is wrong with it
+        return
+    (folder / record.CONSOLE).write_bytes(bytes(found.data))
+    zero_ns = dating.zero_of(found).at_ns
+    with (folder / record.LINES).open("wb") as f:
+        for at_ns, line in dating.lines(found, found.rate):
+            f.write(f"[{seconds(at_ns - zero_ns, 6):>12}] ".encode() + line + b"\n")

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switching a real board on and off: by commands, or by hand."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bootscope.core import process
+from bootscope.core.errors import BoardError, CommandError, ToolError, UserError, printable
+
+_NOT_THERE = (
+    "--power-{what}, or power.{what} in the board's file, begins with a program: one of PATH, or a path from "
+    "the folder you are in, such as ./{what}.sh"
+)
+
+
+class Power(Protocol):
+    """How a board is switched. Each call returns when it is done, and raises BoardError when it fails."""
+
+    @property
+    def words(self) -> str:
+        """How that is done, for people."""
+
+    @property
+    def tells_when(self) -> bool:
+        """Whether power comes on between call and return of :meth:`on`."""
+
+    def on(self) -> None:
+        """Switches the board on."""
+
+    def off(self) -> None:
+        """Switches the board off."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands switch the board, each a list of words that is run without a shell.
+
+    Nothing that comes from a board gets into them.
+    """
+
+    on_words: Sequence[str]
+    off_words: Sequence[str]
+    timeout_s: float = 60
+    tells_when: bool = True
+
+    @property
+    def words(self) -> str:
+        """How that is done, for people."""
+        return f"by the command {printable(self.on_words[0])}"
+
+    def on(self) -> None:
+        """Switches the board on."""
+        self._run("on", self.on_words)
+
+    def off(self) -> None:
+        """Switches the board off."""
+        self._run("off", self.off_words)
+
+    def _run(self, what: str, words: Sequence[str]) -> None:
+        try:
+            process.run(words, timeout_s=self.timeout_s)
+        except CommandError as error:
+            raise BoardError(
+                f"the board cannot be switched {what}: {error.message}",
+                hint=f"the board file says: {' '.join(printable(w) for w in words)}",
+            ) from error
+        except ToolError as error:
+            raise BoardError(
+                f"the board cannot be switched {what}: {error.message}", hint=error.hint
+            ) from error
+
+    def check(self) -> None:
+        """Raises UserError for a command that is none, before anything is switched."""
+        for what, words in (("on", self.on_words), ("off", self.off_words)):
+            if shutil.which(words[0], path=process.search_path()) is None:
+                name, there = printable(words[0]), Path(words[0]).exists()
+                why = "may not be run: it is not executable" if there else "is not there"
+                hint = f"chmod +x {name}" if there else _NOT_THERE.format(what=what)
+                raise UserError(f"power {what}: {name} {why}", hint=hint)
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A person switches the board; `ask` shows a text and returns when the person says that it is done.
+
+    The listener hears the board at once, so that the moment of the answer does not matter much.
+    """
+
+    ask: Callable[[str], None]
+    words: str = "by hand"
+    tells_when: bool = False
+
+    def on(self) -> None:
+        """Asks for the board to be switched on."""
+        self.ask("switch the board on now")
+
+    def off(self) -> None:
+        """Asks for the board to be switched off, and for the answer."""
+        self.ask("switch the board off, then press Enter")
+
+
+@dataclass(frozen=True)
+class Already:
+    """Nobody is asked: the board is switched by somebody else, some time after listening began."""
+
+    words: str = "by somebody else"
+    tells_when: bool = False
+
+    def on(self) -> None:
+        """Does nothing."""
+
+    def off(self) -> None:
+        """Does nothing."""
+
+
+def switched(turn: Callable[[], None]) -> tuple[int, int]:
+    """Switches; returns the moments of call and return on the monotonic clock, in ns."""
+    called = time.monotonic_ns()
+    turn()
+    return called, time.monotonic_ns()

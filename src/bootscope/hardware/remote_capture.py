@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listening on the computer that a board is connected to, over ssh, with nothing installed there.
+
+The program that listens (capture/tapper.py, one file of the standard library) is sent as the first line of
+the connection's standard input, with the words that say what it is to listen to. The command that ssh hands
+to the shell there never changes: nothing that a person or a board has said is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from bootscope.boards.computers import checked
+from bootscope.capture import tapper
+from bootscope.core.errors import BoardError, UserError, printable
+
+SSH_VARIABLE = "BOOTSCOPE_SSH"
+"""Holds the command of ssh, with options, where it is not just `ssh`."""
+SILENCE_S = 60.0
+"""The program there ends when it was not asked for its clock for so long: then the connection is cut."""
+_OPTIONS = (
+    "BatchMode=yes",  # nobody is there to answer a question
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "RemoteCommand=none",  # the user's configuration may have one
+    "ControlMaster=no",  # a connection that others share would stay when we end
+)
+_DEVICE = re.compile(r"/dev/[A-Za-z0-9._:@,+-]+(?:/[A-Za-z0-9._:@,+-]+)*", re.ASCII)
+_OLDEST = (3, 7)
+# One line that every shell takes as it is: in single quotes, without any of them inside.
+_START = (
+    "import sys, json; "
+    f"sys.version_info < {_OLDEST} and "
+    'sys.exit("Python 3.7 or newer is needed there, and it has " + sys.version[:6]); '
+    'm = json.loads(open(0, "rb", 0, closefd=False).readline().decode()); '
+    'sys.argv = m["argv"]; '
+    'exec(m["source"])'
+)
+_SAID_CHARACTERS = 300
+_NOT_FOUND, _SSH_FAILED = 127, 255
+
+
+def is_port(path: str) -> bool:
+    """Whether a path that another computer has told can be that of a serial port."""
+    return bool(_DEVICE.fullmatch(path)) and ".." not in path
+
+
+def command(host: str) -> list[str]:
+    """What connects: ssh without a terminal, and what begins at its other end. Raises UserError."""
+    try:
+        ssh = shlex.split(os.environ.get(SSH_VARIABLE, "")) or ["ssh"]
+    except ValueError as error:
+        raise UserError(f"{SSH_VARIABLE} cannot be taken apart into words: {error}") from error
+    options = [word for option in _OPTIONS for word in ("-o", option)]
+    return [*ssh, "-T", *options, checked(host), f"python3 -I -c '{_START}'"]
+
+
+def first_line(words: Sequence[str]) -> bytes:
+    """What the other end is told first: the program, and what it is to listen to (tapper.py)."""
+    argv = ["tapper.py", "--silence", str(SILENCE_S), *words]
+    source = Path(tapper.__file__).read_text(encoding="utf-8")
+    return json.dumps({"argv": argv, "source": source}).encode() + b"\n"
+
+
+def refused(host: str, status: int | None, said: str) -> BoardError:
+    """Why nothing is heard from another computer, and what can be done.
+
+    `status` is that of ssh, None while it runs; `said` is what it and the other end wrote.
+    """
+    last = " / ".join(line.strip() for line in said.splitlines() if line.strip())[-_SAID_CHARACTERS:]
+    told = f": {printable(last)}" if last else ""
+    here = f"ssh -o BatchMode=yes {printable(host)}"
+    if status == _SSH_FAILED:
+        return BoardError(
+            f"{host} cannot be reached by ssh{told}",
+            hint=f"'{here} true' must work without a question: with a key (ssh-copy-id) and a known host",
+        )
+    if status == _NOT_FOUND:
+        return BoardError(
+            f"there is no python3 on {host}{told}", hint=f"install it there, then '{here} python3 -V' works"
+        )
+    if status is None:
+        return BoardError(f"{host} does not answer{told}", hint=f"does '{here} python3 -V' answer at once?")
+    return BoardError(
+        f"listening on {host} ended with status {status}{told}", hint=f"does '{here} python3 -V' work?"
+    )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a boot of a real board ends: what was asked for, and what may come instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bootscope.core.text import seconds
+from bootscope.hardware.console_monitor import LineWatch
+from bootscope.hardware.line_rate import proposed
+from bootscope.hardware.live_edges import Edge, LiveEdges
+from bootscope.readers.markers import Marker
+
+NS = 1_000_000_000
+_STILL_NS = 100_000_000
+"""A line that has not ended and nothing followed for so long is a prompt."""
+_AFTER_NS = 300_000_000
+"""Listened to after a panic, for its last lines."""
+_PROMPT_NS = 3_000_000_000
+"""A boot loader that has said nothing for so long after its prompt waits for a person."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power on; in ns.
+    `timeout_ns` is when to give up. `words` say it for people."""
+
+    marker: Marker | None
+    words: str
+    text: str = ""
+    """The text that ends it, where it was told as one."""
+    edge: Edge | None = None
+    """An edge that a logic analyser tells while it comes."""
+    silence_ns: int = 0
+    after_ns: int = 0
+    timeout_ns: int = 120 * NS
+
+
+@dataclass
+class SoFar:
+    """What a boot under way has told, in ns of the monotonic clock."""
+
+    watch: LineWatch
+    rate: int = 0
+    """At which the line is listened to, in baud; 0 for unknown."""
+    zero_ns: int = 0
+    """When its power was switched on, or somebody was asked to do that."""
+    told_when: bool = True
+    """Whether its power came on at `zero_ns`; where somebody switches it some time later, it did not."""
+    lost_ns: int = 0
+    """Since when the port is gone; 0 while it is there."""
+    pins: LiveEdges | None = None
+    """Where edges are told while they come."""
+
+    @property
+    def begun_ns(self) -> int:
+        """What its times are counted from: power on, or the first byte where nobody told when that was."""
+        return self.zero_ns if self.told_when else self.watch.first_ns or self.zero_ns
+
+
+class Ended(NamedTuple):
+    """How a boot has ended, and that in words: `words`, the moment that they are about, `more`.
+
+    `at_ns` is of the monotonic clock, None where the words are about none.
+    """
+
+    how: str
+    words: str
+    at_ns: int | None = None
+    more: str = ""
+
+    def message(self, zero_ns: int) -> str:
+        """The words, with times that count from `zero_ns`."""
+        at = "" if self.at_ns is None else f" {seconds(max(0, self.at_ns - zero_ns))} s"
+        return f"{self.words}{at}{self.more}"
+
+
+def verdict(end: End, boot: SoFar, now_ns: int) -> Ended | None:
+    """How a boot has ended by `now_ns` of the monotonic clock; None while it goes on."""
+    watch = boot.watch
+    if end.edge and (found := _at_edge(end, boot)):
+        return found
+    since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
+    if watch.reached or (watch.waiting and quiet > _STILL_NS):
+        again = f"; the board started more than once: {_starts(watch)}" if watch.restarted else ""
+        return Ended("milestone", f"{end.words} at", watch.last_ns, again)
+    if watch.panicked and quiet > _AFTER_NS:
+        return Ended("panic", "the kernel panicked at", watch.last_ns)
+    if watch.loops:
+        return Ended("loop", f"the board starts again and again: {_starts(watch)}")
+    if watch.garbled:
+        return Ended("garbled", _garbled(boot))
+    if end.silence_ns and watch.heard and quiet > end.silence_ns:
+        return Ended("milestone", f"{end.words}, from", watch.last_ns, " on")
+    if end.after_ns and since > end.after_ns:
+        return Ended("milestone", end.words)
+    if watch.at_prompt and quiet > _PROMPT_NS:
+        asked = "; was a key sent to it?"
+        return Ended("prompt", "the boot loader waits for a command since", watch.last_ns, asked)
+    return _given_up(end, boot, since) if since > end.timeout_ns else None
+
+
+def source_ended(end: End, boot: SoFar, listens: str) -> Ended:
+    """The same where nothing will come any more from what `listens`, in words for people."""
+    if boot.watch.waiting:
+        # Nothing can follow the prompt any more.
+        return Ended("milestone", f"{end.words} at", boot.watch.last_ns)
+    if boot.watch.heard and end.marker is None and end.edge is None:
+        return Ended("milestone", "the source ended")
+    return Ended("died", f"{listens} ended before {end.words}")
+
+
+def _at_edge(end: End, boot: SoFar) -> Ended | None:
+    """The same where an edge is waited for, as far as that decides it."""
+    assert end.edge
+    at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
+    if at_ns is not None:
+        return Ended("milestone", f"{end.words} at", at_ns)
+    if boot.pins is None or not boot.pins.lives():
+        return Ended("died", f"the logic analyser ended before it told {end.words}")
+    return None
+
+
+def _given_up(end: End, boot: SoFar, since_ns: int) -> Ended:
+    within = f"within {seconds(since_ns, 0)} s"
+    if boot.lost_ns:
+        return Ended("lost", f"the console's port vanished and did not come back {within}")
+    if not boot.watch.heard:
+        return Ended(
+            "silent",
+            f"the board said nothing {within}: is it switched on, is its transmit line on this port, are the "
+            "grounds joined?",
+        )
+    words = f"{end.words} was not reached {within}; the last byte came at"
+    return Ended("timeout", words, boot.watch.last_ns)
+
+
+def _starts(watch: LineWatch) -> str:
+    name, count = max(watch.starts.items(), key=lambda item: item[1])
+    return f"{count} times {name}"
+
+
+def _garbled(boot: SoFar) -> str:
+    message = "what comes is no text"
+    if boot.rate:
+        others = " or ".join(str(r) for r in proposed(boot.watch.sample, boot.rate))
+        message += f": {boot.rate} baud is the wrong rate" + (f", try --rate {others}" if others else "")
+    return message

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From files that somebody has to boots on one clock."""

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From files that somebody has to boots: recognised, read, joined; for `import`, and to show imports."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from bootscope.boards.pins import Pins
+from bootscope.capture import tap
+from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read_import
+from bootscope.capture.measured import END_TEXT, TAP
+from bootscope.capture.store import MeasuredRun, Store
+from bootscope.core.errors import UserError, printable
+from bootscope.importing import pin_correlation
+from bootscope.readers import kept as kept_readings
+from bootscope.readers import registry
+from bootscope.readers import source as sources
+from bootscope.readers.base import Log, Options, Reader, Reading
+from bootscope.readers.detect import Guess, recognised, unrecognised
+from bootscope.readers.fit import Map
+from bootscope.readers.formats.tap import EARLY, LISTENED
+from bootscope.readers.join import File, Joined, join
+from bootscope.readers.markers import Marker, said
+from bootscope.readers.pin_options import pin_options
+from bootscope.readers.source import Opened
+from bootscope.readers.trace_of import console_log, trace_of
+from bootscope.readers.unpack import Budget
+from bootscope.timeline.trace import Trace
+
+TRACE = "trace"
+AT_POWER = "power on"
+READ = "pins-read.bin"
+"""In a boot's folder: what its capture of pins was read as."""
+ALL = ""
+"""The file name in answers that stands for every file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file that was read: as what, how sure that was (`guesses`, the best first; empty when the user
+    told), and what came out. `raw` is the name of the file that it was in."""
+
+    name: str
+    raw: str
+    size_bytes: int
+    reader: Reader
+    guesses: tuple[Guess, ...]
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is kept but could not be read, and why."""
+
+    name: str
+    raw: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Understood:
+    """All that a set of files told."""
+
+    files: tuple[FileRead, ...]
+    left_out: tuple[LeftOut, ...]
+    joined: Joined
+    answers: Answers
+    notes: tuple[str, ...] = ()
+    """What else there is to be said of it."""
+
+    @property
+    def read(self) -> list[File]:
+        """The files as the join saw them."""
+        return [File(f.name, f.reader.name, f.reading) for f in self.files]
+
+    @property
+    def boots(self) -> int:
+        """How many boots there are, a boot that several files saw counted once."""
+        return len(self.joined.groups)
+
+    def trace(self, number: int, *, lines: bool = True) -> Trace:
+        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
+        found = trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
+        return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
+
+    def zero(self, number: int) -> str:
+        """What the moment 0 of boot `number` (from 1) is by its clock: AT_POWER, or other words."""
+        first = self.joined.groups[number - 1].members[0]
+        clock = self.files[first.file].reading.boots[first.boot].clock
+        return AT_POWER if clock.at_power else clock.zero
+
+    def log(self, number: int) -> tuple[Log, Map]:
+        """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
+        return console_log(self.read, self.joined.groups[number - 1])
+
+    def _own(self) -> list[Marker]:
+        return [said(name, text) for name, text in self.answers.milestones.items()]
+
+
+def of_run(store: Store, run_id: str) -> tuple[ImportInfo, Understood]:
+    """An imported run, read again. Raises UserError when its files are damaged."""
+    path = store.runs / run_id
+    info = read_import(path)
+    # What was imported stays readable, whatever a newer reader thinks of one of the files.
+    return info, understand(raw_files(path, info), info.answers, strict=False)
+
+
+def of_boot(run: MeasuredRun, number: int) -> Understood:
+    """Boot `number` (from 1) of a real board, with all that was captured of it, as one boot.
+
+    Raises UserError when its capture is not there or damaged.
+    """
+    board, folder = run.info.board, run.path / "boots" / f"{number:03}"
+    names = {name: milestone.console for name, milestone in board.milestones.items()}
+    if run.info.end_text:
+        names[END_TEXT] = run.info.end_text
+    names |= run.info.milestones
+    try:
+        raw = Raw(TAP, (folder / TAP).read_bytes())
+    except OSError as error:
+        raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
+    console = understand([raw], Answers(milestones=names), strict=False)
+    where = [boot.facts[LISTENED] for boot in console.files[0].reading.boots if LISTENED in boot.facts]
+    early = [boot.facts[EARLY] for boot in console.files[0].reading.boots if EARLY in boot.facts]
+    told = [
+        *(f"listened to {words}" for words in where),
+        *(f"no part of this boot: {words}" for words in early),
+    ]
+    console = replace(console, notes=tuple(told))
+    return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
+
+
+def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Understood:
+    """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
+    kept = pin_correlation.kept_pins(folder)
+    notes, seen = (*console.notes, *kept.notes), None
+    for values in (pin_options(pins, rate), {}) if kept.data else ():
+        try:
+            seen = read_once(Raw(kept.name, kept.data), values, folder / READ)
+            break
+        except UserError as error:
+            hint = error.hint or ""
+            notes = (*notes, error.message + (f" ({hint})" if hint.startswith("there are") else ""))
+    if seen is None or kept.about is None:
+        return replace(console, notes=notes)
+    watched = File(seen.name, seen.reader.name, seen.reading)
+    both = pin_correlation.together(
+        console.read[0], watched, pins, tap.read((folder / TAP).read_bytes()), kept
+    )
+    files = (replace(console.files[0], reading=both.console), replace(seen, reading=both.pins))
+    joined = join([File(f.name, f.reader.name, f.reading) for f in files], {}, both.links, both.reference)
+    # An edge tells it better than a line of the console.
+    told = {p.name for boot in both.pins.boots for p in boot.points if p.kind == "milestone"}
+    texts = {name: text for name, text in console.answers.milestones.items() if name not in told}
+    notes = (*notes, *both.notes, *seen.reading.questions)
+    return Understood(
+        files, console.left_out, joined, msgspec.structs.replace(console.answers, milestones=texts), notes
+    )
+
+
+def read_once(raw: Raw, values: dict[str, str], path: Path) -> FileRead:
+    """The first file in `raw`, read with these options; what it was read as is kept at `path`.
+
+    Raises UserError when it is of no known format.
+    """
+    wanted = kept_readings.key(raw.data, values)
+    kept = kept_readings.load(path, wanted)
+    if kept:
+        with contextlib.suppress(ValueError, UserError):
+            guesses = tuple(Guess(registry.reader(name), sure) for name, sure in kept.guesses)
+            reader = registry.reader(kept.reader)
+            return FileRead(kept.name, raw.name, kept.size_bytes, reader, guesses, kept.reading)
+    found = understand([raw], Answers(values=values), strict=True).files[0]
+    guesses_kept = [(guess.reader.name, guess.sure) for guess in found.guesses]
+    kept_readings.keep(
+        path, wanted, found.name, found.reader.name, found.size_bytes, guesses_kept, found.reading
+    )
+    return found
+
+
+def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Understood:
+    """Recognises, reads and joins files.
+
+    Raises UserError for a file of no known format, or not of the format told, when `strict`; and when
+    no file could be read at all.
+    """
+    files: list[FileRead] = []
+    left_out: list[LeftOut] = []
+    work = _Work(answers, Budget())
+    for folder, group in groupby(raws, key=lambda raw: raw.folder):
+        for item in work.folder(list(group)) if folder else (x for raw in group for x in work.file(raw)):
+            if isinstance(item, FileRead):
+                files.append(item)
+            elif strict and not item.lenient:
+                raise item.error
+            else:
+                left_out.append(LeftOut(item.name, item.raw, item.error.message))
+    if not files:
+        raise _nothing(left_out)
+    joined = join([File(f.name, f.reader.name, f.reading) for f in files], _offsets(files, answers))
+    return Understood(tuple(files), tuple(left_out), joined, answers)
+
+
+def _nothing(left_out: Sequence[LeftOut]) -> UserError:
+    hint = "bootscope import --formats lists what can be read"
+    if len(left_out) == 1:
+        return UserError(left_out[0].why, hint=hint)
+    return UserError(f"none of {len(left_out)} files is of a known format", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a file was not read; `lenient` when nobody asked for this very file (it was in a folder)."""
+
+    name: str
+    raw: str
+    error: UserError
+    lenient: bool
+
+
+Item = FileRead | _Failure
+
+
+class _Work:
+    """Opening and reading, with what the user said."""
+
+    def __init__(self, answers: Answers, budget: Budget) -> None:
+        self._answers, self._budget = answers, budget
+
+    def file(self, raw: Raw, *, lenient: bool = False) -> Iterator[Item]:
+        """A file, or the files of an archive."""
+        yield from self._read(sources.opened(raw.name, raw.data, self._budget), raw.name, lenient)
+
+    def folder(self, raws: list[Raw]) -> Iterator[Item]:
+        """A folder that is a format as a whole (an unpacked bootchart), or its files one by one."""
+        whole = sources.as_folder(raws)
+        if self._format(whole.source.name) is None and not recognised(whole.source, registry.readers()):
+            for raw in raws:
+                yield from self.file(raw, lenient=True)
+        else:
+            yield from self._read(whole, whole.source.name, lenient=True)
+
+    def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
+        """A source, and what the collector on a target has sent over the console that it is a log of."""
+        files, log = sources.sent(opened, self._budget)
+        yield from self._one(log, raw, lenient or bool(files))
+        for file in files:
+            yield from self._read(file, raw, lenient=True)
+
+    def _one(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
+        source = opened.source
+        told = self._format(source.name)
+        forced = registry.reader(told) if told else None
+        guesses = [] if forced and not source.members else recognised(source, registry.readers())
+        if source.members and not (guesses if not forced else forced.sure(source)):
+            for member in sources.members(opened, self._budget):
+                yield from self._read(member, raw, lenient=True)
+            return
+        try:
+            chosen = forced or (guesses[0].reader if guesses else None)
+            if chosen is None:
+                raise unrecognised(source, registry.readers())
+            reading = chosen.read(source, self._options(source.name))
+        except UserError as error:
+            yield _Failure(source.name, raw, error, lenient)
+            return
+        reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
+        size = len(source.data) or sum(len(data) for data in source.members.values())
+        yield FileRead(source.name, raw, size, chosen, () if forced else tuple(guesses), reading)
+        # The collector puts the kernel's trace beside its own logs.
+        if trace := source.members.get(TRACE):
+            yield from self._read(
+                sources.opened(f"{source.name}/{TRACE}", trace, self._budget), raw, lenient=True
+            )
+
+    def _format(self, name: str) -> str | None:
+        return by_file(self._answers.formats, name)
+
+    def _options(self, name: str) -> Options:
+        return Options(by_file(self._answers.stamps, name), self._answers.values)
+
+
+def by_file(answers: Mapping[str, str], name: str) -> str | None:
+    """What the user said for a file: by its name, by the last part of its name, or for all files."""
+    for key in (name, Path(name).name, ALL):
+        if key in answers:
+            return answers[key]
+    return None
+
+
+def _offsets(files: Sequence[FileRead], answers: Answers) -> dict[str, int]:
+    """The offsets by the whole names of files. Raises UserError for a name that is none of them."""
+    found: dict[str, int] = {}
+    for key, offset_ns in answers.offsets_ns.items():
+        names = [f.name for f in files if f.name == key] or [
+            f.name for f in files if Path(f.name).name == key
+        ]
+        if len(names) != 1:
+            known = ", ".join(printable(f.name) for f in files[:10])
+            raise UserError(f"--offset {printable(key)}: no such file was read", hint=f"there are: {known}")
+        found[names[0]] = offset_ns
+    return found

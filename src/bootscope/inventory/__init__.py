@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a system: its configuration, files, scripts and boot log."""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a boot shows: signs by which techniques are found to apply, each with its evidence.
+
+A recording shows most. Where there is none, a log or a configuration may show it too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bootscope.analysis.waits import countdown
+from bootscope.core.text import size, span
+from bootscope.inventory import log_indicators
+from bootscope.inventory.inventory import Known
+from bootscope.inventory.recorded import Facts
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A sign: what it is, and the words that say what a recorded boot shows of it (empty when nothing).
+
+    `otherwise` does that without a recording; it gives None where that cannot be told.
+    """
+
+    what: str
+    evidence: Callable[[Facts], str]
+    otherwise: Callable[[Known], str | None] = lambda known: None
+
+
+def _console(*phases: str) -> Callable[[Facts], str]:
+    """Console time in some phases."""
+
+    def evidence(facts: Facts) -> str:
+        found = [p for p in facts.view.timeline.phases if p.name in phases and p.console_ns]
+        if not found:
+            return ""
+        first, last = found[0].start_ns, found[-1].end_ns
+        lines = [line.data for line in facts.view.timeline.lines if first <= line.start_ns < last]
+        told = size(sum(len(data) + 1 for data in lines))
+        return f"{len(lines)} lines, {told} of console: {span(sum(p.console_ns for p in found))}"
+
+    return evidence
+
+
+_LOADERS_CONSOLE = _console("spl", "bootloader", "load")
+_LINUX_CONSOLE = _console("decompress", "kernel", "init")
+
+
+def _silenced(facts: Facts) -> str:
+    """What a silent boot loader keeps back, and what Linux would not print then."""
+    loaders, linux = _LOADERS_CONSOLE(facts), _LINUX_CONSOLE(facts)
+    return f"{loaders}; it silences Linux too: {linux}" if loaders and linux else loaders
+
+
+def _countdown(facts: Facts) -> str:
+    waits = countdown(facts.view.evidence)
+    return f"U-Boot waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
+
+
+def _calibration(facts: Facts) -> str:
+    lines = facts.view.timeline.lines
+    for line, after in itertools.pairwise(lines):
+        if b"Calibrating delay loop... " in line.data:
+            return f"the delay loop is calibrated: {span(after.start_ns - line.start_ns)} to the next line"
+    return ""
+
+
+def _phase(name: str) -> Callable[[Facts], str]:
+    """A phase, with its length."""
+
+    def evidence(facts: Facts) -> str:
+        found = [p for p in facts.view.timeline.phases if p.name == name]
+        return f"{name} takes {span(sum(p.duration_ns for p in found))}" if found else ""
+
+    return evidence
+
+
+def _init(facts: Facts) -> str:
+    """The phase of init; nothing where the application is the first process itself."""
+    early = facts.word("rdinit")
+    # With an initramfs the kernel runs what is in there, and init= is for later.
+    first = early if early is not None or facts.settings.get("initramfs.place") else facts.word("init")
+    alone = first and first == facts.settings.get("application.path")
+    return "" if alone else _phase("init")(facts)
+
+
+SIGNS = {
+    "loader-console": Sign(
+        "boot loaders that write to the console",
+        _silenced,
+        log_indicators.loader_console,
+    ),
+    "kernel-console": Sign(
+        "a kernel that writes to the console",
+        _LINUX_CONSOLE,
+        log_indicators.kernel_console,
+    ),
+    "countdown": Sign("a countdown in U-Boot", _countdown, log_indicators.countdown),
+    "calibration": Sign("a calibration of the delay loop", _calibration, log_indicators.calibration),
+    "decompress": Sign("a compressed kernel", _phase("decompress"), log_indicators.compressed),
+    "init": Sign("an init", _init, log_indicators.init),
+    "bootloader": Sign("a boot loader", _phase("bootloader"), log_indicators.loader),
+}
+"""Signs by the name that a technique's `shows` uses."""
+
+
+def told(name: str, facts: Known) -> str | None:
+    """What is seen of a sign, in words; empty when it is not there, None when that cannot be told."""
+    sign = SIGNS[name]
+    return sign.evidence(facts) if isinstance(facts, Facts) else sign.otherwise(facts)

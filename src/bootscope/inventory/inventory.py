@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a system, from a recording, a system file or loose files; and what is not.
+
+Nothing is assumed for a part that is not known: conditions and checks ask first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from bootscope.core.errors import UserError
+from bootscope.inventory.bootlog import BootLog
+from bootscope.inventory.loader_script import LoaderScript
+
+
+class Part(StrEnum):
+    """A part of a system, as it is called when it is missing."""
+
+    KERNEL = "kernel configuration"
+    UBOOT = "U-Boot configuration"
+    BUSYBOX = "BusyBox configuration"
+    COMMAND_LINE = "kernel command line"
+    ENVIRONMENT = "U-Boot environment"
+    COMMANDS = "commands that U-Boot runs"
+    FILES = "root file system"
+    SCRIPTS = "scripts of the root file system"
+    PROGRAMS = "programs of the root file system"
+    LOG = "boot log"
+    SETTINGS = "system file"
+    BOOT = "recorded boot"
+    EMULATOR = "QEMU command line"
+
+
+INITRAMFS = "initramfs"
+"""What `rootfs.filesystem` is where the root file system is an archive that the kernel unpacks."""
+TREE_PARTS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the root file system: whether it is statically linked, against which C library (`glibc`,
+    `musl`, `uclibc` or the empty string), its size, and whether it has section headers."""
+
+    static: bool
+    libc: str
+    size_bytes: int
+    sections: bool
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel or device tree as a file. `kind`: `zImage`, `Image`, `uImage`, `dtb` or `compressed`.
+
+    For a uImage, `load` and `payload` (the kind inside) are of its header; `unpacked_bytes` is what a kernel
+    takes in memory, 0 where it does not tell; `appended` says that a device tree follows the zImage.
+    """
+
+    kind: str
+    size_bytes: int
+    unpacked_bytes: int = 0
+    load: int = 0
+    payload: str = ""
+    appended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A system as far as it is known. `parts` are those that are.
+
+    `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
+    are known. `files`: path in the root file system -> what a list of contents says of it. `settings`: name
+    in the system file -> value as text. `scripts`: path -> text. `images`: file name -> what it is.
+    """
+
+    parts: frozenset[Part] = frozenset()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    partial: frozenset[str] = frozenset()
+    command_line: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    commands: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    scripts: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    images: Mapping[str, Image] = field(default_factory=dict)
+    log: BootLog | None = None
+    emulator: str = ""
+
+    def knows(self, *parts: Part) -> bool:
+        """Whether all these parts are known."""
+        return all(part in self.parts for part in parts)
+
+    def symbol(self, tree: str, name: str) -> str | None:
+        """The value of a symbol as written, `n` where it is not set; None where that is not known."""
+        found = self.configs.get(tree, {}).get(name)
+        if found is not None:
+            return found
+        return "n" if TREE_PARTS[tree] in self.parts and tree not in self.partial else None
+
+    def on(self, tree: str, name: str) -> bool:
+        """Whether a symbol is known to be y."""
+        return self.symbol(tree, name) == "y"
+
+    def text(self, tree: str, name: str) -> str:
+        """A text symbol without its quotes; empty where it is not set or not known."""
+        found = self.symbol(tree, name) or "n"
+        return "" if found == "n" else found.removeprefix('"').removesuffix('"')
+
+    def number(self, tree: str, name: str) -> int | None:
+        """A number symbol; None where it is not set, not known or no number."""
+        return number(self.symbol(tree, name) or "")
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The kernel's command line, word by word."""
+        return self.command_line.split()
+
+    def word(self, name: str) -> str | None:
+        """The value of the last word of that name (empty for one without `=`); None where there is none."""
+        found = [word.partition("=")[2] for word in self.words if word.partition("=")[0] == name]
+        return found[-1] if found else None
+
+    @cached_property
+    def loader(self) -> LoaderScript:
+        """What U-Boot runs: its script, or else the `bootcmd` of its environment."""
+        return LoaderScript(self.environment, self.commands)
+
+    @property
+    def compiler_options(self) -> list[str]:
+        """Of the application."""
+        return re.findall(r"'([^']*)'", self.settings.get("application.compiler_options", ""))
+
+    @property
+    def console(self) -> str:
+        """All lines of the boot, where there is a log."""
+        return self.log.text if self.log else ""
+
+    @property
+    def filesystem(self) -> str:
+        """The kind of the root file system, as settings or command line tell it; empty where neither does."""
+        told = self.settings.get("rootfs.filesystem", "") or self.word("rootfstype") or ""
+        return told.partition(",")[0]
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory there is, as the log tells it; 0 where it does not."""
+        found = re.search(r"Memory: \d+K/(\d+)K available", self.console)
+        return int(found[1]) * 1024 if found else 0
+
+    @cached_property
+    def baud(self) -> tuple[int, str]:
+        """The rate of the serial console, and by what it is known."""
+        for value in (w.partition("=")[2] for w in self.words if w.startswith("console=tty")):
+            found = re.match(r"\w+,(\d{3,8})", value)
+            if found:
+                return int(found[1]), "the command line says so"
+        told = number(self.environment.get("baudrate", "")) or self.number("uboot", "BAUDRATE")
+        return (told, "U-Boot is set to it") if told else (115_200, "assumed: nothing tells the rate")
+
+    def line_ns(self, count: int) -> int:
+        """How long so many bytes take on the serial line, at ten bits a byte."""
+        return count * 10 * 1_000_000_000 // max(1, self.baud[0])
+
+    def has_file(self, path: str, text: str) -> bool:
+        """Whether this text is already the content of that file."""
+        told = self.files.get(path, "")
+        return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
+
+    def has_setting(self, key: str, value: object) -> bool:
+        """Whether this setting has that value already."""
+        if isinstance(value, Mapping):
+            there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
+            return there == {f"{key}.{name}": str(text) for name, text in value.items()}
+        return self.settings.get(key) == str(value)
+
+    def unread(self, path: str) -> bool:
+        """Whether there is such a file and its content is not known."""
+        return self.files.get(path) in ("file", "program")
+
+    def value(self, name: str) -> str:
+        """A value of this system or this boot, for the placeholder `@name@` in a change.
+
+        Raises UserError when nothing tells it.
+        """
+        told = setting_value(name, self.settings)
+        if told is not None:
+            return told
+        found = VALUES[name].search(self.console) if name in VALUES else None
+        if not found:
+            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+        return found[1]
+
+
+def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
+    """The value of the placeholder `@name@` from the settings of a system; None when it is none of them."""
+    if SETTINGS.get(name) in settings:
+        return settings[SETTINGS[name]]
+    if ADDRESSES.get(name) in settings:
+        return hex(int(settings[ADDRESSES[name]]))
+    return None
+
+
+VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
+"""Placeholders in changes, and where in the console log their values stand."""
+
+SETTINGS = {
+    "application": "application.path",
+    "process": "application.process",
+    "command_line": "kernel.command_line",
+}
+"""Placeholders in changes, and the settings whose values they have."""
+
+ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "raw_sector": "card.raw_sector",
+}
+"""Placeholders in changes, and the settings whose values they have, as hexadecimal numbers."""
+
+
+def number(text: str) -> int | None:
+    """A number as configurations write it, decimal or 0x...; None for what is none."""
+    text = text.strip().strip('"')
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
+        return int(text, 16)
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None

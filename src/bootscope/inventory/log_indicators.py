@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs without a recording: what a log or a configuration tells, and predictions from a log alone.
+
+A function gives the words for what is there, the empty string for what is not, None where that cannot be
+told. Predictions are (ns saved, assumptions).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from bootscope.core.text import size, span
+from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
+from bootscope.inventory.inventory import Known, Part, number
+
+Prediction = tuple[int, tuple[str, ...]]
+
+QUIET_LEVEL = 4
+"""What `quiet` leaves on the console is more urgent than this, unless the kernel was configured otherwise."""
+_COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
+AUTOBOOT = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"
+_CALIBRATION = r"Calibrating delay loop\.\.\. "
+_INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
+_ON_LINE = "every byte of them goes over the serial line, and nothing else is done meanwhile"
+
+
+def kernel_console(known: Known) -> str | None:
+    """Kernel messages that go to a serial console."""
+    if known.word("quiet") is not None or known.symbol("kernel", "PRINTK") == "n":
+        return ""
+    if not known.log or not known.log.kernel_lines:
+        return None
+    return _lines_words(known, hidden_by_quiet(known.log))
+
+
+def loader_console(known: Known) -> str | None:
+    """What the boot loaders write."""
+    if "silent" in known.environment and known.on("uboot", "SILENT_CONSOLE"):
+        return ""
+    if not known.log or not known.log.loader_lines:
+        return None
+    loaders, linux = _lines_words(known, known.log.loader_lines), kernel_console(known)
+    return f"{loaders}; it silences Linux too: {linux}" if linux else loaders
+
+
+def _lines_words(known: Known, lines: Sequence[LogLine]) -> str:
+    if not lines:
+        return ""
+    count, baud = total_bytes(lines), known.baud[0]
+    return f"{len(lines)} lines, {size(count)} of console: {span(known.line_ns(count))} at {baud} baud"
+
+
+def hidden_by_quiet(log: BootLog) -> list[LogLine]:
+    """The kernel's lines that `quiet` would leave out: by their level, or all where no level is told."""
+    return [line for line in log.kernel_lines if line.level < 0 or line.level >= QUIET_LEVEL]
+
+
+def countdown(known: Known) -> str | None:
+    """Whether U-Boot counts down, and for how long."""
+    found = countdown_ns(known)
+    if found is None:
+        return None
+    return f"U-Boot waits {span(found[0])} for a key ({found[1]})" if found[0] else ""
+
+
+def countdown_ns(known: Known) -> tuple[int, str] | None:
+    """How long U-Boot waits for a key, and by what that is known."""
+    log = known.log
+    if log and (at := log.index(AUTOBOOT)) >= 0:
+        gap = log.gap_ns(at) if log.timed else None
+        if gap is not None:
+            return gap, "from its line to the next one in the log"
+        told = countdown_s(log.lines[at].text)
+        if told is not None:
+            return told * 1_000_000_000, "the number that the log shows"
+    if known.on("uboot", "SPL_OS_BOOT"):
+        return 0, "the SPL starts Linux by itself"
+    for text, why in (
+        (known.environment.get("bootdelay", ""), "bootdelay in its environment"),
+        (known.symbol("uboot", "BOOTDELAY") or "", "CONFIG_BOOTDELAY"),
+    ):
+        told = number(text)
+        if told is not None:
+            return max(0, told) * 1_000_000_000, f"{why} is {told}"
+    return None
+
+
+def countdown_s(line: str) -> int | None:
+    """The number of seconds that a line of U-Boot's countdown begins with."""
+    found = re.search(r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})", line)
+    return int(found[1]) if found else None
+
+
+def calibration(known: Known) -> str | None:
+    """Whether the delay loop is calibrated."""
+    if known.word("lpj") is not None:
+        return ""
+    log = known.log
+    if not log or not log.has_kernel_start:
+        return None
+    at = log.index(_CALIBRATION)
+    if at < 0:
+        return ""
+    gap = log.gap_ns(at)
+    told = f": {span(gap)} to the next line" if gap is not None else ""
+    return f"the delay loop is calibrated{told}"
+
+
+def compressed(known: Known) -> str | None:
+    """Whether the kernel unpacks itself."""
+    for name in _COMPRESSIONS:
+        if known.on("kernel", f"KERNEL_{name}"):
+            return f"the kernel is compressed (CONFIG_KERNEL_{name})"
+    if known.log and known.log.find(r"^Uncompressing Linux"):
+        return "the kernel says that it is unpacked"
+    return "" if known.knows(Part.KERNEL) and "kernel" not in known.partial else None
+
+
+def init(known: Known) -> str | None:
+    """Whether there is an init with things to start."""
+    here = [path for path in _INITS if path in known.files]
+    started = known.log.find(r"Run (\S+) as init process") if known.log else None
+    if started:
+        return f"the kernel starts {started[1]}"
+    if here:
+        return f"there is {here[0]}"
+    return "" if known.knows(Part.FILES) else None
+
+
+def loader(known: Known) -> str | None:
+    """Whether there is a boot loader that takes time."""
+    log = known.log
+    if log and log.timed:
+        start, end = log.index(r"^U-Boot \d"), log.index(r"^Starting kernel")
+        if 0 <= start < end:
+            length_ns = log.lines[end].at_ns - log.lines[start].at_ns
+            return f"from U-Boot's first line to the kernel's start: {span(length_ns)}"
+    if known.knows(Part.UBOOT) or known.knows(Part.ENVIRONMENT):
+        return "there is a U-Boot"
+    if log and log.loader_lines:
+        return "the log shows a boot loader"
+    return None
+
+
+# ---- predictions ----
+
+
+def _quiet(known: Known) -> Prediction | None:
+    if not known.log or not known.log.kernel_lines or not kernel_console(known):
+        return None
+    hidden = hidden_by_quiet(known.log)
+    told = any(line.level >= 0 for line in known.log.kernel_lines)
+    assumptions = [
+        f"{len(hidden)} lines of the kernel, {size(total_bytes(hidden))}, are not printed",
+        f"the console runs at {known.baud[0]} baud: {known.baud[1]}",
+        _ON_LINE,
+    ]
+    if not told:
+        assumptions.append("the log does not tell levels: all of the kernel's lines are taken to be hidden")
+    return known.line_ns(total_bytes(hidden)), tuple(assumptions)
+
+
+def _bootdelay(known: Known) -> Prediction | None:
+    found = countdown_ns(known)
+    if not found or not found[0]:
+        return None
+    return found[0], (f"U-Boot does nothing else while it waits ({found[1]})",)
+
+
+def _calibration(known: Known) -> Prediction | None:
+    log = known.log
+    at = log.index(_CALIBRATION) if log else -1
+    gap = log.gap_ns(at) if log and at >= 0 else None
+    if gap is None:
+        return None
+    return gap, ("all the time to the next line is the calibration's: it may be less",)
+
+
+def _loader_console(known: Known) -> Prediction | None:
+    if not known.log or not loader_console(known):
+        return None
+    # U-Boot takes the console out of the kernel's command line, too.
+    count = total_bytes(known.log.loader_lines) + total_bytes(known.log.kernel_lines)
+    rate = f"the console runs at {known.baud[0]} baud: {known.baud[1]}"
+    return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
+
+
+BY_CHANGE: dict[str, Callable[[Known], Prediction | None]] = {"quiet": _quiet, "bootdelay=0": _bootdelay}
+"""Changes of `what-if` that a log allows to predict."""
+
+BY_SIGN: dict[str, Callable[[Known], Prediction | None]] = {
+    "calibration": _calibration,
+    "loader-console": _loader_console,
+}
+"""For ways without such a change: what their sign in a log is worth."""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a system from its file alone, and from its build where the cache has that."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import plan
+from bootscope.builder.steps import kernel, programs, rootfs, uboot
+from bootscope.emulator.recording import flat
+from bootscope.image.uboot_env import default_environment
+from bootscope.inventory.inventory import TREE_PARTS, Image, Known, Part
+from bootscope.inventory.recorded import images, loader_commands, with_stored
+from bootscope.kbuild.kconfig import parse, written
+from bootscope.system.load import LoadedSystem
+
+_IMAGES = ("kernel", "device-tree", "falcon")
+_STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
+
+
+def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
+    """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
+    system = loaded.system
+    built = {step.name: cache.find(step.step_id) for step in plan(loaded, cache) if step.cached}
+    asked = {"kernel": system.kernel.config, "uboot": system.uboot.config, "busybox": system.busybox.config}
+    configs, partial = {}, set()
+    for tree, step in _STEPS.items():
+        folder = built.get(step)
+        if folder and (folder / "config").exists():
+            configs[tree] = parse((folder / "config").read_text(errors="replace"))
+        else:
+            configs[tree] = {name: written(value) for name, value in asked[tree].items()}
+            partial.add(tree)
+    parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
+    root, boot = built.get("rootfs"), built.get("uboot")
+    settings = flat(system)
+    environment = with_stored(
+        default_environment((boot / uboot.IMAGE).read_bytes()) if boot else {}, settings
+    )
+    parts |= {Part.ENVIRONMENT} if environment else set()
+    parts |= {Part.FILES, Part.SCRIPTS} if root else set()
+    known = Known(
+        parts=frozenset(parts),
+        settings=settings,
+        configs=configs,
+        partial=frozenset(partial),
+        command_line=system.kernel.command_line,
+        environment=environment,
+        commands=loader_commands(settings),
+        files=_contents(root) if root else {},
+        scripts=_scripts(root) if root else {},
+        images=_images(settings, built),
+    )
+    missing = [name for name in ("kernel", "uboot", "busybox", "rootfs") if not built.get(name)]
+    told = f"not built: {', '.join(missing)}" if missing else "as built"
+    return known, told
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    lines = (folder / rootfs.CONTENTS).read_text(errors="replace").splitlines()
+    return dict(line.split("\t", 1) for line in lines if "\t" in line)
+
+
+def _scripts(folder: Path) -> dict[str, str]:
+    data = gzip.decompress((folder / programs.SCRIPTS).read_bytes())
+    return msgspec.json.decode(data, type=dict[str, str])
+
+
+def _images(settings: Mapping[str, str], built: Mapping[str, Path | None]) -> dict[str, Image]:
+    folder = built.get("kernel")
+    if not folder:
+        return {}
+    folders = {step: path for step in _IMAGES if (path := built.get(step))}
+    sizes = {f"{step}/{f.name}": f.stat().st_size for step, path in folders.items() for f in path.iterdir()}
+    return images(settings, sizes, (folder / kernel.SYMBOLS).read_text(errors="replace"))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a recorded system: how it was configured in the end, and what a boot of it showed."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_type_hints
+
+import msgspec
+
+from bootscope.analysis.views import View
+from bootscope.builder.cache import Cache
+from bootscope.capture import objects
+from bootscope.capture.store import Store
+from bootscope.image.uboot_env import default_environment
+from bootscope.inventory.bootlog import RECORDED, BootLog, log_line
+from bootscope.inventory.closure import Closures
+from bootscope.inventory.inventory import TREE_PARTS, Image, Known, Part
+from bootscope.kbuild.kconfig import parse
+from bootscope.system.model import System
+
+CONFIGS = {
+    "kernel": objects.KERNEL_CONFIG,
+    "uboot": objects.UBOOT_CONFIG,
+    "busybox": objects.BUSYBOX_CONFIG,
+}
+_DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
+_ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "initramfs_address": "kernel.initramfs_address",
+    "raw_sector": "card.raw_sector",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts(Known):
+    """A system as built, and a boot of it."""
+
+    view: View
+    closures: Closures | None = None
+    """Tells what goes with symbols of the kernel; None where there is no cache of sources."""
+
+
+@functools.cache
+def _defaults() -> dict[str, str]:
+    """Settings that a system file may leave out, which a recording made before they existed lacks too."""
+    hints = get_type_hints(System)
+    found = {"initramfs": "None"}
+    for field in msgspec.structs.fields(System):
+        section = hints[field.name]
+        if isinstance(section, type) and issubclass(section, msgspec.Struct):
+            for inner in msgspec.structs.fields(section):
+                if isinstance(inner.default, str | int | bool):
+                    found[f"{field.name}.{inner.name}"] = str(inner.default)
+    return found
+
+
+def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
+    """What is known of a system from the recording that `view` shows; `cache` is where its sources lie."""
+    system = view.run.info.system
+    kept = system.symbols
+
+    def data(name: str) -> bytes:
+        return objects.unpacked(store.object(kept[name])) if name in kept else b""
+
+    def text(name: str) -> str:
+        return data(name).decode("utf-8", "replace")
+
+    parts = {Part.COMMAND_LINE, Part.SETTINGS, Part.LOG, Part.BOOT}
+    parts |= {TREE_PARTS[tree] for tree, name in CONFIGS.items() if name in kept}
+    parts |= {Part.FILES} if objects.ROOT_CONTENTS in kept else set()
+    parts |= {Part.SCRIPTS} if objects.SCRIPTS in kept else set()
+    parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
+    environment = with_stored(default_environment(data(objects.UBOOT)), system.settings)
+    parts |= {Part.ENVIRONMENT} if environment else set()
+    sizes = {part.name: part.size_bytes for part in view.run.info.parts}
+    return Facts(
+        view=view,
+        closures=Closures(store, cache, view.evidence) if cache else None,
+        parts=frozenset(parts),
+        settings={**_defaults(), **system.settings},
+        configs={tree: parse(text(name)) for tree, name in CONFIGS.items()},
+        command_line=system.command_line,
+        environment=environment,
+        commands=loader_commands(system.settings),
+        files=dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line),
+        scripts=view.evidence.scripts,
+        images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
+        log=_log(view),
+    )
+
+
+_STORED = "uboot.environment.variables."
+
+
+def with_stored(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """U-Boot's environment as a system starts with it: its defaults (none: not known) and what is stored over
+    them."""
+    stored = {key.removeprefix(_STORED): value for key, value in settings.items() if key.startswith(_STORED)}
+    return {**defaults, **stored} if defaults else {}
+
+
+def loader_commands(settings: Mapping[str, str]) -> str:
+    """U-Boot's script of a system, with addresses and command line put in."""
+    script = settings.get("uboot.script", "")
+    for name, key in _ADDRESSES.items():
+        value = settings.get(key, "")
+        script = script.replace("{" + name + "}", hex(int(value)) if value.isdecimal() else value)
+    return script.replace("{command_line}", settings.get("kernel.command_line", ""))
+
+
+def images(settings: Mapping[str, str], sizes: Mapping[str, int], symbols: str) -> dict[str, Image]:
+    """Kernel and device tree of a build: `sizes` are bytes by step and file, `symbols` is System.map."""
+    kind = settings.get("kernel.image", "zImage")
+    found: dict[str, Image] = {}
+    if f"kernel/{kind}" in sizes:
+        count, whole = sizes[f"kernel/{kind}"], _in_memory(symbols)
+        appended = settings.get("kernel.append_device_tree") == "True"
+        found[kind] = Image(kind, count, whole, appended=appended)
+        load = settings.get("kernel.uimage_address", "0")
+        if load.isdecimal() and int(load):
+            found = {"uImage": Image("uImage", count, whole, int(load), kind, appended)}
+    tree = next((sizes[name] for name in _DEVICE_TREES if name in sizes), 0)
+    return {**found, "dtb": Image("dtb", tree)} if tree else found
+
+
+def _in_memory(symbols: str) -> int:
+    """Bytes from the first to the last of a kernel's symbols, bss and all."""
+    ends = [
+        re.search(rf"^([0-9a-f]{{8,16}}) \w {name}$", symbols, re.MULTILINE) for name in ("_text", "_end")
+    ]
+    first, last = (int(match[1], 16) if match else 0 for match in ends)
+    return max(0, last - first)
+
+
+def _log(view: View) -> BootLog:
+    lines = view.timeline.lines
+    return BootLog(
+        [log_line(line.start_ns, line.data.decode("utf-8", "replace")) for line in lines], RECORDED
+    )

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published figures beside our own, and whether they agree: by a rule, never by hand.
+
+What is compared is by how much a row differs from the row it is compared with. Where it was published
+what that one came to, both differences are taken as parts of it, so that a slower board or a larger
+kernel does not matter; else they are compared as they are.
+
+They agree when they have the same sign and one is not more than twice the other, or when both are so
+small that they say nothing. In a column with several rows, the order of the rows is compared as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bootscope.published.figures import PERCENT, Published, amount, counterpart, is_change, published, unit
+from bootscope.published.reproduced import Result, Value
+from bootscope.published.tables import Table
+from bootscope.techniques.model import Figure, figures
+
+FACTOR = 2
+"""How much larger one change may be than the other."""
+TINY = 0.01
+"""Part of the base below which a change says nothing."""
+TINY_OF = {"ns": 1_000_000, "bytes": 1_000}
+"""The same where no base is known: 1 ms, 1 kB."""
+_BEYOND = 100
+"""How many times as large a change is where the number says no more than that the other is nothing."""
+
+
+class Verdict(StrEnum):
+    """Whether two figures agree."""
+
+    AGREES = "agrees"
+    SIZE = "other size"
+    SIGN = "other direction"
+    NONE = "no figure of our own"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A published figure and our own. `times`: how many times as large our own change is; None where
+    that cannot be told."""
+
+    row: str
+    against: str
+    measure: str
+    figure: Figure
+    published: Published
+    own: Value | None
+    own_base: Value | None
+    verdict: Verdict
+    times: float | None
+
+    @property
+    def own_change(self) -> int | None:
+        """Our own change in ns or bytes; below 0 for less."""
+        return self.own.value - self.own_base.value if self.own and self.own_base else None
+
+    @property
+    def own_relative(self) -> float | None:
+        """The same as a part of what it is compared with."""
+        change = self.own_change
+        return (
+            change / self.own_base.value
+            if self.own_base and self.own_base.value and change is not None
+            else None
+        )
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether the changes are compared as parts of their bases."""
+        return self.published.relative is not None
+
+    @property
+    def words(self) -> str:
+        """Why the verdict is what it is."""
+        if self.times is None:
+            return "both next to nothing" if self.verdict is Verdict.AGREES else "nothing there"
+        if not 1 / _BEYOND < abs(self.times) < _BEYOND:
+            return f"next to nothing {'here' if abs(self.times) < 1 else 'there'}"
+        return f"{abs(self.times):.2g} times as large"
+
+
+@dataclass(frozen=True)
+class Order:
+    """How many pairs of rows stand in the same order in a published column and in our own.
+
+    Pairs whose rows differ by next to nothing, in one of the two, do not count.
+    """
+
+    measure: str
+    board: str
+    same: int
+    pairs: int
+
+
+def judged(theirs: float, ours: float, tiny_theirs: bool, tiny_ours: bool) -> tuple[Verdict, float | None]:
+    """The rule for two changes, and how many times as large our own is."""
+    if tiny_theirs and tiny_ours:
+        return Verdict.AGREES, None
+    if not theirs:
+        return Verdict.SIZE, None
+    times = ours / theirs
+    if times < 0 or not ours:
+        return (Verdict.SIGN if times < 0 else Verdict.SIZE), times
+    return (Verdict.AGREES if 1 / FACTOR <= times <= FACTOR else Verdict.SIZE), times
+
+
+def pairs(table: Table, result: Result) -> list[Pair]:
+    """Every published figure of a table that tells of a change, row by row."""
+    return list(_pairs(table, result))
+
+
+def _pairs(table: Table, result: Result) -> Iterator[Pair]:
+    for name, row in table.rows.items():
+        against = table.against(name)
+        before = table.rows[against].published
+        for measure, ids in row.published.items():
+            own, own_base = (_value(result, at, measure) for at in (name, against))
+            others = [figures()[i] for i in before.get(measure, ()) if against != name]
+            for figure in (figures()[i] for i in ids):
+                told = published(figure, counterpart(figure, others))
+                # A row may stand for the same published one as that with which it is compared.
+                if told and figure not in others and (against != name or is_change(figure)):
+                    yield _pair(name, against, measure, figure, told, own, own_base)
+
+
+def _value(result: Result, row: str, measure: str) -> Value | None:
+    found = result.rows.get(row)
+    return found.values.get(measure) if found else None
+
+
+def _pair(
+    row: str,
+    against: str,
+    measure: str,
+    figure: Figure,
+    told: Published,
+    own: Value | None,
+    base: Value | None,
+) -> Pair:
+    verdict, times = Verdict.NONE, None
+    if own and base:
+        change = own.value - base.value
+        if told.relative is not None:
+            ours = change / base.value if base.value else 0.0
+            verdict, times = judged(told.relative, ours, abs(told.relative) < TINY, abs(ours) < TINY)
+        elif told.change is not None:
+            least = TINY_OF[unit(figure)]
+            verdict, times = judged(told.change, change, abs(told.change) < least, abs(change) < least)
+    return Pair(row, against, measure, figure, told, own, base, verdict, times)
+
+
+def orders(table: Table, result: Result) -> list[Order]:
+    """The order of the rows in every column of a published table that has three rows or more."""
+    columns: dict[tuple[str, str, str, str], list[tuple[float, int]]] = {}
+    for name, row in table.rows.items():
+        for measure, ids in row.published.items():
+            own = _value(result, name, measure)
+            for figure in (figures()[i] for i in ids):
+                value = (
+                    None if is_change(figure) or figure.unit == PERCENT else amount(figure.value, figure.unit)
+                )
+                if own and value is not None:
+                    key = (measure, figure.board, figure.seed, figure.metric)
+                    columns.setdefault(key, []).append((value, own.value))
+    return [_order(key[0], key[1], column) for key, column in columns.items() if len(column) > 2]
+
+
+def _order(measure: str, board: str, column: list[tuple[float, int]]) -> Order:
+    counted = [
+        (theirs - other, ours - another)
+        for (theirs, ours), (other, another) in itertools.combinations(column, 2)
+        if abs(theirs - other) >= TINY * max(theirs, other)
+        and abs(ours - another) >= TINY * max(ours, another)
+    ]
+    return Order(measure, board, sum(a * b > 0 for a, b in counted), len(counted))

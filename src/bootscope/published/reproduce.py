@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published tables, run again on the emulated board: every row is built, booted and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from bootscope.analysis.views import View, view
+from bootscope.boards.profile import Board, CardClass, load_board
+from bootscope.capture.record import RunInfo
+from bootscope.capture.store import StoredRun
+from bootscope.changes.experiment import variant, with_bases
+from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.inventory.recorded import Facts, facts
+from bootscope.published.agreement import pairs
+from bootscope.published.measures import measured
+from bootscope.published.reproduced import Result, RowResult
+from bootscope.published.tables import OtherBoard, Row, Table
+from bootscope.search.bench import Bench
+from bootscope.system.changes import apply
+from bootscope.system.load import LoadedSystem, load_system
+
+Tell = Callable[[str], None]
+
+
+def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
+    """Runs a table. What was measured before is taken from the store.
+
+    A row that cannot be built or booted is a result too. Raises UserError for a table whose base is no
+    system, SpaceError where a disk is full.
+    """
+    loaded = load_system(table.system)
+    base = _named(LoadedSystem(apply(loaded.system, {"the base": table.base}), loaded.path), table.id)
+    boots_on, looks_on = boards(load_board(base.system.board), table.board)
+    known: Facts | None = None
+    found: dict[str, RowResult] = {}
+    here: dict[str, str] = {}
+    for number, name in enumerate(_ordered(table), start=1):
+        tell(f"{table.id}, row {number} of {len(table.rows)}: {name}")
+        try:
+            made = _system(base, table.rows[name], known)
+            run = bench.measured(made, boots_on, table.until)
+            seen = view(bench.store, run, board=looks_on)
+            here = here or _here(run.info, looks_on)
+            found[name] = _row(table, name, run, seen)
+            if name == table.reference and seen.boot.info.complete:
+                known = facts(bench.store, seen)
+        except SpaceError:
+            raise
+        except BootscopeError as error:
+            found[name] = RowResult(error=_first(error.message))
+        if found[name].error:
+            tell(f"  {found[name].error}")
+    return Result(
+        table=table.id,
+        date=datetime.now(UTC).date().isoformat(),
+        command=f"bootscope reproduce {table.id}",
+        here=here,
+        rows={name: found[name] for name in table.rows},
+    )
+
+
+def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
+    """The board to boot on, and the one whose devices the boot is looked at with.
+
+    What a card costs is worked out afterwards, so that another card needs no boot of its own.
+    """
+    if not other:
+        return board, board
+    replace = msgspec.structs.replace
+    if other.icount_shift:
+        board = replace(board, qemu=replace(board.qemu, icount_shift=other.icount_shift))
+    card = CardClass(
+        title=other.title,
+        bandwidth_bytes_per_s=other.bandwidth_bytes_per_s or board.card.bandwidth_bytes_per_s,
+        command_latency_ns=other.command_latency_ns or board.card.command_latency_ns,
+    )
+    looks_on = replace(board, card_class="other", card_classes={**board.card_classes, "other": card})
+    return board, looks_on
+
+
+def _ordered(table: Table) -> list[str]:
+    """The rows with the reference first: what it shows is needed for the others."""
+    return [table.reference, *(name for name in table.rows if name != table.reference)]
+
+
+def _named(loaded: LoadedSystem, table: str) -> LoadedSystem:
+    name = f"{loaded.system.name}.{table}"
+    return LoadedSystem(msgspec.structs.replace(loaded.system, name=name), loaded.path)
+
+
+def _system(base: LoadedSystem, row: Row, known: Facts | None) -> LoadedSystem:
+    """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
+    its values from."""
+    made = with_bases(base, list(row.base_of))
+    if row.techniques:
+        if not known:
+            raise UserError("the row that it is compared with did not boot")
+        made = variant(made, known, list(row.techniques), force=True)
+    system = apply(made.system, {"the row": row.change})
+    return LoadedSystem(msgspec.structs.replace(system, name=base.system.name), base.path)
+
+
+def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
+    complete = seen.boot.info.complete
+    values, problems = {}, [] if complete else [seen.boot.info.message]
+    # Of a row that others are compared with also what is compared, published of it or not.
+    compared = pairs(table, Result(table.id, "", "", {}, {}))
+    wanted = {*table.rows[name].published, *(pair.measure for pair in compared if pair.against == name)}
+    # What was built has its size whatever comes of booting it.
+    told = (key for key, measure in table.measures.items() if complete or measure.kind == "parts")
+    for key in (key for key in told if key in wanted):
+        try:
+            values[key] = measured(table.measures[key], seen)
+        except UserError as error:
+            problems.append(error.message)
+    return RowResult(run.info.run_id, "; ".join(problems), values)
+
+
+def _here(info: RunInfo, board: Board) -> dict[str, str]:
+    """On what a table was run, in words."""
+    tick, card = board.tick_ns, board.card
+    rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6
+    return {
+        "board": board.title,
+        "cpu": f"{tick} ns an instruction, no caches",
+        "card": f"{card.title}: {rate:.4g} MB/s, {wait:.3g} ms a command",
+        **{name: source.version for name, source in info.sources.items()},
+        **info.tools,
+    }
+
+
+def _first(text: str) -> str:
+    return next(iter(text.splitlines()), "")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published tables that can be run on the emulated board: what to build, and which figure to put beside."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Setting, Sourced, load, names_in
+from bootscope.system.changes import Change
+from bootscope.techniques.model import figures
+from bootscope.timeline.model import PHASES
+
+SCHEMA = 1
+TABLES = Path(__file__).parent / "tables"
+END = "end"
+"""What a measure that goes on to the last milestone has for `until`."""
+
+
+class Measure(Setting, frozen=True):
+    """What is measured of a boot or of its images; exactly one of these says how.
+
+    `until`: time from power-on to the start of that phase, or to the end. `phases`: how long these take
+    together. `reading`: what the card takes to read the thing of that name. `function`: CPU time of a
+    function and of what it calls, as `show --view functions` calls it. `lines`: time from the first console
+    line with the one text to the next with the other. `parts`: bytes of images, added; of names with `|`
+    between them the first that there is.
+    `why`: what makes a difference to be expected, where that is not what the table says of all.
+    """
+
+    title: str
+    until: str = ""
+    phases: tuple[str, ...] = ()
+    reading: str = ""
+    function: str = ""
+    lines: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The name of the setting that says how; empty for none or several."""
+        kinds = ("until", "phases", "reading", "function", "lines", "parts")
+        used = [kind for kind in kinds if getattr(self, kind)]
+        return used[0] if len(used) == 1 else ""
+
+    @property
+    def unit(self) -> str:
+        """What its values are counted in: `ns` or `bytes`."""
+        return "bytes" if self.parts else "ns"
+
+
+class Row(Setting, frozen=True):
+    """A row: the base of the table, with the own bases of the techniques that `base_of` names, then with
+    techniques (`ID`, `ID=WAY`) and a change.
+
+    `against`: the row that it is compared with; empty: the table's reference.
+    `published`: measure -> ids of the figures that are put beside it.
+    """
+
+    base_of: tuple[str, ...] = ()
+    techniques: tuple[str, ...] = ()
+    change: Change = Change()
+    against: str = ""
+    published: dict[str, tuple[str, ...]] = {}
+
+
+class OtherBoard(Setting, frozen=True):
+    """What a table wants of the board: a card, or a CPU of another speed."""
+
+    title: str
+    bandwidth_bytes_per_s: Sourced | None = None
+    command_latency_ns: Sourced | None = None
+    icount_shift: Sourced | None = None
+
+
+class Table(Setting, frozen=True):
+    """A table. `base` is the change of the system that all rows have; `reference` is the row that the
+    others are compared with. `until`: the milestone up to which is booted; empty: the system's last.
+    `differs`: what is not as it was there; `why`: what that makes of the figures. `left_out`: what of the
+    published table cannot be run here, and why.
+    """
+
+    schema: int
+    id: str
+    title: str
+    reference: str
+    differs: str
+    why: str
+    measures: dict[str, Measure]
+    rows: dict[str, Row]
+    system: str = "stock"
+    base: Change = Change()
+    board: OtherBoard | None = None
+    until: str = ""
+    left_out: tuple[str, ...] = ()
+
+    def against(self, row: str) -> str:
+        """The row that a row is compared with; itself where that is the reference."""
+        return self.rows[row].against or self.reference
+
+    def figure_ids(self) -> list[str]:
+        """The published figures, row by row."""
+        return [name for row in self.rows.values() for ids in row.published.values() for name in ids]
+
+
+def table_ids() -> list[str]:
+    """The names of all tables."""
+    return names_in(TABLES)
+
+
+def table(name: str) -> Table:
+    """The table of that name. Raises UserError when there is none, or its file contradicts itself."""
+    if name not in table_ids():
+        raise unknown("table", name, table_ids())
+    path = TABLES / f"{name}.toml"
+    found = load(path, Table)
+    problem = _problem(found, name)
+    if problem:
+        raise UserError(printable(f"{path}: {problem}"))
+    return found
+
+
+def _problem(t: Table, name: str) -> str:
+    """What is wrong with a table; empty when nothing is."""
+    if (t.schema, t.id) != (SCHEMA, name):
+        return f"expected schema {SCHEMA} and id '{name}'"
+    if t.reference not in t.rows or t.rows[t.reference].techniques:
+        # It is run first, when there is no boot yet from which a technique could take its values.
+        return f"reference: expected a row without techniques, got '{t.reference}'"
+    for key, m in t.measures.items():
+        phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
+        if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
+            return f"measures.{key}: expected one way to measure, with phases of {', '.join(PHASES)}"
+    for key, row in t.rows.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key) or t.against(key) not in t.rows:
+            return f"rows.{key}: expected a plain name, and a row to be compared with"
+        for measure, ids in row.published.items():
+            if measure not in t.measures or not set(ids) <= figures().keys():
+                return f"rows.{key}.published.{measure}: expected a measure, and figures that there are"
+    return ""

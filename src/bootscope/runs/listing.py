@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of runs with what each took, which is worked out once and kept beside the recording.
+
+runs/RUN/figure.json    what the list says of it; made again by another program, or when boots were added
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from bootscope.analysis.ground import common_zero
+from bootscope.analysis.samples import goal
+from bootscope.capture.imported import IMPORT
+from bootscope.capture.measured import MEASURED
+from bootscope.capture.program import program_id
+from bootscope.capture.record import RUN, write_whole
+from bootscope.capture.store import Store, Summary
+from bootscope.core.errors import BootscopeError
+from bootscope.runs.sampling import sample_set
+from bootscope.statistics.describe import describe
+
+FIGURE = "figure.json"
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """What `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
+
+    `exact` boots are the same to the nanosecond. `complete` is how many boots had come to their end when it
+    was worked out, `made_by` a hash of what did it and of the run's description.
+    """
+
+    what: str
+    median_ns: int
+    spread_ns: int
+    boots: int
+    exact: bool
+    complete: int
+    made_by: str
+
+
+class Listed(NamedTuple):
+    """A run, and what its boots took; None where no boot came to its end."""
+
+    run: Summary
+    figure: Figure | None
+
+
+def listed(store: Store) -> list[Listed]:
+    """All runs, oldest first."""
+    return [Listed(run, figure_of(store, run)) for run in store.summaries()]
+
+
+def figure_of(store: Store, run: Summary) -> Figure | None:
+    """What the boots of a run took; None where none came to its end, or that cannot be told."""
+    if not run.usable:
+        return None
+    path, made_by = store.runs / run.run_id / FIGURE, _made_by(store.runs / run.run_id)
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        kept = msgspec.json.decode(path.read_bytes(), type=Figure)
+        if kept.made_by == made_by and made_by and kept.complete == run.complete:
+            return kept
+    made = None
+    # One run that cannot be read must not hide the others.
+    with contextlib.suppress(BootscopeError):
+        made = _made(store, run, made_by)
+    if made:
+        with contextlib.suppress(OSError):
+            write_whole(path, msgspec.json.encode(made))
+    return made
+
+
+def _made_by(run: Path) -> str:
+    """The program and the run's description, to which milestones may be added; empty for unknown."""
+    described = [run / name for name in (RUN, MEASURED, IMPORT) if (run / name).exists()]
+    program = program_id()
+    with contextlib.suppress(OSError):
+        texts = [path.read_bytes() for path in described]
+        return hashlib.sha256(b"".join([program, *texts])).hexdigest() if program else ""
+    return ""
+
+
+def _made(store: Store, run: Summary, made_by: str) -> Figure | None:
+    ground = common_zero((sample_set(store, run.run_id),))
+    boots = ground.sets[0]
+    what = goal((boots,))
+    values = boots.values(what)
+    if not values or ground.refused:
+        return None
+    d = describe(values, boots.step_ns)
+    return Figure(
+        what=str(what),
+        median_ns=d.median_ns,
+        spread_ns=d.spread_ns,
+        boots=d.count,
+        exact=boots.exact,
+        complete=run.complete,
+        made_by=made_by,
+    )

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account of a search: everything that a report says of it, gathered in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bootscope.analysis import lower_bound
+from bootscope.analysis.rows import Rows
+from bootscope.analysis.views import View, view
+from bootscope.search.ablation import Worth
+from bootscope.search.optimize import Experiment, Search
+from bootscope.search.outcome import Outcome
+from bootscope.search.pareto import Point, loses
+from bootscope.timeline.model import PHASES
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step from the first system to the last one: what came in, what went for it, the time before it in
+    ns, and what came of the system after it. Steps follow each other without a gap."""
+
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    before_ns: int
+    after: Outcome
+
+    @property
+    def saving_ns(self) -> int:
+        """What it saves."""
+        return self.before_ns - self.after.total_ns
+
+
+@dataclass(frozen=True)
+class Account:
+    """A search that has ended. `points` is the Pareto list, fastest first; `measured` is how many systems
+    were built or booted for it now, the others having been known; `host_s` is what it took."""
+
+    search: Search
+    base: Outcome
+    final: Outcome
+    last: View
+    worths: tuple[Worth, ...]
+    points: tuple[Point, ...]
+    floor: Rows
+    host_s: float
+    measured: int
+    beside: Account | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """From the first system to the last one."""
+        found = _steps(self.search.experiments, self.worths)
+        if self.search.given and self.search.first:
+            # It began with what another one had proven.
+            found.insert(0, Step(self.search.given, (), self.base.total_ns, self.search.first))
+        return tuple(found)
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """What is in the last system, in the order in which it came."""
+        return tuple(self.search.accepted)
+
+    @property
+    def refused(self) -> tuple[Experiment, ...]:
+        """Experiments that ended with a refusal of their techniques, the last one of each; what was accepted
+        at another time is none of them."""
+        taken = {name for e in self.search.experiments if e.accepted for name in e.techniques}
+        last = {e.techniques: e for e in self.search.experiments if not e.accepted and not e.halved}
+        return tuple(e for names, e in last.items() if not taken & set(names))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The abilities that the last system has lost."""
+        return loses(self.accepted)
+
+    @property
+    def phases(self) -> tuple[tuple[str, int, int], ...]:
+        """(name, ns in the first system, ns in the last one) of each phase."""
+        a, b = self.base.phases, self.final.phases
+        return tuple((name, a.get(name, 0), b.get(name, 0)) for name in PHASES if name in a or name in b)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All that was seen of systems on the way."""
+        seen = [e.variant for e in self.search.experiments if e.variant]
+        return (*seen, *(w.without for w in self.worths))
+
+
+def _steps(experiments: Iterable[Experiment], worths: Iterable[Worth]) -> list[Step]:
+    found = [
+        Step(e.techniques, e.replaced, e.base.total_ns, e.variant)
+        for e in experiments
+        if e.accepted and e.variant
+    ]
+    dropped = [(w, w.ns) for w in worths if w.dropped and w.ns is not None]
+    return found + [Step((), (w.technique,), w.without.total_ns - ns, w.without) for w, ns in dropped]
+
+
+def account(
+    search: Search, worths: Sequence[Worth], points: Sequence[Point], host_s: float, beside: Account | None
+) -> Account:
+    """The account of a search that has ended. Reads the last system's recording."""
+    assert search.base and search.current
+    store = search.crew.bench.store
+    last = view(store, store.load(search.current.run_id))
+    return Account(
+        search,
+        search.base,
+        search.current,
+        last,
+        tuple(worths),
+        tuple(points),
+        lower_bound.view(last.evidence),
+        host_s,
+        search.crew.measured_now,
+        beside,
+    )

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench: builds a system, boots it, and keeps the recording; what it has measured it knows."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field, replace
+
+from bootscope.boards.profile import Board, load_board
+from bootscope.builder.cache import Cache
+from bootscope.builder.ids import id_of
+from bootscope.builder.outlook import UNKNOWN
+from bootscope.builder.plan import build, plan
+from bootscope.builder.progress import Progress
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import payload, plugin
+from bootscope.capture.record import WATCH
+from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.core.errors import UserError
+from bootscope.emulator import qemu
+from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
+from bootscope.emulator.recording import Observer, Order, record_run
+from bootscope.system.load import LoadedSystem
+
+PATIENCE_S = 7200
+"""Host time for one boot. Virtual time decides what hangs; a busy machine must not."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where systems are built and booted. `timeout_s` is host time for a boot."""
+
+    store: Store
+    runner: Runner
+    progress: Progress
+    observer: Observer
+    timeout_s: float = PATIENCE_S
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def cache(self) -> Cache:
+        """Where the sources lie."""
+        return self.runner.cache
+
+    def with_limits(self, limits: Limits) -> Bench:
+        """The same bench, where boots end in other ways."""
+        return replace(self, limits=limits)
+
+    def record(self, loaded: LoadedSystem, board: Board, until: str, boots: int = 1) -> StoredRun:
+        """Builds the system and boots it.
+
+        Raises UserError and ToolError as build and recording do; a boot that fails is a stored result.
+        """
+        return self.boot(self._order(loaded, board, until, boots))
+
+    def measured(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> StoredRun:
+        """A recording of the system, made before or made now.
+
+        A boot here is exact, so that the same images on the same board give the same recording; one that
+        did not reach its milestone is kept too, as that would be seen again.
+        """
+        board = board or load_board(loaded.system.board)
+        order = self._order(loaded, board, until or default_until(loaded.system), 1)
+        return self.known(order) or self.boot(order)
+
+    def key(self, loaded: LoadedSystem, until: str = "") -> str:
+        """A name for the boot of this system on its board, made without building anything: the same
+        for the same images, watched in the same way. Empty where a source has not been fetched yet."""
+        build_id = self._build_id(loaded)
+        if build_id == UNKNOWN:
+            return ""
+        board = load_board(loaded.system.board)
+        step = plugin.step()
+        watched_by = (step.step_id({}), qemu.check(board), self.limits.explain)
+        return id_of([build_id, board, until or default_until(loaded.system), watched_by])
+
+    def order(self, loaded: LoadedSystem) -> Order:
+        """The order to record one boot of the system, which is built for it.
+
+        Raises UserError and ToolError as a build does.
+        """
+        return self._order(loaded, load_board(loaded.system.board), default_until(loaded.system), 1)
+
+    def watched_by(self, progress: Progress, observer: Observer) -> Bench:
+        """The same bench with others who are told how it goes on."""
+        return replace(
+            self, progress=progress, observer=observer, runner=replace(self.runner, progress=progress)
+        )
+
+    def device_tree(self, loaded: LoadedSystem) -> bytes:
+        """The device tree that a system boots with. Raises ToolError when it cannot be built."""
+        built = build(loaded, self.runner, self.progress)
+        return (built.results["device-tree"] / payload.DEVICE_TREE).read_bytes()
+
+    def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
+        # What can fail at once is tried before what takes minutes.
+        self.store.check_writable()
+        qemu.check(board)
+        check_store_path(self.store.root)
+        step = plugin.step()
+        shared_object = self.runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
+        built = build(loaded, self.runner, self.progress)
+        return Order(loaded.system, board, built, shared_object, until, boots, self.timeout_s, self.limits)
+
+    def limited(self, limit_ns: int) -> Bench:
+        """The same bench, which gives a boot up after so much virtual time."""
+        return replace(self, limits=replace(self.limits, limit_ns=limit_ns))
+
+    def boot(self, order: Order) -> StoredRun:
+        """Boots what was built; a boot that fails is a result too. Raises ToolError as a recording does."""
+        needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
+        with self.runner.cache.use(needed):
+            run_id = record_run(self.store, order, self.observer)
+        return self.store.load(run_id)
+
+    def lasting(self, boot: StoredBoot) -> bool:
+        """Whether a boot would end in the same way the next time."""
+        return _certain(boot, self.limits)
+
+    def known(self, order: Order) -> StoredRun | None:
+        """A run of the same images on the same board, watched by the same plugin, that came to an end."""
+        return self._recorded(order.built.build_id, order.until, order.board, order.plugin.parent.name)
+
+    def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
+        """The same for a system that need not be built for it."""
+        build_id, board = self._build_id(loaded), load_board(loaded.system.board)
+        watched_by = plugin.step().step_id({})
+        until = default_until(loaded.system)
+        return self._recorded(build_id, until, board, watched_by) if build_id != UNKNOWN else None
+
+    def _build_id(self, loaded: LoadedSystem) -> str:
+        return next(p.step_id for p in plan(loaded, self.runner.cache) if p.name == "card")
+
+    def _recorded(self, build_id: str, until: str, board: Board, plugin_id: str) -> StoredRun | None:
+        tools = {"qemu-system-arm": qemu.check(board), "bootscope-plugin": plugin_id[:16]}
+        for summary in reversed(self.store.summaries()):
+            if (summary.build_id, summary.until) != (build_id, until):
+                continue
+            # One that is damaged is as good as none.
+            with contextlib.suppress(UserError):
+                run = self.store.load(summary.run_id)
+                explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
+                same = run.info.board == board and explained and tools.items() <= run.info.tools.items()
+                if same and any(_will_do(boot, self.limits) for boot in run.boots):
+                    return run
+        return None
+
+
+_SWITCH = "switch"
+"""A hook that only recordings with explanations have."""
+
+
+def _will_do(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot says what is asked for now, and would end in the same way the next time."""
+    counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
+    return counted and _certain(boot, limits)
+
+
+def _watched(boot: StoredBoot) -> str:
+    path = boot.path / WATCH
+    return path.read_text() if path.exists() else ""
+
+
+def _certain(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
+    if boot.info.ended not in ("hang", "limit"):
+        return boot.info.ended in ("milestone", "panic")
+    # With higher limits it might have got there.
+    said = dict(re.findall(r"^(limit|quiet) (\d+)$", _watched(boot), re.MULTILINE))
+    return int(said.get("limit", 0)) >= limits.limit_ns and int(said.get("quiet", 0)) >= limits.quiet_ns

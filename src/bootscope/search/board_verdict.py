@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a variant that was measured on a real board: is it faster, how surely, does it still
+work?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bootscope.analysis.samples import SampleSet
+from bootscope.analysis.significance import FASTER, BootComparison, against
+from bootscope.capture.store import Store
+from bootscope.runs.sampling import sample_set
+from bootscope.search.board_bench import Pair, whole
+
+
+@dataclass(frozen=True)
+class BoardVerdict:
+    """What a variant (`b` of the comparison) is worth beside its base (`a`). `comparison` is None where no
+    boot of the variant came to its end. `faults` says what does not work; `notes` what to know before
+    believing it."""
+
+    pair: Pair
+    comparison: BootComparison | None
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether all that was checked still works."""
+        return not self.faults
+
+    @property
+    def saving_ns(self) -> int | None:
+        """What the variant saves, as far as these boots can tell; negative when it costs; None without a
+        verdict."""
+        shift = self.comparison.goal.shift if self.comparison else None
+        return -shift.shift_ns if shift else None
+
+    @property
+    def proven(self) -> bool:
+        """Whether it works and its saving is shown: the whole interval is on its side."""
+        c = self.comparison
+        return self.works and c is not None and c.goal.word == FASTER
+
+
+def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:
+    """The verdict on two variants; `deploys` says whether anything but the build puts images onto the board.
+
+    Raises UserError when a recording is damaged.
+    """
+    a = _sample(store, pair.base_run)
+    b = _sample(store, pair.variant_run) if pair.variant_run else None
+    comparison = against(a, b) if b and b.complete else None
+    lost = _lost(a, b) if b and not pair.faults else ()
+    return BoardVerdict(pair, comparison, (*pair.faults, *lost), _notes(pair, comparison, deploys))
+
+
+def _sample(store: Store, run_id: str) -> SampleSet:
+    """The boots of a recording, but for those that were cut off by an interruption, and gone on after."""
+    found = sample_set(store, run_id)
+    ids = {boot.info.boot_id for boot in whole(store.load_measured(run_id).boots)}
+    return replace(found, boots=tuple(boot for boot in found.boots if boot.boot_id in ids))
+
+
+def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:
+    """Boots of the variant that came to nothing, where more did than of its base."""
+    in_a, in_b = (len(s.boots) - len(s.complete) for s in (a, b))
+    if in_b * len(a.boots) <= in_a * len(b.boots):
+        return ()
+    first = next(boot for boot in b.boots if not boot.complete)
+    return (
+        f"{in_b} of {len(b.boots)} boots came to nothing, and {in_a} of {len(a.boots)} without: "
+        f"{first.boot_id} {first.why}",
+    )
+
+
+_SIDES = {"A": "without", "B": "with"}
+
+
+def _notes(pair: Pair, comparison: BootComparison | None, deploys: bool) -> tuple[str, ...]:
+    found = [_SIDES[note[0]] + note[1:] for note in (comparison.notes if comparison else ())]
+    if pair.rounds == 1 and comparison:
+        takes = (
+            f" (it takes {pair.deploy_s:.0f} s to put images onto the board)" if pair.deploy_s >= 1 else ""
+        )
+        found.append(
+            f"all boots of one were made before those of the other{takes}: whatever else changed on the "
+            "board meanwhile is in the figures, too (--rounds)"
+        )
+    if not deploys:
+        found.append("nothing puts images onto the board but the build itself (--deploy)")
+    return (*found, *pair.missed, *(note for note in pair.variant.notes if note not in pair.base.notes))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The techniques of a stored run: of a search's, or of one of a real board's that `try` made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bootscope.capture.store import BOARD, Store
+from bootscope.core.errors import UserError
+from bootscope.search.journal import Journal
+
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-")
+
+
+def techniques_of_run(store: Path, name: str) -> list[str]:
+    """The techniques of a run: one that a search made, or a board's; nothing where no run is called that.
+
+    Raises UserError for a run that no techniques are known of.
+    """
+    # A run's id begins with its time, as no technique's does; for these only the store is looked at, or made.
+    runs = Store(store) if _RUN.match(name) else None
+    if runs is None:
+        return []
+    journals = (Journal(store, path.stem) for path in sorted(store.glob("searches/*.jsonl")))
+    outcome = next((found for found in (journal.of_run(name) for journal in journals) if found), None)
+    if outcome is None and name not in runs.run_ids():
+        return []
+    if outcome is not None:
+        techniques = list(outcome.what)
+    else:
+        techniques = list(runs.load_measured(name).info.techniques) if runs.kind(name) == BOARD else []
+    if not techniques:
+        raise UserError(
+            f"run {name}: it is not known of it that techniques were tried in it",
+            hint="name the techniques themselves; known are runs of `optimize`, and of `try` on a real board",
+        )
+    return techniques

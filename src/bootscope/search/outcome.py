@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of building and booting a system once, in the few figures by which variants are judged."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from bootscope.analysis.views import View
+from bootscope.capture.record import FRAME
+
+NOT_BUILT = "not built"
+"""How a variant ended that could not be built; the others end as boots do."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a system. `what` are the techniques in it; `key` is the bench's name for its boot.
+
+    `ended`, `message`: how the boot ended, or NOT_BUILT and why. `log`: the full output of a build that
+    failed. `symbols`: those that did not land. `reached`: the boot came to `until`. `total_ns`,
+    `phases`, `milestones`: board time, only where it did. `picture`: a hash of the screen.
+    `sizes`: image -> bytes. `limit_ns`: the virtual time after which the boot
+    would have been given up. `lasting`: it would end so again. `host_ms`: what building and booting took.
+    `unanswered`: required milestones that it does not come to, and why.
+    """
+
+    key: str
+    what: tuple[str, ...]
+    run_id: str = ""
+    ended: str = NOT_BUILT
+    message: str = ""
+    reached: bool = False
+    until: str = ""
+    total_ns: int = 0
+    phases: dict[str, int] = {}
+    milestones: dict[str, int] = {}
+    picture: str = ""
+    sizes: dict[str, int] = {}
+    log: str = ""
+    symbols: tuple[str, ...] = ()
+    limit_ns: int = 0
+    lasting: bool = True
+    host_ms: int = 0
+    unanswered: tuple[str, ...] = ()
+
+
+def outcome_of(
+    view: View, key: str = "", what: tuple[str, ...] = (), lasting: bool = True, host_ms: int = 0
+) -> Outcome:
+    """What came of a system that was booted."""
+    info, timeline = view.boot.info, view.timeline
+    reached = info.complete
+    return Outcome(
+        key=key,
+        what=what,
+        run_id=view.run.info.run_id,
+        ended=info.ended,
+        message=info.message,
+        reached=reached,
+        until=view.run.info.until,
+        total_ns=timeline.total_ns if reached else 0,
+        phases={p.name: p.duration_ns for p in timeline.phases} if reached else {},
+        milestones=timeline.milestones if reached else {},
+        picture=_picture(view),
+        sizes={part.name: part.size_bytes for part in view.run.info.parts},
+        lasting=lasting,
+        host_ms=host_ms,
+    )
+
+
+def _picture(view: View) -> str:
+    path = view.boot.path / FRAME
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
+def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:
+    """What does not work any more in a variant, beside a base that works."""
+    if not variant.reached:
+        return (variant.message,)
+    found = []
+    # Other milestones than the one waited for may well be missing: what is not needed may come later.
+    if base.until in base.milestones and base.until not in variant.milestones:
+        found.append(f"{base.until} is not reached any more")
+    if variant.picture != base.picture:
+        found.append("the picture on the screen is another one")
+    return (*found, *variant.unanswered)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time against abilities: which systems of a search nobody would prefer another one to.
+
+A system is on the list when no other one is at least as fast and loses no more. Systems that were booted
+in a search are figures; for each ability that the result has lost there is one more, the result without
+the techniques that take it away, which is only estimated until it is booted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bootscope.audit.trials import name_of
+from bootscope.core.errors import UserError
+from bootscope.search.ablation import Worth
+from bootscope.search.optimize import Experiment, Search
+from bootscope.search.outcome import Outcome, faults
+from bootscope.system.changes import Change
+from bootscope.techniques.model import ABILITIES, measured, techniques
+
+
+@dataclass(frozen=True)
+class Point:
+    """A system: its time in ns, the abilities it has lost, its techniques. `run_id` is empty when the
+    time is estimated; `keeps` is the ability for whose sake it was made up, if any."""
+
+    total_ns: int
+    loses: tuple[str, ...]
+    techniques: tuple[str, ...]
+    run_id: str = ""
+    keeps: str = ""
+
+
+def loses(names: Iterable[str]) -> tuple[str, ...]:
+    """The abilities that techniques take away together, in the order of the catalogue."""
+    known = techniques()
+    lost = {ability for name in names for ability in known[name_of(name)].loses}
+    return tuple(ability for ability in ABILITIES if ability in lost)
+
+
+def keeping(accepted: Mapping[str, Change], abilities: Iterable[str]) -> dict[str, Change]:
+    """Those of the accepted techniques that take none of some abilities."""
+    wanted = set(abilities)
+    return {name: change for name, change in accepted.items() if not wanted & set(loses([name]))}
+
+
+def measure_keepers(search: Search) -> None:
+    """Boots the result without what takes away an ability, for each it has lost; until time is over."""
+    left = [keeping(search.accepted, [ability]) for ability in loses(search.accepted)]
+    while left and time.monotonic() < search.deadline:
+        accepted, *left = left
+        try:
+            search.crew.hint(search.candidate(rest, _title(rest)) for rest in left[: search.crew.boots])
+            search.measured(accepted, _title(accepted))
+        except UserError:
+            continue
+
+
+def _title(accepted: Mapping[str, Change]) -> str:
+    return f"with {len(accepted)} techniques"
+
+
+def pareto(search: Search, worths: Iterable[Worth], others: Iterable[Outcome] = ()) -> list[Point]:
+    """The list, fastest first. `others` are outcomes of other searches for the same system."""
+    assert search.base
+    worths = list(worths)
+    seen = [e.variant for e in search.experiments if e.variant]
+    seen += [search.base, *(w.without for w in worths), *others]
+    points = [_point(outcome) for outcome in seen if not faults(search.base, outcome)]
+    points += _kept(search, worths)
+    return front(points)
+
+
+def front(points: Iterable[Point]) -> list[Point]:
+    """Those that no other point beats, fastest first; of equals the one that was booted.
+
+    What was booted is beaten by what was booted only: an estimate proves nothing.
+    """
+    # Sorted like this, what beats a point stands before it.
+    order = sorted(points, key=lambda p: (p.total_ns, len(p.loses), not p.run_id, len(p.techniques)))
+    found: list[Point] = []
+    for p in order:
+        rivals = [better for better in found if better.run_id or not p.run_id]
+        if not any(set(better.loses) <= set(p.loses) for better in rivals):
+            found.append(p)
+    return found
+
+
+def _point(outcome: Outcome, keeps: str = "") -> Point:
+    return Point(outcome.total_ns, loses(outcome.what), outcome.what, outcome.run_id, keeps)
+
+
+def _kept(search: Search, worths: list[Worth]) -> list[Point]:
+    """The result without what takes away an ability, for each that it has lost."""
+    assert search.base and search.current
+    found = []
+    for ability in loses(search.accepted):
+        accepted = keeping(search.accepted, [ability])
+        try:
+            known = search.crew.known(search.candidate(accepted))
+        except UserError:
+            continue  # what is left cannot be put together
+        if known:
+            if not faults(search.base, known):
+                found.append(_point(known, ability))
+            continue
+        gone = [name for name in search.accepted if name not in accepted]
+        single = {w.technique: w.ns for w in worths}
+        more = sum(_estimated(name, single, search.experiments) for name in gone)
+        total_ns = min(search.base.total_ns, search.current.total_ns + more)
+        found.append(Point(total_ns, loses(accepted), tuple(sorted(accepted)), "", ability))
+    return found
+
+
+def _estimated(name: str, single: Mapping[str, int | None], experiments: Iterable[Experiment]) -> int:
+    """What a technique is worth: from the ablation, else its part in what it saved when it was accepted."""
+    worth = single.get(name)
+    if worth is not None:
+        return worth
+    made = next((e for e in experiments if e.accepted and name in e.techniques), None)
+    return (made.saving_ns or 0) * _weight(name) // sum(map(_weight, made.techniques)) if made else 0
+
+
+def _weight(name: str) -> int:
+    """By what members of a group share its saving: what each was worth alone on the reference system."""
+    row = measured().get(name)
+    return max(1, (row.saving_ns or 0) if row else 0)

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The crew of a search: one builds, some boot, all at the same time.
+
+Whoever searches asks for one system after the other, as if there were nobody else, and tells what is
+likely to be asked for next; that is worked on while there is nothing better to do. So what is found does
+not depend on how many work: boots of the emulated board are exact, also several at once. One builder is
+enough, as a build compiles on all cores by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from bootscope.analysis.views import view
+from bootscope.builder.workload import Workload
+from bootscope.capture.record import BootInfo
+from bootscope.capture.store import StoredRun
+from bootscope.core import structs
+from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
+from bootscope.emulator.recording import Order
+from bootscope.search.bench import Bench
+from bootscope.search.journal import Journal
+from bootscope.search.outcome import Outcome, outcome_of
+from bootscope.search.services import unanswered
+from bootscope.system.load import LoadedSystem
+
+WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
+_LOOK_S = 0.2
+_END_S = 10.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A system to build and boot; `what` are the techniques in it, `title` is what people call it."""
+
+    what: tuple[str, ...]
+    loaded: LoadedSystem
+    title: str
+
+
+class _Stopped(KeyboardInterrupt):
+    """Work that nobody wants any more; builds and recordings tidy up as for Ctrl-C."""
+
+
+@dataclass
+class _Job:
+    candidate: Candidate
+    key: str
+    state: int = WAITING
+    host_s: float = 0.0
+    stop: bool = False
+    yields: bool = False
+    """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
+    order: Order | None = None
+    outcome: Outcome | None = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class _Watcher:
+    """Told how a build or a boot goes on; ends it when it is to stop."""
+
+    job: _Job
+    tell: Callable[[str], None]
+
+    def _look(self) -> None:
+        if self.job.stop or self.job.yields:
+            raise _Stopped
+
+    def expect(self, workload: Workload) -> None:
+        self._look()
+
+    def begin(self, step: str, what: str) -> None:
+        self._look()
+        # The others take no longer than it takes to read of them.
+        if step in ("kernel", "uboot", "busybox") or step.startswith("fetch"):
+            self.tell(f"  {self.job.candidate.title}: {what} ...")
+
+    def update(self, done: int, total: int | None, unit: str) -> None:
+        self._look()
+
+    def note(self, message: str) -> None:
+        self.tell(f"  {self.job.candidate.title}: {message}")
+
+    def finish(self, message: str) -> None: ...
+
+    def boot_begins(self, number: int, total: int) -> None:
+        self.tell(f"  {self.job.candidate.title}: booting ...")
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
+
+    def tick(self, time_ns: int, phase: str) -> None:
+        self._look()
+
+    def boot_ended(self, info: BootInfo) -> None: ...
+
+
+class Crew:
+    """Those who build and boot for a search. `boots` is how many boards may be on at a time."""
+
+    def __init__(self, bench: Bench, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
+        self.bench, self.journal, self.tell = bench, journal, tell
+        self.boots = max(1, boots)
+        self.measured_now = 0
+        """Systems that were built or booted by this crew."""
+        self._jobs: dict[str, _Job] = {}
+        self._wanted: str | None = None
+        self._hints: list[str] = []
+        self._closed = False
+        self._changed = threading.Condition()
+        # Daemons: when the process ends in whatever way, nobody waits for them, and what they started
+        # dies with them.
+        structs.ready()
+        works = [self._build, *([self._boot] * self.boots)]
+        self._threads = [threading.Thread(target=work, daemon=True) for work in works]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def known(self, candidate: Candidate) -> Outcome | None:
+        """What came of a system, if that is known already."""
+        key = self.bench.key(candidate.loaded)
+        return self._known(key) if key else None
+
+    def measured(self, candidate: Candidate) -> Outcome:
+        """What came of a system: known from before, or built and booted now.
+
+        What cannot be built or booted is an outcome too, unless it is the base, whose `what` is empty:
+        raises UserError and ToolError then; and SpaceError when there is no room for anything more.
+        """
+        key = self.bench.key(candidate.loaded)
+        found = self._known(key) or self._recorded(key, candidate) if key else None
+        if found and (found.run_id or candidate.what):
+            return found
+        with self._changed:
+            job = self._job(candidate, key)
+            self._wanted = job.key
+            self._make_way()
+            self._changed.notify_all()
+            try:
+                while job.state != DONE:
+                    # Not for ever, so that Ctrl-C is heard.
+                    self._changed.wait(_LOOK_S)
+            finally:
+                self._wanted = None
+            del self._jobs[job.key]
+        if job.error:
+            raise job.error
+        assert job.outcome
+        return job.outcome
+
+    def give_up_after(self, limit_ns: int) -> None:
+        """From now on boots are given up after so much virtual time."""
+        self.bench = self.bench.limited(limit_ns)
+
+    def hint(self, candidates: Iterable[Candidate]) -> None:
+        """What is likely to be asked for next, most likely first; what was said before is forgotten."""
+        keyed = [(self.bench.key(c.loaded), c) for c in candidates]
+        new = [(key, c) for key, c in keyed if key and not self._known(key)]
+        with self._changed:
+            self._hints = [key for key, _ in new]
+            for key, job in list(self._jobs.items()):
+                if job.state in (WAITING, BUILT, DONE) and key not in self._hints and key != self._wanted:
+                    del self._jobs[key]
+            for key, candidate in new:
+                self._job(candidate, key)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends all work under way, and waits until it has ended."""
+        with self._changed:
+            self._closed = True
+            for job in self._jobs.values():
+                job.stop = True
+            self._changed.notify_all()
+        until = time.monotonic() + _END_S
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    # ---- what is known ----
+
+    def _known(self, key: str) -> Outcome | None:
+        kept = self.journal.outcome(key)
+        if not kept:
+            return None
+        found, current = kept
+        if not found.run_id:
+            return found
+        if found.ended in ("hang", "limit") and found.limit_ns < self.bench.limits.limit_ns:
+            return None  # it might get there in the time that it is given now
+        store = self.bench.store
+        if not (store.runs / found.run_id).is_dir():
+            return None  # it was removed
+        if current:
+            return found
+        # Another version of this program may reckon otherwise; the recording is what counts.
+        with contextlib.suppress(BootscopeError):
+            again = outcome_of(view(store, store.load(found.run_id)), key, found.what)
+            again = msgspec.structs.replace(
+                again, limit_ns=found.limit_ns, host_ms=found.host_ms, unanswered=found.unanswered
+            )
+            self.journal.add(again)
+            return again
+        return None
+
+    def _recorded(self, key: str, candidate: Candidate) -> Outcome | None:
+        """What came of a system that was booted by somebody else."""
+        # What must answer is asked where there is time for it.
+        asked = any(m.required for m in candidate.loaded.system.milestones.values())
+        run = None if asked else self.bench.recorded(candidate.loaded)
+        if not run:
+            return None
+        found = view(self.bench.store, run)
+        outcome = outcome_of(found, key, candidate.what, self.bench.lasting(found.boot))
+        outcome = msgspec.structs.replace(outcome, limit_ns=self.bench.limits.limit_ns)
+        self._remember(outcome)
+        return outcome
+
+    # ---- work ----
+
+    def _job(self, candidate: Candidate, key: str) -> _Job:
+        # A system whose sources are not there has no key yet; there is one such at a time.
+        job = self._jobs.get(key)
+        if not job or job.stop:
+            job = self._jobs[key] = _Job(candidate, key)
+        return job
+
+    def _make_way(self) -> None:
+        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more,
+        and a build that is only likely to be asked for."""
+        state = self._jobs[self._wanted or ""].state
+        busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
+        for key, job in self._jobs.items():
+            if job.state == busy and key not in self._hints:
+                job.stop = True
+            elif job.state == busy == BUILDING:
+                job.yields = True
+
+    def _take(self, state: int, next_state: int) -> _Job | None:
+        """Waits for a job in that state: what is wanted first. None when there is no more work."""
+        with self._changed:
+            while not self._closed:
+                for key in (self._wanted, *self._hints):
+                    job = None if key is None else self._jobs.get(key)
+                    if job and job.state == state and not job.stop:
+                        job.state = next_state
+                        return job
+                self._changed.wait()
+        return None
+
+    def _build(self) -> None:
+        while job := self._take(WAITING, BUILDING):
+            self._work(job, self._built)
+
+    def _boot(self) -> None:
+        while job := self._take(BUILT, BOOTING):
+            self._work(job, self._booted)
+
+    def _built(self, job: _Job, bench: Bench) -> StoredRun | None:
+        job.order = bench.order(job.candidate.loaded)
+        return bench.known(job.order)
+
+    def _booted(self, job: _Job, bench: Bench) -> StoredRun | None:
+        assert job.order
+        return bench.boot(job.order)
+
+    def _work(self, job: _Job, work: Callable[[_Job, Bench], StoredRun | None]) -> None:
+        watcher, begun = _Watcher(job, self.tell), time.monotonic()
+        state, outcome = DONE, None
+        # What is booted with the limit that holds when it is built is so to its end.
+        limit_ns = job.order.limits.limit_ns if job.order else self.bench.limits.limit_ns
+        try:
+            run = work(job, self.bench.watched_by(watcher, watcher))
+            if run:
+                outcome = self._outcome(job, run, self.bench.watched_by(watcher, watcher))
+            else:
+                state = BUILT
+        except _Stopped:
+            state = DONE if job.stop else WAITING
+        except (UserError, StepError) as error:
+            outcome = self._failed(job, error, True)
+        except SpaceError as error:
+            job.error = error
+        except BootscopeError as error:
+            outcome = self._failed(job, error, False)
+        except BaseException as error:
+            job.error = error
+        job.host_s += time.monotonic() - begun
+        if outcome:
+            outcome = msgspec.structs.replace(outcome, limit_ns=limit_ns, host_ms=round(job.host_s * 1000))
+            try:
+                self._remember(outcome)
+            except BootscopeError as error:
+                job.error = error
+        with self._changed:
+            job.state, job.outcome, job.yields = state, outcome, False
+            self.measured_now += state == DONE
+            if job.stop and self._jobs.get(job.key) is job:
+                del self._jobs[job.key]
+            self._changed.notify_all()
+
+    def _outcome(self, job: _Job, run: StoredRun, bench: Bench) -> Outcome:
+        found = view(self.bench.store, run)
+        outcome = outcome_of(
+            found,
+            # Now that its sources are there it has one.
+            job.key or self.bench.key(job.candidate.loaded),
+            job.candidate.what,
+            self.bench.lasting(found.boot),
+        )
+        missing = unanswered(bench, job.candidate.loaded) if outcome.reached else ()
+        return msgspec.structs.replace(outcome, unanswered=missing)
+
+    def _remember(self, outcome: Outcome) -> None:
+        if outcome.lasting and outcome.key:
+            self.journal.add(outcome)
+
+    def _failed(self, job: _Job, error: BootscopeError, lasting: bool) -> Outcome | None:
+        if not job.candidate.what:
+            job.error = error
+            return None
+        return Outcome(
+            key=job.key,
+            what=job.candidate.what,
+            message=error.message,
+            log=getattr(error, "log", ""),
+            symbols=error.names if isinstance(error, SymbolError) else (),
+            lasting=lasting,
+        )

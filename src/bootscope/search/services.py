@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a system still does what it must, beyond its first picture: services, and a check of the user's."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bootscope.capture.store import StoredRun
+from bootscope.core.errors import UserError, printable
+from bootscope.core.process import environment
+from bootscope.emulator.plugin_config import Limits
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem
+
+_CHECK_S = 3600
+"""Host time for a check of the user's."""
+
+
+def unanswered(bench: Bench, loaded: LoadedSystem) -> tuple[str, ...]:
+    """Which of the milestones that a system requires it does not come to, and why; each is a boot of its own
+    that ends there, and is known the next time.
+
+    Raises UserError and ToolError as a build does.
+    """
+    patient = bench.limited(Limits().limit_ns)
+    found = []
+    for name, milestone in loaded.system.milestones.items():
+        if milestone.required:
+            boot = patient.measured(loaded, until=name).boots[0]
+            if not boot.info.complete:
+                found.append(f"{name} does not answer: {boot.info.message}")
+    return tuple(found)
+
+
+def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[str, ...]:
+    """What a command of the user's says against a recorded boot, empty when it ends with status 0.
+
+    It is run without a shell, as :func:`refused` says. Raises UserError when it cannot be started.
+    """
+    return refused(command, words_of(command), run.path, names)
+
+
+def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The same for the words of a command, with BOOTSCOPE_RUN (the folder of the recording), BOOTSCOPE_RUN_ID
+    and `names` in its environment."""
+    given = {"BOOTSCOPE_RUN": str(run), "BOOTSCOPE_RUN_ID": run.name, **names}
+    try:
+        done = subprocess.run(
+            words,
+            env=environment(given),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_CHECK_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return (f"the check {printable(command)} did not end within an hour",)
+    except OSError as error:
+        raise UserError(f"the check {printable(command)} cannot be started: {error.strerror}") from error
+    if not done.returncode:
+        return ()
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    said = f": {printable(lines[-1])}" if lines else ""
+    return (f"the check {printable(command)} ended with status {done.returncode}{said}",)
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a check as it was given. Raises UserError when it is none."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"the check {printable(command)} is no command: {error}") from error
+    if not words:
+        raise UserError("the check is empty", hint="for example --check './smoke-test --quick'")
+    return words

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One configured tree (kernel, U-Boot or BusyBox) while it is trimmed: what is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from bootscope.analysis.removable import Build, Candidate, Kind, candidates, safe_together
+from bootscope.analysis.used_code import Ran, used_code
+from bootscope.analysis.views import View
+from bootscope.builder.linkmap import Objects, read
+from bootscope.capture import objects, usage
+from bootscope.capture.record import USAGE
+from bootscope.kbuild import symbols as kconfig
+from bootscope.kbuild.graph import Configuration
+from bootscope.kbuild.kconfig import written
+from bootscope.kbuild.makefiles import Makefiles
+from bootscope.kbuild.symbols import TOP
+from bootscope.readers.fdt import BadTree
+from bootscope.system.model import Symbols
+from bootscope.trim.build_errors import defined_in
+from bootscope.trim.devices import devices, drivers
+
+IMAGE = {"kernel": "kernel/zImage", "uboot": "uboot/u-boot-sunxi-with-spl.bin", "busybox": "busybox/busybox"}
+"""What gets smaller, as the parts of a run are called."""
+PHASES = {"kernel": ("kernel",), "uboot": ("bootloader",), "busybox": ("init",)}
+"""The phases of the boot in which the tree's code runs."""
+_OWN_PERCENT = 90
+_LEAVES_OUT = re.compile(r"(^|_)DISABLED?(_|$)")
+_TABLES = {"kernel": objects.KERNEL_SYMBOLS, "uboot": objects.UBOOT_SYMBOLS}
+_LINKED = {
+    "kernel": objects.KERNEL_OBJECTS,
+    "uboot": objects.UBOOT_OBJECTS,
+    "busybox": objects.BUSYBOX_OBJECTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Why a symbol stays on, and how much that is: bytes and kind of what would go with it."""
+
+    reason: str
+    image_bytes: int = 0
+    kind: Kind = Kind.BLANK
+
+
+@dataclass
+class TrimTree:
+    """`config` is the configuration so far, `off` the symbols switched off for it; `wished` are those that
+    the system's own file asks for; `kept` those that must stay, with the reason; `spared` those that are
+    not tried, but may go with what they are part of."""
+
+    name: str
+    source: Path
+    config: Mapping[str, str]
+    wished: Symbols
+    kept: Mapping[str, str] = field(default_factory=dict)
+    spared: Mapping[str, str] = field(default_factory=dict)
+    off: Symbols = field(default_factory=dict)
+    stays: dict[str, Stay] = field(default_factory=dict)
+
+    @cached_property
+    def symbols(self) -> kconfig.Symbols:
+        """All symbols of the tree."""
+        return kconfig.read(self.source, TOP[self.name])
+
+    @cached_property
+    def makefiles(self) -> Makefiles:
+        """The tree's Makefiles."""
+        return Makefiles(self.source)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Symbols that the system asks for and that this version of the sources does not have."""
+        return sorted(name for name in self.wished if name not in self.symbols)
+
+    @property
+    def fixed(self) -> set[str]:
+        """Symbols that are not to be switched off: what somebody wants to be on."""
+        return self.kept.keys() | {name for name, value in self.wished.items() if written(value) != "n"}
+
+    def unmet(self, config: Mapping[str, str]) -> list[str]:
+        """Symbols that were asked for and are not so in a configuration, or that were to be kept."""
+        wrong = [n for n, v in self.wished.items() if config.get(n, "n") != written(v)]
+        return wrong + [n for n in self.kept if config.get(n, "n") != self.config.get(n, "n")]
+
+    def build(self, of: View) -> Build:
+        """The tree as it was built for a recording, with what ran then."""
+        code = used_code(of.evidence, usage.read(of.boot.path / USAGE), self.name)
+        return Build.of(Configuration(self.symbols, self.config), code, self.makefiles.ways)
+
+    def definitions(self, of: View) -> Mapping[str, str]:
+        """Global name -> object file, of the build that a recording is of."""
+        linked = Objects(read(of.evidence.load(_LINKED[self.name]).decode("utf-8", "replace")))
+        table = _TABLES.get(self.name)
+        return defined_in(of.evidence.load(table).decode("utf-8", "replace"), linked) if table else {}
+
+
+def drivers_in_use(tree: TrimTree, of: View, names: Iterable[str], blob: bytes) -> dict[str, str]:
+    """Object files of the kernel that drive what the system boots from and shows itself on -> the node."""
+    board = of.run.info.board
+    addresses = {board.devices[name].base for name in (board.console, board.storage)}
+    try:
+        return drivers(tree.source, names, devices(blob, addresses))
+    except BadTree:
+        return {}
+
+
+def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[str, str]) -> list[Candidate]:
+    """What of some kinds can be tried, in an order that keeps together what belongs together; notes why
+    the rest stays."""
+    wanted = set(kinds)
+    found: list[Candidate] = []
+    for candidate in candidates(build, tree.stays):
+        if candidate.kind not in wanted:
+            continue
+        spared = tree.kept.get(candidate.symbol) or tree.spared.get(candidate.symbol)
+        reason = spared or _must_stay(tree, build, candidate, in_use)
+        if reason:
+            tree.stays[candidate.symbol] = Stay(reason, candidate.image_bytes, candidate.kind)
+        else:
+            found.append(candidate)
+    worst = max((k for k in wanted if k != Kind.BLANK), default=Kind.SETUP)
+    together = safe_together(build, found, worst, in_use)
+    return sorted(together, key=lambda c: (c.kind, c.folder, -c.weight, c.symbol))
+
+
+def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mapping[str, str]) -> str:
+    if _LEAVES_OUT.search(candidate.symbol):
+        return "it leaves something out by being on"
+    needing = sorted(candidate.goes & tree.fixed)
+    if needing:
+        return f"{needing[0]} needs it ({tree.kept.get(needing[0], 'the system asks for that')})"
+    lost = build.lost(candidate.goes)
+    driver = next((name for name in lost if name in in_use), "")
+    if driver:
+        return f"{driver} drives {in_use[driver]}"
+    own = next((name for name in lost if _is_the_applications(build.code[name].ran)), "")
+    return f"{own} ran for the application and hardly for anybody else" if own else ""
+
+
+def _is_the_applications(ran: Ran) -> bool:
+    """Whether code ran for the application alone. What also ran in its time, such as interrupts, does not
+    count: that runs in the time of others just as well."""
+    return ran.application > 0 and ran.application * 100 >= ran.programs * _OWN_PERCENT

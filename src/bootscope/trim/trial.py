@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trying a trimmed variant: does it build, boot, show the same, and does the application go on?"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import msgspec
+
+from bootscope.analysis.names import KERNEL_BASE
+from bootscope.analysis.views import View, view
+from bootscope.builder.ids import id_of
+from bootscope.capture import usage
+from bootscope.capture.record import USAGE
+from bootscope.core.errors import ToolError, UserError
+from bootscope.emulator.plugin_config import Limits
+from bootscope.search.bench import Bench
+from bootscope.search.verdict import verdict
+from bootscope.system.load import LoadedSystem
+from bootscope.system.model import System
+from bootscope.trim import build_errors
+from bootscope.trim.memory import Memory, Outcome
+
+AS_BUSY_PERCENT = 80
+"""An application that executes less than this of what it did has stopped, or waits where it did not."""
+
+_LEAST_QUIET_NS = 3_000_000_000
+
+
+def limits_beside(base: View, limits: Limits) -> Limits:
+    """When to give a variant up: well after `base` was through, and well beyond its longest silence. What
+    hangs in a boot loader spins, and that takes long to watch."""
+    starts = [line.start_ns for line in base.timeline.lines]
+    silence_ns = max((b - a for a, b in pairwise(starts)), default=limits.quiet_ns)
+    quiet_ns = min(limits.quiet_ns, max(3 * silence_ns, _LEAST_QUIET_NS))
+    return replace(limits, quiet_ns=quiet_ns, limit_ns=min(limits.limit_ns, 3 * base.timeline.total_ns))
+
+
+@dataclass
+class Trials:
+    """Variants of a system beside the system itself, as recorded in `base`.
+
+    `services`: what init's programs say on the console must be the same, too.
+    """
+
+    bench: Bench
+    loaded: LoadedSystem
+    base: View
+    memory: Memory
+    services: bool = False
+    built: int = 0
+    """How many variants were tried and not remembered."""
+
+    def run(self, system: System) -> tuple[Outcome, View | None]:
+        """What comes of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
+        key = id_of([msgspec.to_builtins(system), self.services])
+        known = self.memory.get(key)
+        if known and known.reason:
+            return known, None
+        self.built += known is None
+        try:
+            found = self._view(system)
+        except (ToolError, UserError) as error:
+            said = build_errors.read(error)
+            return self.memory.keep(key, Outcome("; ".join(said.lines), undefined=said.undefined)), None
+        if found.boot.info.ended == "timeout":
+            # That says something of this host, and nothing of the variant.
+            raise ToolError(
+                f"a boot took too long: {found.boot.info.message}",
+                hint="asked again when the host has less to do, trim goes on from here",
+            )
+        outcome = Outcome("; ".join(self._faults(found)), found.run.info.run_id)
+        return self.memory.keep(key, outcome), None if outcome.reason else found
+
+    def _view(self, system: System) -> View:
+        run = self.bench.measured(LoadedSystem(system, self.loaded.path), until=self.base.run.info.until)
+        return view(self.bench.store, run)
+
+    def _faults(self, found: View) -> list[str]:
+        faults = list(verdict(self.bench.store, self.base, found).faults)
+        if faults:
+            # What a program complains of last is nearest to the cause.
+            return faults + [f"it says: {line}" for line in new_lines(self.base, found)[-1:]]
+        faults = _less_busy(self.base, found)
+        if not faults and self.services and programs_say(found) != programs_say(self.base):
+            new = new_lines(self.base, found)
+            faults.append(f"init's programs say something else: {new[0] if new else 'a line is missing'}")
+        return faults
+
+
+def own_instructions(of: View) -> int:
+    """Instructions of its own program that the application executed, until the recording's afterlife ended.
+    Raises UserError for a recording without that."""
+    counted = usage.read(of.boot.path / USAGE)
+    return sum(b.instructions * b.own for b in counted.blocks if b.address < KERNEL_BASE)
+
+
+def _less_busy(base: View, found: View) -> list[str]:
+    before, after = own_instructions(base), own_instructions(found)
+    if after * 100 >= before * AS_BUSY_PERCENT:
+        return []
+    return [f"the application does {100 * after // before} % of what it did in the same time"]
+
+
+def programs_say(of: View) -> list[str]:
+    """The lines that programs, not the kernel, wrote to the console, in order."""
+    starts = [phase.start_ns for phase in of.timeline.phases]
+    names = [phase.name for phase in of.timeline.phases]
+    found = []
+    for line in of.timeline.lines:
+        phase = names[max(0, bisect_right(starts, line.start_ns) - 1)]
+        # The kernel's lines begin with a time, or a level where it has been told to leave that out.
+        if phase in ("init", "application") and not line.data.lstrip().startswith((b"[", b"<")):
+            found.append(line.data.decode("utf-8", "replace").strip())
+    return found
+
+
+def new_lines(base: View, found: View) -> list[str]:
+    """Lines of programs that they did not write in `base`."""
+    known = set(programs_say(base))
+    return [line for line in programs_say(found) if line and line not in known]
