@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bootscope.audit import trials
+from bootscope.audit import findings, trials
 from bootscope.builder.ids import id_of
 from bootscope.capture.store import Store, StoredBoot, StoredRun
 from bootscope.core.errors import StepError, SymbolError
