@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bootscope.arch.model import ALWAYS
 from bootscope.core.errors import UserError
 from bootscope.emulator import initcall_table
 from bootscope.emulator.probes import Hooks
-from bootscope.image.code import ALWAYS, Code
+from bootscope.image.code import Code
 
 from .elf import TEXT, Fn, arm, code, elf, thumb
 
@@ -118,7 +119,7 @@ def test_a_variant_stands_in_only_for_what_is_gone() -> None:
 
 def test_a_thumb_function_is_known_by_its_lowest_bit() -> None:
     program = code(PLAIN, Fn("t", thumb(THUMB_BX_LR), thumb=True), marks={"_end": 0x8100})
-    assert [(f.name, f.address, f.size, f.thumb) for f in program.functions] == [
+    assert [(f.name, f.address, f.size, f.alternate) for f in program.functions] == [
         ("plain", TEXT, 8, False),
         ("t", TEXT + 8, 2, True),
     ]

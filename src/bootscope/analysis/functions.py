@@ -12,6 +12,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.arch.registry import BUILT
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.model import Phase
@@ -184,7 +185,7 @@ def label(call: Call, evidence: Evidence) -> str:
     if call.kind == "irq":
         return f"irq {call.text or call.value}"
     if call.kind == "work":
-        return "work " + evidence.names.name("kernel", call.value & ~1).removeprefix("kernel ")
+        return "work " + evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
     kind = {"uboot.command": "command"}.get(call.kind, call.kind.rpartition(".")[2])
     return f"{kind} {name_of(call, evidence)}"
 

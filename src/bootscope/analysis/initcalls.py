@@ -10,6 +10,7 @@ from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.arch.registry import BUILT
 
 KINDS = ("initcall", "probe", "uboot.initcall", "uboot.probe", "spl.initcall", "spl.probe", "uboot.command")
 _DEFERRED = 517
@@ -32,11 +33,11 @@ COLUMNS = (
 def name_of(call: Call, evidence: Evidence) -> str:
     """What a call is called: its function, its device, its command."""
     if call.kind == "initcall":
-        found = evidence.names.name("kernel", call.value & ~1).removeprefix("kernel ")
+        found = evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
         return f"{found} [{call.detail}]" if call.detail else found
     if call.kind in ("uboot.initcall", "spl.initcall"):
         phase = "spl" if call.kind == "spl.initcall" else "bootloader"
-        return evidence.names.name(phase, call.value & ~1).partition(" ")[2] or hex(call.value)
+        return evidence.names.name(phase, BUILT.code_address(call.value)).partition(" ")[2] or hex(call.value)
     if call.kind == "probe":
         return f"{call.text or '?'} ({call.detail or '?'})"
     return call.text or "?"

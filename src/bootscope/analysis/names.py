@@ -14,13 +14,12 @@ from typing import Protocol
 import msgspec
 
 from bootscope.analysis.kernel_activity import Task
+from bootscope.arch.registry import BUILT
 from bootscope.capture.objects import Program
 from bootscope.image.symbols import Symbols
 
-KERNEL_BASE = 0xBF000000
-"""Where the kernel's addresses begin on 32-bit ARM with the usual split (modules first)."""
-VECTORS = 0xFFFF0000
-"""Where ARM's exception vectors and the kernel's helpers for user programs lie."""
+KERNEL_BASE = BUILT.kernel.first_address
+"""Where the kernel's addresses begin."""
 NO_MMU = "kernel, before its MMU is on"
 _BOOTLOADER_PHASES = ("bootloader", "load")
 _BEFORE_KERNEL = ("spl", *_BOOTLOADER_PHASES, "decompress")
@@ -115,7 +114,7 @@ class Names:
         if space == "decompress":
             found = self._look_up("decompressor", pc - self._decompressor)
             return f"decompressor {found}" if found else "decompressor"
-        if pc >= VECTORS:
+        if pc >= BUILT.kernel.vectors:
             return "kernel exception vectors"
         return self._look("kernel", "kernel", pc)
 

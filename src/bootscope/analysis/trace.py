@@ -16,6 +16,7 @@ from bootscope.analysis.kernel_activity import Call, Task, Wait
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
 from bootscope.analysis.waits import caller, reason
+from bootscope.arch.registry import BUILT
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
 
@@ -114,7 +115,7 @@ def _call(call: Call, evidence: Evidence) -> Span:
         "storage_ns": spent.storage_ns,
         "console_ns": spent.console_ns,
     }
-    level = evidence.levels.get(call.value & ~1, "") if call.kind == "initcall" else ""
+    level = evidence.levels.get(BUILT.code_address(call.value), "") if call.kind == "initcall" else ""
     if level:
         detail["level"] = level
     if call.result:

@@ -12,6 +12,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.kernel_activity import Call, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.arch.registry import BUILT
 from bootscope.capture.stream import StackSample
 
 COLUMNS = (
@@ -149,7 +150,7 @@ def countdown(evidence: Evidence) -> list[Call]:
 def caller(call: Call, evidence: Evidence) -> str:
     """The function that called a delay."""
     phase = {"spl.delay": "spl", "uboot.delay": "bootloader"}.get(call.kind, "kernel")
-    name = evidence.names.name(phase, (call.caller & ~1) - 2)
+    name = evidence.names.name(phase, BUILT.call_before(call.caller))
     return name.partition(" ")[2] or name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.step import Context
 from bootscope.kbuild import kconfig
 from bootscope.system.model import Symbols
@@ -19,12 +20,12 @@ def configure(
     """
     config = build / ".config"
     build.mkdir(exist_ok=True)
-    architecture = [] if tree == "uboot" else ["ARCH=arm"]
+    architecture = [] if tree == "uboot" else [BUILT.tools.make]
     context.make(source, build, *architecture, defconfig)
     kconfig.apply(config, symbols)
     if tree == "busybox":
         # BusyBox has no olddefconfig: empty lines take the default of every new question.
-        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' ARCH=arm oldconfig"])
+        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' {BUILT.tools.make} oldconfig"])
     else:
         context.make(source, build, *architecture, "olddefconfig")
     return config

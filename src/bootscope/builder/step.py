@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder import history
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of
@@ -127,7 +128,7 @@ class Context:
     def compilers(self) -> list[str]:
         """The make variables that choose the cross compiler."""
         prefix = "ccache " if self.use_ccache else ""
-        return ["CROSS_COMPILE=arm-linux-gnueabihf-", f"CC={prefix}arm-linux-gnueabihf-gcc"]
+        return [f"CROSS_COMPILE={BUILT.tools.prefix}", f"CC={prefix}{BUILT.tools.tool('gcc')}"]
 
     def _env(self) -> dict[str, str]:
         return {

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.cache import remove_tree
 from bootscope.builder.ids import id_of
 from bootscope.builder.step import Context
@@ -33,7 +34,7 @@ _COUNTERS = (".version",)
 
 def key_of(source_id: str, rest: str) -> str:
     """A key for trees of these sources (the id of their step), the compiler, and `rest`."""
-    return id_of([source_id, versions("arm-linux-gnueabihf-gcc"), rest])[:32]
+    return id_of([source_id, versions(BUILT.tools.tool("gcc")), rest])[:32]
 
 
 def any_kept(root: Path, key: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.core import hints
 from bootscope.core.paths import cache_dir, plugin_source_dir, store_dir
 from bootscope.core.text import size
@@ -26,8 +27,8 @@ REAL = ("sigrok-cli", "unsquashfs")
 """Tools that reading logs and listening to boards can use."""
 
 EMULATED = (
-    *("qemu-system-arm", "cc", "make", "apt-get", "dpkg-deb", "gzip"),
-    *("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip"),
+    *(BUILT.tools.qemu, "cc", "make", "apt-get", "dpkg-deb", "gzip"),
+    *(BUILT.tools.tool(name) for name in ("gcc", "ld", "strip")),
     *("mkimage", "fdtput", "sfdisk", "mkfs.vfat", "mcopy", "mksquashfs"),
 )
 """Tools that the plugin and the system `debian` are made with, and that boots need."""
@@ -133,8 +134,8 @@ _FILES = {
         "checks what comes from Debian's archive",
     ),
     "cross C library": (
-        "usr/arm-linux-gnueabihf/lib/libc.so.6",
-        "libc6-dev-armhf-cross",
+        f"usr/{BUILT.tools.triplet}/lib/libc.so.6",
+        f"libc6-dev-{BUILT.tools.debian}-cross",
         "what programs on the board link to",
     ),
     "openssl headers": ("usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),

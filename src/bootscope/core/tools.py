@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass
 from functools import cache
 
+from bootscope.arch.registry import BUILT
 from bootscope.core import hints
 from bootscope.core.errors import ToolError
 from bootscope.core.process import run, search_path
@@ -28,15 +29,15 @@ class Tool:
     minimum: tuple[int, ...] = ()
 
 
-CROSS = "arm-linux-gnueabihf-"
+CROSS = BUILT.tools.prefix
 
 TOOLS = {
     tool.name: tool
     for tool in (
-        Tool("qemu-system-arm", "qemu-system-arm", "the emulated board", minimum=(10, 0)),
-        Tool(f"{CROSS}gcc", "gcc-arm-linux-gnueabihf", "compiles what runs on the board"),
-        Tool(f"{CROSS}ld", "binutils-arm-linux-gnueabihf", "links what runs on the board"),
-        Tool(f"{CROSS}strip", "binutils-arm-linux-gnueabihf", "removes symbols from programs"),
+        Tool(BUILT.tools.qemu, BUILT.tools.qemu, "the emulated board", minimum=(10, 0)),
+        Tool(f"{CROSS}gcc", f"gcc-{BUILT.tools.triplet}", "compiles what runs on the board"),
+        Tool(f"{CROSS}ld", f"binutils-{BUILT.tools.triplet}", "links what runs on the board"),
+        Tool(f"{CROSS}strip", f"binutils-{BUILT.tools.triplet}", "removes symbols from programs"),
         Tool("cc", "gcc", "compiles the QEMU plugin and the build tools of kernel and U-Boot"),
         Tool("make", "make", "builds U-Boot, kernel and BusyBox"),
         Tool("bison", "bison", "builds Kconfig"),

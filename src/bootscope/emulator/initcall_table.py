@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 
 from bootscope.image.code import Code
@@ -29,7 +28,6 @@ def levels(code: Code, address_of: Mapping[str, int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for level, begin, end in zip(_LEVELS, _STARTS, _STARTS[1:], strict=False):
         if begin in address_of and end in address_of:
-            data = code.read(address_of[begin], address_of[end] - address_of[begin])
-            for (function,) in struct.iter_unpack("<I", data[: len(data) & ~3]):
-                found[function & ~1] = level
+            for function in code.words(address_of[begin], address_of[end]):
+                found[code.arch.code_address(function)] = level
     return found

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
 from bootscope.emulator import kernel_probes, loader_probes
 from bootscope.emulator.kernel_probes import Layout
-from bootscope.emulator.probes import Hooks
+from bootscope.emulator.probes import Hooks, argument
 from bootscope.image.code import Code
 from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import COMPRESSED_IMAGE, System
@@ -124,7 +125,9 @@ def watch(
     if limits.explain:
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
-        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout)
+        _add_usage(
+            w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout, programs.kernel.arch
+        )
     _add_stops(w, until)
     return w
 
@@ -161,34 +164,33 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     hooks, kernel = w.hooks, programs.kernel
     hooks.add("spl.start", board.addresses.spl, "once")
     hooks.add("uboot.start", board.addresses.uboot, "once")
-    moved = hooks.add("uboot.relocate", address(programs.uboot, "relocate_code"), "once reg 0")
+    moved = hooks.add(
+        "uboot.relocate", address(programs.uboot, "relocate_code"), f"once {argument(programs.uboot, 0)}"
+    )
     if moved:
         w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
     # One that is not compressed begins with the kernel itself.
     if system.kernel.image == COMPRESSED_IMAGE:
         hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
     hooks.add("kernel.start", _kernel_start(board, kernel), "once")
-    hooks.add("kernel.init", address(kernel, *_INIT_STARTS), "once str 0")
+    first, second, *_ = kernel.arch.registers.arguments
+    hooks.add("kernel.init", address(kernel, *_INIT_STARTS), f"once str {first}")
     process = system.application.process.encode()
     _add_inlined_naming(hooks, programs, process)
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
-    hooks.add("exec", address(kernel, *_NAME_SET), "every reg 2 reg 0 str 1")
+    hooks.add("exec", address(kernel, *_NAME_SET), f"every {argument(kernel, 2, 0)} str {second}")
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
-        hooks.add("application.start", address(kernel, *_NAME_SET), f"once str 1 is {name.hex()}")
-    hooks.add("kernel.panic", address(kernel, "panic"), "once str 0")
-
-
-_USUAL_OFFSET = 0x8000
-"""From the beginning of memory to the kernel's first instruction, which board profiles are written for."""
-_OFFSET_MASK = 0x0FFFFFFC
+        hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
+    hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 
 def _kernel_start(board: Board, kernel: Code) -> int:
     """Where the kernel starts before its MMU is on. Kernels for some SoCs leave more room before them, and
     those for many SoCs as much as any of theirs needs."""
-    offset = kernel.entry & _OFFSET_MASK or _USUAL_OFFSET
-    return board.addresses.kernel - _USUAL_OFFSET + offset
+    entries = kernel.arch.kernel
+    offset = kernel.entry & entries.offset_mask or entries.usual_offset
+    return board.addresses.kernel - entries.usual_offset + offset
 
 
 def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:
@@ -201,10 +203,11 @@ def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> Non
     names, executes = kernel.function(*_NAME_SET), kernel.function(_EXECUTES)
     after, comm = kernel.function(_AFTER_NAMING), programs.layout.get("task_struct.comm")
     if names and executes and after and comm is not None and not kernel.calls(executes, names):
-        name = f"str 0+{comm}"
-        hooks.add("exec", after.address, f"every if 1 0 reg 0 reg 0 {name}")
+        first, second, *_ = kernel.arch.registers.arguments
+        name, only = f"str {first}+{comm}", f"if {second} 0"
+        hooks.add("exec", after.address, f"every {only} {argument(kernel, 0, 0)} {name}")
         told = f"{name} is {process[:_COMM_BYTES].hex()}"
-        hooks.add("application.start", after.address, f"once if 1 0 {told}")
+        hooks.add("application.start", after.address, f"once {only} {told}")
 
 
 def _add_texts(w: Watch, board: Board, system: System) -> None:
@@ -233,7 +236,7 @@ def check_store_path(path: Path) -> None:
         )
 
 
-def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
+def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout, kernel: Architecture) -> None:
     """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
     the application has the CPU (all of its threads) kept apart."""
     check_store_path(path)
@@ -246,7 +249,8 @@ def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout) -> None:
     )
     if starts and switches and tgid is not None:
         # The task is the first argument where it is named, the third where the CPU goes to it.
-        w.lines.append(f"owner {starts[0]} 0+{tgid} {switches[0]} 2+{tgid}")
+        named, to = kernel.registers.arguments[0], kernel.registers.arguments[kernel.kernel.switch_to]
+        w.lines.append(f"owner {starts[0]} {named}+{tgid} {switches[0]} {to}+{tgid}")
 
 
 def _add_stops(w: Watch, until: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bootscope.image.code import ALWAYS, Code, Function
+from bootscope.arch.model import ALWAYS
+from bootscope.image.code import Code, Function
 
 
 @dataclass
@@ -38,15 +39,27 @@ class Hooks:
         if not self.entry(name, function, items, extra) or not function:
             return
         for end in code.exits(function):
-            self.add(f"{name}.end", end.address, f"every {_when(end.condition)}reg 0 {extra}".rstrip())
+            self.add(
+                f"{name}.end", end.address, f"every {when(end.condition)}{_result(code)} {extra}".rstrip()
+            )
 
     def calls(self, name: str, code: Code, function: Function | None, extra: str = "") -> None:
         """Adds hooks `NAME` (with the address called) and `NAME.end` around a function's indirect calls."""
         for call in code.indirect_calls(function) if function else ():
-            self.add(name, call.address, f"every {_when(call.condition)}reg {call.register} {extra}".rstrip())
-            self.add(f"{name}.end", call.back, f"every reg 0 {extra}".rstrip())
+            self.add(name, call.address, f"every {when(call.condition)}reg {call.register} {extra}".rstrip())
+            self.add(f"{name}.end", call.back, f"every {_result(code)} {extra}".rstrip())
 
 
-def _when(condition: int) -> str:
-    """The item that makes a hook count only under a condition of ARM's."""
+def argument(code: Code, *numbers: int) -> str:
+    """The items for arguments of a function, as it begins; they count from 0."""
+    return " ".join(f"reg {code.arch.registers.arguments[n]}" for n in numbers)
+
+
+def _result(code: Code) -> str:
+    """The item for what a function returns."""
+    return f"reg {code.arch.registers.result}"
+
+
+def when(condition: int) -> str:
+    """The item that makes a hook count only when the instruction's condition holds."""
     return "" if condition == ALWAYS else f"when {condition} "

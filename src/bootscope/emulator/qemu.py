@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.boards.profile import Board
 from bootscope.capture.stream import HEADER_BYTES, committed_bytes
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
 
-QEMU = "qemu-system-arm"
+QEMU = BUILT.tools.qemu
 _POLL_S = 0.05
 STALL_NS = 60_000_000_000
 """Host time without a single record. A running CPU is sampled thousands of times in it, so it sleeps

@@ -19,6 +19,7 @@ from typing import Protocol
 import msgspec
 
 from bootscope import __version__
+from bootscope.arch.registry import BUILT
 from bootscope.boards.profile import Board
 from bootscope.builder import linkmap
 from bootscope.builder.plan import Built
@@ -151,9 +152,9 @@ def _describe(
         board=order.board,
         parts=order.built.parts(),
         tools={
-            "qemu-system-arm": version,
+            qemu.QEMU: version,
             "bootscope-plugin": order.plugin.parent.name[:16],
-            **tools.versions("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld"),
+            **tools.versions(BUILT.tools.tool("gcc"), BUILT.tools.tool("ld")),
         },
         host=host_facts(),
         watch=made.names(),

@@ -8,6 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 
+from bootscope.arch.registry import BUILT
+
 # A line of code, without the marks that compilers and assemblers leave.
 _CODE = re.compile(r"^([0-9a-f]+) [tTwW] (?!\$|\.L|__compound_literal)(\S+)$", re.M)
 
@@ -27,10 +29,11 @@ class Symbols:
     def parse(cls, text: str) -> Symbols:
         """From the text of a symbol table; lines that are none are left out.
 
-        The lowest bit of a code address marks Thumb code on ARM and is no part of the address.
+        The bit that marks an architecture's second instruction set is no part of an address.
         """
         # One pass in the regex engine: a kernel's table has more than 100,000 lines.
-        pairs = [(int(address, 16) & ~1, name) for address, name in _CODE.findall(text)]
+        mask = ~BUILT.mode_bit
+        pairs = [(int(address, 16) & mask, name) for address, name in _CODE.findall(text)]
         return cls(pairs)
 
     def address(self, *names: str) -> int | None:

@@ -2,7 +2,7 @@
 """A kernel image as others ship it, made into what a build would have left: an ELF program with symbols.
 
 What packages hold is packed and has no symbols beside it. The names come from the image's own table
-(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself. For 32-bit ARM.
+(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Sequence
 
+from bootscope.arch.registry import BUILT
 from bootscope.core.errors import UserError
 from bootscope.image.kallsyms import Symbol
 from bootscope.readers.unpack import Budget, decompressed
@@ -22,8 +23,6 @@ _PACKED = re.compile(rb"\x1f\x8b\x08|\xfd7zXZ\x00|\x28\xb5\x2f\xfd")
 _MOST_STARTS = 64
 _VERSION = re.compile(rb"Linux version (\d+\.\d+\S*)")
 
-# Functions that save the address they return to, or a frame, begin with one of these instructions.
-_PUSH_MASK, _PUSH_LR, _FRAME = 0xFFFF4000, 0xE92D4000, 0xE1A0C00D
 _BASE_STEP_BYTES, _BASE_STEPS = 0x8000, 512
 _SAMPLES = 1500
 _LEAST_SHARE, _LEAD = 0.3, 2
@@ -54,7 +53,7 @@ def version(kernel: bytes) -> str:
 
 
 def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
-    """The address that the first byte of an uncompressed 32-bit ARM kernel is linked to.
+    """The address that the first byte of an uncompressed kernel is linked to.
 
     The table of symbols does not say it. At the right one, what the table calls functions begins as functions
     do; at no other one more than a few do. Raises UserError when no address stands out.
@@ -71,7 +70,7 @@ def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
     (best, base), (second, _) = scores[:2]
     if best < _LEAST_SHARE * len(sample) or best < _LEAD * second:
         raise UserError(
-            "cannot tell which address the kernel image is linked to", hint="is it for 32-bit ARM?"
+            "cannot tell which address the kernel image is linked to", hint=f"is it for {BUILT.title}?"
         )
     return base
 
@@ -86,7 +85,7 @@ def _like_functions(kernel: bytes, addresses: Sequence[int], base: int) -> int:
         at = address - base
         if 0 <= at <= len(kernel) - 4:
             (word,) = struct.unpack_from("<I", kernel, at)
-            found += word & _PUSH_MASK == _PUSH_LR or word == _FRAME
+            found += BUILT.begins_function(word)
     return found
 
 
@@ -94,7 +93,7 @@ _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _SECTION = struct.Struct("<IIIIIIIIII")
 _ENTRY = struct.Struct("<IIIBBH")
 _IDENT = b"\x7fELF\x01\x01\x01" + bytes(9)
-_EXECUTABLE, _ARM, _EABI5 = 2, 40, 0x05000000
+_EXECUTABLE = 2
 _PROGRAM_BITS, _SYMBOLS, _STRINGS = 1, 2, 3
 _ALLOC_EXEC = 6
 _GLOBAL_FUNCTION, _GLOBAL_MARK = 0x12, 0x10
@@ -102,10 +101,11 @@ _TEXT = 1
 
 
 def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
-    """An ELF program of 32-bit ARM: the kernel as one section at `base`, and its functions with their sizes.
+    """An ELF program: the kernel as one section at `base`, and its functions with their sizes.
 
     A function ends where the next one begins, so what aligns that counts as its own.
     """
+    arch = BUILT
     names, strings = _string_table([s.name for s in symbols])
     entries = [_ENTRY.pack(0, 0, 0, 0, 0, 0)]
     for symbol, name, end in zip(symbols, names, _ends(symbols, base + len(kernel)), strict=True):
@@ -120,7 +120,7 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
         offsets.append(at)
         at += len(part)
     counts = (_HEADER.size, 0, 0, _SECTION.size, 5, 4)
-    head = _HEADER.pack(_IDENT, _EXECUTABLE, _ARM, 1, base, 0, at, _EABI5, *counts)
+    head = _HEADER.pack(_IDENT, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
     text, symtab, strtab, shstrtab = section_names
     sections = [
         _SECTION.pack(*(0,) * 10),

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path, PurePosixPath
 
+from bootscope.arch.registry import BUILT
+
 Way = frozenset[str]
 """Symbols that must all be on."""
 Ways = tuple[Way, ...]
@@ -193,7 +195,7 @@ def _listed(text: str, folder: str) -> Iterator[str]:
     for base in _REFERENCE.findall(text):
         yield f"{base}.o"
     for word in re.sub(r"\$\((?:obj|src)\)/", "", text).split():
-        name = word.replace("$(SRCARCH)", "arm").replace("$(ARCH)", "arm")
+        name = word.replace("$(SRCARCH)", BUILT.tools.kernel).replace("$(ARCH)", BUILT.tools.kernel)
         if "$" in name or not name.endswith((".o", "/")):
             continue
         # The architecture's Makefile names folders from the top.

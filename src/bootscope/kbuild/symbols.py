@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.core.errors import UserError
 from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
 
@@ -61,7 +62,7 @@ def read(tree: Path, top: str = "Kconfig", variables: dict[str, str] | None = No
 
     Raises UserError when the top file is not there; an included file that is not is left out.
     """
-    reader = _Reader(tree, {"SRCARCH": "arm", "ARCH": "arm", **(variables or {})})
+    reader = _Reader(tree, {"SRCARCH": BUILT.tools.kernel, "ARCH": BUILT.tools.kernel, **(variables or {})})
     if not (tree / top).exists():
         raise UserError(f"there is no {top} in {tree}")
     reader.file(top)

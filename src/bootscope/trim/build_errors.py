@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.linkmap import Objects
 from bootscope.core.errors import BootscopeError, printable
 
@@ -42,7 +43,7 @@ def defined_in(table: str, linked: Objects) -> Mapping[str, str]:
     """Global name -> object file that defines it, from a symbol table (as nm -n writes it)."""
     found: dict[str, str] = {}
     for address, name in _SYMBOL.findall(table):
-        piece = linked.at(int(address, 16) & ~1) or linked.at(int(address, 16))
+        piece = linked.at(BUILT.code_address(int(address, 16))) or linked.at(int(address, 16))
         if piece:
             found[name] = piece.object
     return found

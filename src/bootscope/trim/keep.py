@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
+from bootscope.arch.registry import BUILT
 from bootscope.system.model import System
 
 IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
@@ -59,10 +60,8 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
     if any(_SHELL_FILE.search(path) for path in files):
         found["BINFMT_SCRIPT"] = "init runs scripts"
     found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
-    if any(path.startswith("/lib/ld-linux-armhf") for path in files):
-        found["VFP"] = "programs use the floating point unit"
-        found["ARM_THUMB"] = "programs may be Thumb code"
-        found["COMPAT_32BIT_TIME"] = "programs of 32 bits count time in 32 bits"
+    if any(path.startswith(f"/lib/{BUILT.tools.libraries[0]}") for path in files):
+        found |= BUILT.program_symbols
     if "root=/dev/mmcblk" in system.kernel.command_line:
         found["MMC_BLOCK"] = "the root file system is on an MMC or SD card"
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder import sources
 from bootscope.builder.ids import tree_id
 from bootscope.builder.progress import Progress
@@ -17,7 +18,7 @@ from bootscope.core.paths import agent_source_dir
 from bootscope.system.load import LoadedSystem
 
 AGENT = "bootscope-agent"
-_CROSS = "arm-linux-gnueabihf-"
+_CROSS = BUILT.tools.prefix
 # Only what is used, and in as few pages as can be: the target reads the program from its storage.
 _FLAGS = "-Os -fno-unwind-tables -fno-asynchronous-unwind-tables"
 _LINK = "-Wl,-T,agent.ld -Wl,--build-id=none"

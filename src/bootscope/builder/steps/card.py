@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, initramfs, payload, rootfs, uboot
 from bootscope.capture.record import Extent
@@ -106,7 +107,22 @@ def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     wrapped = folder / "boot.scr"
-    context.run(["mkimage", "-A", "arm", "-T", "script", "-C", "none", "-n", "boot", "-d", text, wrapped])
+    context.run(
+        [
+            "mkimage",
+            "-A",
+            BUILT.tools.mkimage,
+            "-T",
+            "script",
+            "-C",
+            "none",
+            "-n",
+            "boot",
+            "-d",
+            text,
+            wrapped,
+        ]
+    )
     files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
     shutil.copy(payload.path_of(context, system.kernel), files[1])
     shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)

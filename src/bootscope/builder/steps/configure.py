@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon, initramfs
@@ -12,7 +13,7 @@ from bootscope.builder.steps.unpack import tree_of
 from bootscope.system.model import Symbols, System
 
 CONFIG = "config"
-_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc")
+_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make", "cc")
 _PARSERS = ("bison", "flex")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
@@ -72,7 +73,7 @@ def step(system: System, overlay: Path) -> Step:
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")
-    return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, "arm-linux-gnueabihf-strip"))
+    return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, BUILT.tools.tool("strip")))
 
 
 def _application_alone(system: System, wanted: Initramfs) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
@@ -19,7 +20,7 @@ from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
-_CROSS = "arm-linux-gnueabihf-"
+_CROSS = BUILT.tools.prefix
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
 _TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
@@ -47,10 +48,10 @@ def step(system: System) -> Step:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
         linker = _mapping_linker(build)
         targets = (kernel.image, blob, *(("modules",) if kernel.modules else ()))
-        context.make(tree, build, "ARCH=arm", f"LD={linker}", *targets)
+        context.make(tree, build, BUILT.tools.make, f"LD={linker}", *targets)
         if kernel.modules:
             _install_modules(context, tree, build)
-        boot = build / "arch" / "arm" / "boot"
+        boot = build / "arch" / BUILT.tools.kernel / "boot"
         for path, name in (
             (boot / kernel.image, kernel.image),
             (build / SYMBOLS, SYMBOLS),
@@ -91,7 +92,7 @@ def step(system: System) -> Step:
 def _install_modules(context: Context, tree: Path, build: Path) -> None:
     """Without the list of what needs what: BusyBox's depmod makes that on the target, in its own form."""
     to = context.out / rootfs.MODULES
-    options = ("ARCH=arm", f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
+    options = (BUILT.tools.make, f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
     context.make(tree, build, *options, "modules_install")
     for link in to.glob("lib/modules/*/[bs]*"):
         if link.is_symlink():

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.step import Context
 from bootscope.builder.steps import kernel_layout
 from bootscope.core.errors import ToolError
@@ -17,10 +18,10 @@ from bootscope.core.errors import ToolError
 _GENERATED = "include/generated/autoconf.h"
 _COMMON = "include/linux/sched.h"
 _RELEASE = "include/config/kernel.release"
-# What the kernel's own Makefiles give for 32-bit ARM, as far as it decides where members lie.
+# What the kernel's own Makefiles give, as far as it decides where members lie.
 _OPTIONS = (
-    *("-D__KERNEL__", "-mlittle-endian", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),
-    *("-mabi=aapcs-linux", "-marm", "-march=armv7-a", "-D__LINUX_ARM_ARCH__=7", "-msoft-float", "-Uarm"),
+    *("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),
+    *BUILT.tools.kernel_flags,
 )
 _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
@@ -59,10 +60,10 @@ def _header_folders(tree: Path) -> list[Path]:
 
 def _command(generated: Path, common: Path) -> list[str]:
     """The call of the compiler, in the order of folders that the kernel's Makefile has."""
-    folders = []
+    folders, own = [], f"arch/{BUILT.tools.kernel}/include"
     for kind in ("", "/uapi"):
-        folders += [f"-I{common}/arch/arm/include{kind}", f"-I{generated}/arch/arm/include/generated{kind}"]
+        folders += [f"-I{common}/{own}{kind}", f"-I{generated}/{own}/generated{kind}"]
         folders += [f"-I{common}/include{kind}"]
         folders += [f"-I{generated}/include/generated/uapi" if kind else f"-I{generated}/include"]
     first = [word for name in _FIRST for word in ("-include", f"{common}/include/linux/{name}")]
-    return ["arm-linux-gnueabihf-gcc", "-nostdinc", *folders, *first, *_OPTIONS]
+    return [BUILT.tools.tool("gcc"), "-nostdinc", *folders, *first, *_OPTIONS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.step import Context, Step
 from bootscope.system.model import Kernel
 
@@ -38,7 +39,20 @@ def step(wanted: Kernel) -> Step:
         bare = context.scratch / "bare"
         bare.write_bytes(data)
         address = hex(wanted.uimage_address)
-        options = ["-A", "arm", "-O", "linux", "-T", "kernel", "-C", "none", "-a", address, "-e", address]
+        options = [
+            "-A",
+            BUILT.tools.mkimage,
+            "-O",
+            "linux",
+            "-T",
+            "kernel",
+            "-C",
+            "none",
+            "-a",
+            address,
+            "-e",
+            address,
+        ]
         context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 
     inputs = {

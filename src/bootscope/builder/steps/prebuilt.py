@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import kernel, kernel_headers, rootfs, uboot, userland
@@ -73,7 +74,7 @@ def kernel_step(system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
     }
-    tools = (_DPKG, *(("arm-linux-gnueabihf-gcc",) if headers else ()))
+    tools = (_DPKG, *((BUILT.tools.tool("gcc"),) if headers else ()))
     return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
 
 

@@ -12,6 +12,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from bootscope.arch.registry import BUILT
 from bootscope.capture.objects import Program
 
 PROGRAMS, SCRIPTS = "programs.json.gz", "scripts.json.gz"
@@ -38,8 +39,7 @@ def _functions(elf: ELFFile) -> Iterator[tuple[int, int, str]]:
         if isinstance(section, SymbolTableSection):
             for symbol in section.iter_symbols():
                 if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
-                    # The lowest bit marks Thumb code.
-                    yield symbol["st_value"] & ~1, symbol["st_size"], symbol.name
+                    yield BUILT.code_address(symbol["st_value"]), symbol["st_size"], symbol.name
 
 
 def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path]) -> None:

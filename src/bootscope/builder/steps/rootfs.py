@@ -15,6 +15,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder.filesystems import KINDS, steady
 from bootscope.builder.filesystems.model import Entry, Order
 from bootscope.builder.ids import file_sha256, tree_id
@@ -26,7 +27,7 @@ from bootscope.system.model import RootFs
 IMAGE, CONTENTS = "root.img", "contents.txt"
 MODULES = "modules"
 """Folder among the kernel's results with lib/modules in it, where the system has modules."""
-_LIBRARIES = Path("/usr/arm-linux-gnueabihf/lib")
+_LIBRARIES = Path(f"/usr/{BUILT.tools.triplet}/lib")
 _BASE_FOLDERS = (
     "bin",
     "dev",
@@ -68,7 +69,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, mod
         inputs["filesystem"] = kind.recipe
     if kind.steady:
         inputs["steady"] = steady.source_id()
-    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), "arm-linux-gnueabihf-strip")
+    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), BUILT.tools.tool("strip"))
     needs = ("busybox", "application", *(("kernel",) if modules else ()))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
@@ -100,7 +101,7 @@ def library_hashes() -> dict[str, str]:
 
 def _c_library() -> list[Path]:
     """The files that every dynamic program may need, there or not."""
-    names = ("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2")
+    names = BUILT.tools.libraries
     return [_LIBRARIES / name for name in names if (_LIBRARIES / name).exists()]
 
 
@@ -125,7 +126,9 @@ def _with_dependencies(programs: list[Path]) -> list[Path]:
             continue
         path = _LIBRARIES / name
         if not path.exists():
-            raise ToolError(f"the cross compiler has no {name}", hint="install libc6-armhf-cross")
+            raise ToolError(
+                f"the cross compiler has no {name}", hint=f"install libc6-{BUILT.tools.debian}-cross"
+            )
         found[name] = path
         queue += needed_libraries(path)
     return [found[name] for name in sorted(found)]
@@ -147,7 +150,7 @@ def collect(
         add(Entry(PurePosixPath(name)))
     for library in _with_dependencies([busybox, program]):
         stripped = context.scratch / library.name
-        context.run(["arm-linux-gnueabihf-strip", "--strip-unneeded", "-o", stripped, library.resolve()])
+        context.run([BUILT.tools.tool("strip"), "--strip-unneeded", "-o", stripped, library.resolve()])
         add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
     for entry in _busybox(context.results["busybox"]):
         add(entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
@@ -15,7 +16,7 @@ from bootscope.kbuild import kconfig
 from bootscope.system.model import System
 
 IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
-_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make", "cc", "bison", "flex", "swig")
+_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make", "cc", "bison", "flex", "swig")
 
 
 def step(system: System) -> Step:
@@ -55,6 +56,6 @@ def step(system: System) -> Step:
 
 def _symbols(context: Context, program: str, name: str) -> None:
     """Keeps the symbol table as text, and the program without debug information and its host paths."""
-    context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", context.out / f"{name}.elf", program])
-    output = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+    context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", context.out / f"{name}.elf", program])
+    output = context.run([BUILT.tools.tool("nm"), "-n", program]).output
     (context.out / f"{name}.map").write_text(output + "\n")

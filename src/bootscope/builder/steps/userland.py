@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from bootscope.arch.registry import BUILT
 from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
@@ -15,11 +16,11 @@ from bootscope.kbuild import kconfig
 from bootscope.system.model import Application, BusyBox
 
 MUSL = "musl"
-_HEADERS = Path("/usr/arm-linux-gnueabihf/include")
+_HEADERS = Path(f"/usr/{BUILT.tools.triplet}/include")
 BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
 """The programs with their symbols, for naming their code."""
 
-_TOOLS = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "arm-linux-gnueabihf-strip", "make", "cc")
+_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), BUILT.tools.tool("strip"), "make", "cc")
 
 
 def busybox_step(busybox: BusyBox) -> Step:
@@ -30,10 +31,10 @@ def busybox_step(busybox: BusyBox) -> Step:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
         config = configure(context, tree, build, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
-        context.make(tree, build, "ARCH=arm", "busybox", "busybox.links")
+        context.make(tree, build, BUILT.tools.make, "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
         whole = context.out / BUSYBOX_WHOLE
-        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, build / "busybox_unstripped"])
+        context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", whole, build / "busybox_unstripped"])
         shutil.copy(build / "busybox.links", context.out / "busybox.links")
         shutil.copy(config, context.out / "config")
         text = (build / "busybox_unstripped.map").read_text()
@@ -54,14 +55,14 @@ def libc_step(source: str) -> Step:
     def work(context: Context) -> None:
         tree, build = tree_of(context, source), context.scratch / "build"
         build.mkdir()
-        prefix, cross = context.out / "musl", "arm-linux-gnueabihf-"
-        options = ["--target=arm-linux-gnueabihf", f"CROSS_COMPILE={cross}", "--disable-shared"]
+        prefix, cross = context.out / "musl", BUILT.tools.prefix
+        options = [f"--target={BUILT.tools.triplet}", f"CROSS_COMPILE={cross}", "--disable-shared"]
         flags = f"CFLAGS=-Os -ffile-prefix-map={tree}=."
         context.run([tree / "configure", *options, "--prefix=/", flags], cwd=build)
         context.run(["make", f"-j{context.jobs}", f"DESTDIR={prefix}", "install-libs"], cwd=build)
         context.run(["make", f"DESTDIR={prefix}", "install-headers"], cwd=build)
 
-    tools = ("arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld", "make")
+    tools = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make")
     return Step(
         "libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools, program="musl", figures="libc"
     )
@@ -91,14 +92,14 @@ def application_step(application: Application, folder: Path) -> Step:
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
         before, after = with_musl(context) if musl else ([], [])
-        compiler = ["arm-linux-gnueabihf-gcc", *options, *before]
+        compiler = [BUILT.tools.tool("gcc"), *options, *before]
         context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
         whole = context.out / APPLICATION_WHOLE
-        context.run(["arm-linux-gnueabihf-strip", "--strip-debug", "-o", whole, program])
-        symbols = context.run(["arm-linux-gnueabihf-nm", "-n", program]).output
+        context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", whole, program])
+        symbols = context.run([BUILT.tools.tool("nm"), "-n", program]).output
         (context.out / "program.map").write_text(symbols + "\n")
         if application.strip:
-            context.run(["arm-linux-gnueabihf-strip", program])
+            context.run([BUILT.tools.tool("strip"), program])
 
     inputs: dict[str, object] = {"sources": tree_id(folder), "options": application.compiler_options}
     if musl:

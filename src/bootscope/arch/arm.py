@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""32-bit ARM, little endian, with ARM and Thumb code (ARMv7-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bootscope.arch.model import (
+    ALWAYS,
+    Architecture,
+    Insn,
+    Instructions,
+    KernelEntries,
+    Registers,
+    StackGrowth,
+    ToolChain,
+)
+
+if TYPE_CHECKING:
+    import capstone
+
+_WORD = 4
+_UNKNOWN = -1
+
+
+@cache
+def _load() -> Instructions:
+    return _Arm()
+
+
+class _Arm:
+    """ARM's and Thumb's instructions, by capstone."""
+
+    def __init__(self) -> None:
+        import capstone
+        from capstone import arm_const
+
+        self._const = arm_const
+        numbered = [getattr(arm_const, f"ARM_REG_R{n}") for n in range(13)]
+        numbered += [arm_const.ARM_REG_SP, arm_const.ARM_REG_LR, arm_const.ARM_REG_PC]
+        # Registers go to memory in the order of their numbers, which is not that of capstone's constants.
+        self._number = {register: number for number, register in enumerate(numbered)}
+        self._singles = frozenset(getattr(arm_const, f"ARM_REG_S{n}") for n in range(32))
+        names = ("POP", "LDM", "LDMDA", "LDMDB", "LDMIB")
+        self._loads = frozenset(getattr(arm_const, f"ARM_INS_{name}") for name in names)
+        modes = {False: capstone.CS_MODE_ARM, True: capstone.CS_MODE_THUMB}
+        self._readers = {thumb: capstone.Cs(capstone.CS_ARCH_ARM, mode) for thumb, mode in modes.items()}
+        for reader in self._readers.values():
+            reader.detail = True
+            reader.skipdata = True
+
+    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
+        return (insn for insn in self._readers[alternate].disasm(code, address) if insn.id)
+
+    def condition(self, insn: Insn) -> int:
+        # capstone counts from 1 and calls 'always' 15.
+        return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS
+
+    def returns(self, insn: Insn) -> bool:
+        # It jumps to a register, or loads the program counter off the stack.
+        arm = self._const
+        if insn.id == arm.ARM_INS_BX:
+            return True
+        operands = insn.operands
+        if insn.id in self._loads:
+            return any(o.type == arm.ARM_OP_REG and o.reg == arm.ARM_REG_PC for o in operands)
+        if insn.id in (arm.ARM_INS_LDR, arm.ARM_INS_MOV):
+            if operands[0].type != arm.ARM_OP_REG or operands[0].reg != arm.ARM_REG_PC:
+                return False
+            # ldr pc, [table + ...] is a switch, not a return; from the stack it is one.
+            return bool(insn.id == arm.ARM_INS_MOV or operands[1].mem.base == arm.ARM_REG_SP)
+        return False
+
+    def jump(self, insn: Insn) -> int | None:
+        return insn.operands[0].imm & 0xFFFFFFFF if insn.id == self._const.ARM_INS_B else None
+
+    def call(self, insn: Insn) -> int | None:
+        arm = self._const
+        if insn.id not in (arm.ARM_INS_BL, arm.ARM_INS_BLX, arm.ARM_INS_B):
+            return None
+        operand = insn.operands[0]
+        return operand.imm & 0xFFFFFFFF if operand.type == arm.ARM_OP_IMM else None
+
+    def called_register(self, insn: Insn) -> int | None:
+        arm = self._const
+        if insn.id != arm.ARM_INS_BLX or insn.operands[0].type != arm.ARM_OP_REG:
+            return None
+        return self._number[insn.operands[0].reg]
+
+    def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
+        reader = self._readers[alternate]
+        # Operands cost much more than the text; few instructions touch the stack pointer.
+        for at, size, name, operands in reader.disasm_lite(code, address):
+            if _may_grow(name, operands):
+                begin = at - address
+                for insn in reader.disasm(code[begin : begin + size], at, 1):
+                    grown, link_at = self._grows_by(insn)
+                    if grown or link_at >= 0:
+                        yield StackGrowth(at, grown, link_at)
+
+    def _grows_by(self, insn: Insn) -> tuple[int, int]:
+        """(bytes by which the instruction makes the stack grow, or -1; where above it lr is, or -1)."""
+        arm, operands = self._const, insn.operands
+        if insn.id == arm.ARM_INS_PUSH:
+            return self._pushed([o.reg for o in operands])
+        if insn.id == arm.ARM_INS_STMDB and operands[0].reg == arm.ARM_REG_SP and insn.writeback:
+            return self._pushed([o.reg for o in operands[1:]])
+        if insn.id == arm.ARM_INS_VPUSH:
+            return sum(_WORD if o.reg in self._singles else 2 * _WORD for o in operands), -1
+        if insn.id in (arm.ARM_INS_STR, arm.ARM_INS_STRD) and operands[-1].mem.base == arm.ARM_REG_SP:
+            return self._stored(insn)
+        if insn.id == arm.ARM_INS_SUB and operands[0].reg == arm.ARM_REG_SP:
+            if len(operands) == 3 and operands[1].reg != arm.ARM_REG_SP:
+                return 0, -1  # back to what a frame pointer says: the function is about to end
+            last = operands[-1]
+            return (last.imm if last.type == arm.ARM_OP_IMM else _UNKNOWN), -1
+        return 0, -1
+
+    def _stored(self, insn: Insn) -> tuple[int, int]:
+        """The same for a store on the stack, which may move the stack pointer."""
+        arm, operands = self._const, insn.operands
+        is_lr = insn.id == arm.ARM_INS_STR and operands[0].reg == arm.ARM_REG_LR
+        offset = operands[-1].mem.disp
+        if insn.writeback:
+            return (-offset, 0 if is_lr else -1) if offset < 0 else (0, -1)
+        return 0, offset if is_lr and offset >= 0 else -1
+
+    def _pushed(self, registers: list[int]) -> tuple[int, int]:
+        ordered = sorted(registers, key=lambda r: self._number.get(r, 99))
+        link = self._const.ARM_REG_LR
+        return _WORD * len(ordered), ordered.index(link) * _WORD if link in ordered else -1
+
+
+def _may_grow(name: str, operands: str) -> bool:
+    """Whether an instruction, as text, is worth a closer look."""
+    if name.startswith(("push", "vpush")):
+        return True
+    if "sp" not in operands:
+        return False
+    # Most stores on the stack put a local variable there.
+    stores = name.startswith("str") and (operands.endswith("!") or operands.startswith("lr,"))
+    return stores or name.startswith(("stmdb", "sub"))
+
+
+ARM = Architecture(
+    name="arm",
+    title="32-bit ARM",
+    elf_machine="EM_ARM",
+    bits=32,
+    elf_number=40,
+    elf_flags=0x05000000,  # version 5 of the EABI
+    mode_bit=1,  # of Thumb code
+    call_bytes=2,
+    # push {..., lr}; mov ip, sp
+    prologues=((0xFFFF4000, 0xE92D4000), (0xFFFFFFFF, 0xE1A0C00D)),
+    tools=ToolChain(
+        triplet="arm-linux-gnueabihf",
+        debian="armhf",
+        kernel="arm",
+        mkimage="arm",
+        qemu="qemu-system-arm",
+        kernel_flags=(
+            *("-mlittle-endian", "-mabi=aapcs-linux", "-marm", "-march=armv7-a", "-D__LINUX_ARM_ARCH__=7"),
+            *("-msoft-float", "-Uarm"),
+        ),
+        libraries=("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+    ),
+    # The procedure call standard (AAPCS): r0 to r3, the rest on the stack; sp is r13, lr is r14.
+    registers=Registers(arguments=(0, 1, 2, 3), result=0, stack=13, link=14, none=31),
+    # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI has the call's number in r7.
+    kernel=KernelEntries(
+        syscall="vector_swi",
+        syscall_register=7,
+        execve=11,
+        switch="__switch_to",
+        switch_from=0,
+        switch_to=2,
+        first_address=0xBF000000,  # modules come first
+        vectors=0xFFFF0000,
+        usual_offset=0x8000,
+        offset_mask=0x0FFFFFFC,
+        argument_on_stack=0,
+    ),
+    program_symbols={
+        "VFP": "programs use the floating point unit",
+        "ARM_THUMB": "programs may be Thumb code",
+        "COMPAT_32BIT_TIME": "programs of 32 bits count time in 32 bits",
+    },
+    load_instructions=_load,
+)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be known of an architecture; each file beside this one fills it in for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+ALWAYS = 14
+"""The condition of an instruction that has none: the plugin has the numbers of 32-bit ARM."""
+Insn = Any
+"""A decoded instruction of the disassembler's."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackGrowth:
+    """At `address` the stack grows by `size` bytes (-1: nobody knows); the return address went `link_at`
+    bytes above the new stack pointer, or nowhere (-1)."""
+
+    address: int
+    size: int
+    link_at: int
+
+
+class Instructions(Protocol):
+    """Reads machine code. `alternate` names the second instruction set of an architecture that has two."""
+
+    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[Insn]:
+        """The instructions of some code, with their operands; what is data is gone over."""
+
+    def condition(self, insn: Insn) -> int:
+        """The number of the condition under which an instruction is carried out; ALWAYS for none."""
+
+    def returns(self, insn: Insn) -> bool:
+        """Whether an instruction ends its function by going back to the caller."""
+
+    def jump(self, insn: Insn) -> int | None:
+        """The address that a plain jump goes to; None for any other instruction."""
+
+    def call(self, insn: Insn) -> int | None:
+        """The address that a call or a plain jump goes to; None for any other instruction."""
+
+    def called_register(self, insn: Insn) -> int | None:
+        """The register whose address an instruction calls, in the plugin's numbers; None for any other."""
+
+    def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
+        """The instructions of a function that make its frame larger, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """Registers by the numbers that the plugin has for them."""
+
+    arguments: tuple[int, ...]
+    """Of a function, first to last."""
+    result: int
+    stack: int
+    link: int
+    """Holds the address that a function returns to."""
+    none: int
+    """Stands for a value that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntries:
+    """Where Linux is entered and left on this architecture. Numbers of arguments count from 0."""
+
+    syscall: str
+    """The code that every system call comes through."""
+    syscall_register: int
+    execve: int
+    """The number of that system call."""
+    switch: str
+    """Changes from one task to another."""
+    switch_from: int
+    switch_to: int
+    first_address: int
+    """Where the kernel's addresses begin, with the usual split; those of programs are below."""
+    vectors: int
+    """Where exception vectors and the kernel's helpers for programs lie; the addresses' end for none."""
+    usual_offset: int
+    """From the beginning of memory to the first instruction, which board profiles are written for."""
+    offset_mask: int
+    """The bits of the kernel's entry that are this offset."""
+    argument_on_stack: int
+    """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChain:
+    """What programs for it are made with, and how others call the architecture."""
+
+    triplet: str
+    """Of the cross compiler, in Debian's spelling."""
+    debian: str
+    """Debian's name of it."""
+    kernel: str
+    """What Linux and BusyBox call it: ARCH=, and the folder below arch/."""
+    mkimage: str
+    qemu: str
+    """The program that emulates a whole machine."""
+    kernel_flags: tuple[str, ...]
+    """What the kernel's own Makefiles tell the compiler, as far as it decides where members lie."""
+    libraries: tuple[str, ...]
+    """Files of the C library that a root file system needs, the program loader first."""
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the compiler's programs begin with."""
+        return f"{self.triplet}-"
+
+    def tool(self, name: str) -> str:
+        """A program of the tool chain: gcc, ld, strip, nm."""
+        return self.prefix + name
+
+    @property
+    def make(self) -> str:
+        """What tells a kernel's or BusyBox's make what it builds for."""
+        return f"ARCH={self.kernel}"
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """An instruction set."""
+
+    name: str
+    title: str
+    """What it is called in a sentence."""
+    elf_machine: str
+    bits: int
+    elf_number: int
+    elf_flags: int
+    """What the header of an ELF program says: `elf_machine` in figures, and the calling convention."""
+    mode_bit: int
+    """The bit of a code address that says which of two instruction sets lies there; 0 where there is one."""
+    call_bytes: int
+    """At most so far before a return address the call lies."""
+    prologues: tuple[tuple[int, int], ...]
+    """(mask, value) of words that functions begin with."""
+    tools: ToolChain
+    registers: Registers
+    kernel: KernelEntries
+    program_symbols: Mapping[str, str]
+    """Symbols of the kernel that programs linked against the C library need, and why."""
+    load_instructions: Callable[[], Instructions]
+    """The reader of its code. The disassembler takes a tenth of a second to load, and few views need it."""
+
+    def code_address(self, value: int) -> int:
+        """The address that a pointer to code stands for."""
+        return value & ~self.mode_bit
+
+    def call_before(self, back: int) -> int:
+        """An address inside the call that comes back to `back`."""
+        return self.code_address(back) - self.call_bytes
+
+    def begins_function(self, word: int) -> bool:
+        """Whether a word of code is what compilers begin functions with."""
+        return any(word & mask == value for mask, value in self.prologues)
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of an address."""
+        return self.bits // 8

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The architectures that there are. A new one is a file beside this one, and its line here."""
+
+from __future__ import annotations
+
+from bootscope.arch.arm import ARM
+from bootscope.arch.model import Architecture
+
+ARCHITECTURES = {found.name: found for found in (ARM,)}
+BUILT = ARM
+"""The one that systems are built for."""
+
+
+def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:
+    """The architecture that an ELF file is for, by what its header says.
+
+    Raises ValueError for one that nobody has described here.
+    """
+    for found in ARCHITECTURES.values():
+        if (found.elf_machine, found.bits) == (machine, bits) and little_endian:
+            return found
+    raise ValueError(f"it is for {machine}, {bits} bits")
