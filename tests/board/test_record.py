@@ -142,7 +142,7 @@ def test_power_that_fails_is_told_and_what_was_measured_stays(bootscope: Bootsco
 
 @pytest.mark.parametrize(("arguments", "words", "status"), [
     (["--board", "serial:/dev/no-such-port"], "there is no port /dev/no-such-port", 3),
-    (["--board", "tcp:127.0.0.1:9"], "nobody listens there", 3),
+    (["--board", "tcp:127.0.0.1:9"], "is the serial server (ser2net) running", 3),
     (["--board", "tcp:nowhere"], "is no host with a port", 2),
     (["--board", "command:no-such-program-here"], "cannot be started", 3),
     (["--board", "pipe:/no/such/pipe"], "cannot be opened", 3),

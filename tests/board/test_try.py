@@ -211,7 +211,7 @@ def test_what_cannot_be_tried_is_refused_before_anything_is_built(mine: Desk) ->
         (["nonsense"], 2, "unknown technique 'nonsense'"),
         (["hw-master-clock"], 2, "it needs hardware"),
         (["uboot-bootdelay", "--rounds", "20"], 2, "--rounds must be 1 to 10"),
-        (["uboot-bootdelay", "--board", f"serial:{mine.board.port}"], 2, "nobody has said how"),
+        (["uboot-bootdelay", "--board", f"serial:{mine.board.port}"], 2, "no power control is configured"),
     ):
         _, err = mine.bootscope("try", *words, "--system", "mine", status=status)
         assert said in err, err

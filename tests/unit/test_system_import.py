@@ -258,7 +258,7 @@ def test_import_then_audit_then_forget(main_here: Command, tmp_path: Path) -> No
     done = main_here("system", "import", folder, "--as", "gateway")
     assert done.returncode == 0, done.stderr
     assert "gateway: Buildroot 2026.08, imported" in done.stdout
-    assert "nobody has said so" in done.stdout
+    assert "build command: none" in done.stdout
     audit = json_of(main_here("audit", "gateway", "--json"), "audit")
     assert audit["boot"] is None
     techniques = {f["technique"] for f in audit["techniques"]}
@@ -341,7 +341,7 @@ def test_a_build_that_fails_is_a_failure_of_a_tool(built: Command) -> None:
 
 def test_without_a_command_nothing_is_built(main_here: Command, tmp_path: Path) -> None:
     main_here("system", "import", trees.buildroot(tmp_path / "out"), "--as", "gateway")
-    refused(main_here("build", "gateway"), "nobody has said how gateway is built", "--build")
+    refused(main_here("build", "gateway"), "no build command is configured for gateway", "--build")
 
 
 def test_a_command_that_is_none(main_here: Command, tmp_path: Path) -> None:

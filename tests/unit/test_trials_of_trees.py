@@ -57,7 +57,7 @@ def test_what_was_said_of_a_tree_stays_until_something_else_is_said(
     }
     refused(
         main_here("system", "import", folder, "--as", "mine", "--works", "a && b", "--shell"),
-        "all commands are for the shell, or none: give --build and --deploy again, too",
+        "--shell applies to all commands: repeat --build and --deploy",
     )
     refused(main_here("system", "import", folder, "--as", "mine", "--deploy", " "), "--deploy: expected")
     refused(main_here("system", "import", folder, "--as", "mine", "--board", "x:y"), "cannot read x:y")
@@ -79,7 +79,7 @@ def test_a_tree_without_board_or_command_says_so(main_here: Command, tmp_path: P
     folder = trees.bare(tmp_path / "bare")
     main_here("system", "import", folder, "--as", "mine")
     done = main_here("try", "uboot-bootdelay", "--system", "mine")
-    refused(done, "nobody has said how mine is built", "--build")
+    refused(done, "no build command is configured for mine", "--build")
     main_here("system", "import", folder, "--as", "mine", "--build", "true")
     refused(main_here("try", "uboot-bootdelay", "--system", "mine"), "nobody has said on which", "--board")
     done = main_here("try", "kernel-no-usb", "--system", "mine")
@@ -230,8 +230,8 @@ def test_a_boots_log_beside_an_imported_system(main_here: Command, tmp_path: Pat
     alone = json_of(main_here("audit", "mine", "--json"), "audit")
     found = json_of(main_here("audit", "mine", log, "--json"), "audit")
     assert found["title"] == alone["title"]
-    assert "no boot tells anything of time" in alone["notes"]
-    assert "no boot tells anything of time" not in found["notes"]
+    assert "no timing data: no boot was given" in alone["notes"]
+    assert "no timing data: no boot was given" not in found["notes"]
     assert {f["kind"] for f in found["files"]} == {f["kind"] for f in alone["files"]} | {"log"}
     assert len(found["unknown"]) < len(alone["unknown"])
 
@@ -240,7 +240,7 @@ def test_a_boots_log_beside_an_imported_system(main_here: Command, tmp_path: Pat
     run = keep_measured(Store(tmp_path / "store"), [[(n * 86_806, b) for n, b in enumerate(console, 1)]])
     for name in (run, "last", f"{run}/1"):
         of_run = json_of(main_here("audit", "mine", name, "--json"), "audit")
-        assert "no boot tells anything of time" not in of_run["notes"]
+        assert "no timing data: no boot was given" not in of_run["notes"]
         assert {f["technique"] for f in of_run["techniques"]} >= {f["technique"] for f in found["techniques"]}
     done = main_here("audit", "mine", "no-such-run")
     assert (done.returncode, "no-such-run" in done.stderr) == (2, True)

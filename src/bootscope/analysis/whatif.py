@@ -233,7 +233,7 @@ def _card(plan: Plan, value: str) -> None:
     if match:
         thousandths = int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
         if not thousandths:
-            raise UserError("a card cannot be 0 times as fast", hint="for example card=2x")
+            raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
         card, name = _scaled(plan.board.card, thousandths), "as said"
         plan.board = _with_card(plan.board, {**classes, name: card}, name)
         plan.assumptions.append(f"the card is {value} as fast, in bandwidth and in latency")

@@ -166,7 +166,7 @@ def without_objects(
     code_gone(plan, evidence, gone)
     slept_ns = sleeps_gone(plan, evidence, steps, gone)
     if slept_ns:
-        plan.assume(f"nobody sleeps the {slept_ns / 1e6:.1f} ms that this code asked for")
+        plan.assume(f"without this code its delays of {slept_ns / 1e6:.1f} ms are gone")
     larger(plan, evidence, -lost.image_bytes)
     plan.assume(
         f"{len(lost.symbols)} symbols go, and {len(names)} object files, {size(lost.image_bytes)}, with them",

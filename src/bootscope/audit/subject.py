@@ -31,7 +31,7 @@ from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.timeline.trace import Trace
 
 _MOST_DIFFERENCES = 5
-_NO_BOOT = "no boot tells anything of time"
+_NO_BOOT = "no timing data: no boot was given"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _heard_of(store: Store, name: str) -> _Heard:
     heard = _heard(store, run_id, number)
     if not heard:
         raise UserError(
-            f"{run_id} is of the emulated board: it is looked at alone",
+            f"{run_id} is a run of the emulated board and cannot be combined with other input",
             hint="beside an imported system stand boots of its own board, or files",
         )
     return heard
@@ -149,7 +149,8 @@ def _files(names: Sequence[str]) -> Subject:
     systems = [name for name in names if name.endswith(".toml")]
     if systems:
         raise UserError(
-            f"{printable(systems[0])} is a system: it is looked at alone", hint="or name loose files only"
+            f"{printable(systems[0])} is a system and cannot be combined with other input",
+            hint="or name loose files only",
         )
     known, pieces = gather(names)
     count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"

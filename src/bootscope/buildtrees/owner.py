@@ -23,7 +23,7 @@ def build_words(tree: Tree) -> list[str]:
     """The command that builds a tree. Raises UserError when nobody gave one."""
     if not tree.build:
         raise UserError(
-            f"nobody has said how {tree.name} is built",
+            f"no build command is configured for {tree.name}",
             hint=f"bootscope system import {printable(tree.folder)} --as {tree.name} --build 'make -C ...'",
         )
     return words(tree, tree.build)

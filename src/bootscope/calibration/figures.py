@@ -23,7 +23,7 @@ _FASTEST = 1_000_000_000_000
 _SAME_RATE = 0.03
 """A line cannot be read when its rate is further off than this: what is nearer is one rate."""
 _RATE_HALF = 0.01
-_OWN_CLOCK = "nobody told when power came: moment 0 of these boots is something else"
+_OWN_CLOCK = "the moment of power-on is unknown: time 0 of these boots is another moment"
 
 
 def known_line(emulated: EmulatedBoot, boots: Sequence[RealBoot]) -> dict[int, Told]:

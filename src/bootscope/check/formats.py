@@ -130,7 +130,7 @@ def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
     Raises UserError when these are not of the form that the schema asks for.
     """
     if not _ORIGIN.fullmatch(origin):
-        raise UserError(f"'{printable(origin)}' is no origin", hint="small letters, digits and _")
+        raise UserError(f"'{printable(origin)}' is not a valid origin", hint="small letters, digits and _")
     if not _BUILD.fullmatch(build):
         raise UserError(f"'{printable(build)}' is no id of a build", hint="ORIGIN:ID, as in its submission")
     tests = [_test(outcome, number, origin, build) for number in range(len(outcome.findings))]

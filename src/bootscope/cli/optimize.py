@@ -52,7 +52,7 @@ class Optimize(Verb):
         parser.add_argument("--goal", type=float, metavar="MS", help="stop when the boot takes no longer")
         parser.add_argument("--keep", metavar="LIST", help=f"abilities not to lose: {abilities}")
         parser.add_argument(
-            "--beside", metavar="LIST", help="show beside the fastest the fastest that keeps these abilities"
+            "--beside", metavar="LIST", help="also report the fastest variant that keeps these capabilities"
         )
         parser.add_argument("--budget", metavar="T", help="host time, such as 90m or 2h (default 2h)")
         parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")

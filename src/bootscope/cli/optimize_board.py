@@ -66,7 +66,7 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
             raise UserError(f"there is no search of {tree.name} to go on with", hint=again)
         if not tree.trial.products:
             raise UserError(
-                "--resume must know the images that the boots were made of, and nobody has named them",
+                "--resume needs to know which images were booted, and none are configured",
                 hint=f"--product at the import (bootscope help real-boards); or measure anew: {again}",
             )
     for name in BOARD_OPTIONS:

@@ -144,7 +144,7 @@ def _wish(args: argparse.Namespace, before: Tree | None) -> Wish:
     left = [name for name, words in kept.items() if words and name not in anew]
     if shell != old.shell and left:
         names = " and ".join(f"--{name}" for name in left)
-        raise UserError(f"all commands are for the shell, or none: give {names} again, too")
+        raise UserError(f"--shell applies to all commands: repeat {names}")
     words = {**kept, **{name: command(name, text, shell) for name, text in anew.items()}}
     trial = _trial(args, old.trial, words)
     return Wish(args.kind or "", args.machine, args.image, words["build"], shell, trial)
@@ -211,7 +211,7 @@ def _words(out: Console, tree: Tree) -> None:
     if tree.toolchain_prefix:
         out.print(Text(f"compiler: {printable(tree.toolchain_prefix)}gcc"))
     if not tree.build:
-        out.print(Text("built by: nobody has said so; --build CMD does, for `bootscope build`", "dim"))
+        out.print(Text("build command: none; set it with --build CMD, for `bootscope build`", "dim"))
     said = {"built by": tree.build, "deployed by": tree.trial.deploy, "works when": tree.trial.works}
     for what, given in said.items():
         words = given[0] if tree.shell and given else shlex.join(given)

@@ -62,7 +62,9 @@ class TrimVerb(Verb):
             "--quiet", action="store_true", help="also keep the kernel's messages off the console"
         )
         parser.add_argument(
-            "--sure", action="store_true", help="only what never ran, or nothing but its own set-up"
+            "--sure",
+            action="store_true",
+            help="only symbols whose code never ran beyond its own initialisation",
         )
         parser.add_argument(
             "--bare",

@@ -94,7 +94,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
     name = args.board or tree.trial.board
     if not name:
         raise UserError(
-            f"nobody has said on which board {tree.name} boots",
+            f"no board is configured for {tree.name}",
             hint="--board serial:/dev/ttyUSB0, say; or once and for all at the import",
         )
     args.n = args.n or DEFAULT_BOOTS

@@ -371,7 +371,7 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
             hint="say where it is: labgrid:PLACE@HOST:PORT, or LG_COORDINATOR",
         )
     if kind == "lost":
-        return BoardError(f"the place was taken from us: {text}")
+        return BoardError(f"labgrid place lost: {text}")
     doing = {"on": "switched on", "off": "switched off", "acquire": "taken", "deploy": "brought to its state"}
     return BoardError(f"the place {place} cannot be {doing.get(do, 'used')}: {text}")
 

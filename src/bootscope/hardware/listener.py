@@ -223,7 +223,7 @@ def refused(words: Sequence[str], number: int, what: str, host: str = "") -> Boa
         message = f"{where} is in use by another program"
         hint = f"close the terminal program that has it open (fuser {where} tells which one)"
     elif kind == "tcp" and number == errno.ECONNREFUSED:
-        hint = "nobody listens there: is the serial server (ser2net) running, and this its port?"
+        hint = "connection refused: is the serial server (ser2net) running, and is this its port?"
     elif kind == "command":
         message, hint = f"the console's command {where} cannot be started: {what}", None
     return BoardError(message, hint=hint)

@@ -83,6 +83,4 @@ def _reason(made: Configuration, name: str) -> str:
     symbol = made.symbols.get(name)
     if symbol is None:
         return "this version has no such symbol"
-    return (
-        "nobody is asked for it in this configuration" if symbol.prompts else "it has no question of its own"
-    )
+    return "it has no prompt in this configuration" if symbol.prompts else "it has no prompt of its own"

@@ -93,7 +93,7 @@ class BoardBench:
         """Raises UserError for a board that nobody switches: it cannot be booted again and again."""
         if isinstance(self.order.power, Already):
             raise UserError(
-                "to try something, the board must be switched again and again, and nobody has said how",
+                "to try a change, bootscope must switch the board, and no power control is configured",
                 hint="[power] in the board's file, --power-on and --power-off, or --by-hand",
             )
         if self.rounds is not None and not 1 <= self.rounds <= self.order.boots:

@@ -37,7 +37,7 @@ def interleaved(variants: Sequence[str], boots: int, seed: int = 0) -> tuple[Tur
     if twice:
         raise UserError(f"the variant {printable(twice[0])} is named twice")
     if boots < 1:
-        raise UserError(f"{boots} boots of each variant are none", hint="at least 3; 10 are a good start")
+        raise UserError(f"{boots} boots of each variant are too few", hint="at least 3; 10 are a good start")
     turns: list[Turn] = []
     order: list[str] = []
     for block in range(1, boots + 1):

@@ -79,7 +79,7 @@ def _refuse_tree(name: str) -> None:
         return
     if tree:
         raise UserError(
-            f"{printable(name)} was imported from another build system: it is none for the emulated board",
+            f"{printable(name)} was imported from another build system: it cannot boot on the emulated board",
             hint=f"bootscope audit {printable(name)}; bootscope build {printable(name)} runs its own build",
         )
 
