@@ -41,7 +41,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.experiment import chosen, title
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
-from bootscope.inventory.recorded import Facts, facts
+from bootscope.inventory.recorded import Recorded, facts
 from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
 from bootscope.techniques.model import MEASURED, Table, techniques
 
@@ -80,7 +80,7 @@ def predict_again(rows: dict[str, dict[str, Any]]) -> None:
     """
     store, cache = Store(store_dir()), Cache(cache_dir())
     measured = [row for row in rows.values() if row.get("base_ns")]
-    known: dict[tuple[str, int], Facts] = {}
+    known: dict[tuple[str, int], Recorded] = {}
     for base, name, taken_ns in sorted({(row["base"], *_boot(row)) for row in measured}):
         if (name, taken_ns) not in known:
             with contextlib.suppress(UserError):

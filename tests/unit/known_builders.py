@@ -8,7 +8,7 @@ from typing import Any
 
 from bootscope.audit.pitfalls.find import Beware, Warned, beware
 from bootscope.inventory.bootlog import BootLog, log_line
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 
 MS = 1_000_000
 _CONFIGS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}
@@ -29,8 +29,8 @@ def symbols(text: str) -> dict[str, str]:
     return {word.partition("=")[0]: word.partition("=")[2] or "y" for word in text.split()}
 
 
-def known_of(**given: Any) -> Known:
-    """A system of which only `given` is known: fields of Known, and `kernel`, `uboot` and `busybox` as texts
+def inventory_of(**given: Any) -> Inventory:
+    """A system of which only `given` is known: fields of Inventory, and `kernel`, `uboot`, `busybox` as texts
     of symbols; `log` is a log or its lines; `built` says that there is a system file."""
     parts: set[Part] = set()
     fields: dict[str, Any] = {"configs": {}}
@@ -46,7 +46,7 @@ def known_of(**given: Any) -> Known:
             fields[key] = log_of(value) if key == "log" and not isinstance(value, BootLog) else value
         else:
             fields[key] = value
-    return Known(parts=frozenset(parts), **fields)
+    return Inventory(parts=frozenset(parts), **fields)
 
 
 def log_of(lines: str | Sequence[str], **fields: Any) -> BootLog:
@@ -68,4 +68,4 @@ def seen(found: Beware) -> dict[str, Warned]:
 
 def warned(given: Mapping[str, Any]) -> dict[str, Warned]:
     """What a system that is known so far is warned of."""
-    return seen(beware(known_of(**given)))
+    return seen(beware(inventory_of(**given)))

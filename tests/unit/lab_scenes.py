@@ -17,7 +17,7 @@ from bootscope.capture.record import BootInfo, Part, RunInfo, WatchNames
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
 from bootscope.emulator.recording import flat
-from bootscope.inventory.recorded import Facts, facts
+from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import System
 
@@ -143,7 +143,7 @@ def kept_view(store: Store, *arguments: object, **fields: object) -> View:
     return view(store, store.load(keep(store, *arguments, **fields)))  # type: ignore[arg-type]
 
 
-def known(store: Store, *arguments: object, **fields: object) -> Facts:
+def known(store: Store, *arguments: object, **fields: object) -> Recorded:
     """What is known of such a run."""
     return facts(store, kept_view(store, *arguments, **fields))
 

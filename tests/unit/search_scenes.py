@@ -24,7 +24,7 @@ from bootscope.report import search_html
 from bootscope.search import ablation, journal, pareto
 from bootscope.search.journal import Journal
 from bootscope.search.optimize import Goal, Search
-from bootscope.search.scheduler import Crew
+from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques import model
@@ -195,7 +195,7 @@ class Scene:
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})
         self.told: list[str] = []
-        self.crews: list[Crew] = []
+        self.crews: list[Scheduler] = []
 
     def search(self, worth: dict[str, int], goal: Goal | None = None, boots: int = 1, **bench: Any) -> Search:
         self.bench = FakeBench(self.store, worth, **bench)
@@ -203,7 +203,7 @@ class Scene:
 
     def again(self, goal: Goal | None = None, boots: int = 1) -> Search:
         """A new search, as if by a new process."""
-        crew = Crew(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
+        crew = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
         self.crews.append(crew)
         return Search(crew, stock(), goal or Goal(), self.told.append)
 

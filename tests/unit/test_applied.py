@@ -14,7 +14,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.changes.compose import composed, told
 from bootscope.changes.experiment import title
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, apply
 from bootscope.system.model import Symbols, System
@@ -27,7 +27,7 @@ OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 WAYS = {title(t, name): way for t in techniques().values() for name, way in t.ways.items()}
 
 
-def recorded(store: Store, system: System, change: Change) -> Facts:
+def recorded(store: Store, system: System, change: Change) -> Recorded:
     """What is known of a made-up recording of a system with a change, its configurations and its files."""
     configs = {
         tree: {**CONFIGS[tree], **{n: written(v) for n, v in getattr(change, tree).items()}} for tree in TREES

@@ -12,7 +12,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
-from bootscope.inventory.recorded import Facts, facts
+from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.changes import Change, apply
 from bootscope.techniques.model import Applies, Way
 
@@ -23,19 +23,19 @@ SO_ALREADY = "it is so already"
 
 
 @pytest.fixture(scope="module")
-def some(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+def some(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A boot of the stock system with every sign."""
     return known(Store(tmp_path_factory.mktemp("applies") / "store"))
 
 
-def reason(some: Facts, change: Change, **applies: object) -> str:
+def reason(some: Recorded, change: Change, **applies: object) -> str:
     return why_not(Way(change=change, applies=Applies(**applies)), some)  # type: ignore[arg-type]
 
 
 # ---- what is known ----
 
 
-def test_what_is_known_comes_from_the_recording(some: Facts) -> None:
+def test_what_is_known_comes_from_the_recording(some: Recorded) -> None:
     assert some.configs == CONFIGS
     assert some.files == FILES
     assert some.words == ["console=ttyS0,115200", "root=/dev/mmcblk0p2", "rootwait", "rw"]
@@ -58,7 +58,7 @@ def test_a_recording_of_the_first_days_tells_less_and_breaks_nothing(store: Stor
 # ---- placeholders ----
 
 
-def test_placeholders_are_filled_with_what_the_boot_tells(some: Facts) -> None:
+def test_placeholders_are_filled_with_what_the_boot_tells(some: Recorded) -> None:
     change = Change(
         command_line=("lpj=@lpj@", "init=@application@"),
         write={"/etc/@process@": "exec @application@ # @lpj@\n"},
@@ -72,7 +72,7 @@ def test_placeholders_are_filled_with_what_the_boot_tells(some: Facts) -> None:
     assert found.remove == change.remove
 
 
-def test_a_text_without_placeholders_stays_as_it_is(some: Facts) -> None:
+def test_a_text_without_placeholders_stays_as_it_is(some: Recorded) -> None:
     change = Change(write={"/x": "a@b.example \\1 \\g<0> @@ @ a @"})
     assert filled(change, some) == change
 
@@ -94,7 +94,7 @@ def test_a_calibration_that_was_skipped_tells_nothing_to_preset(store: Store) ->
 
 def test_a_run_without_settings_is_no_bug(store: Store) -> None:
     """Such as one of a version that did not keep them."""
-    bare = Facts(view=kept_view(store), configs={"kernel": {}, "uboot": {}, "busybox": {}})
+    bare = Recorded(view=kept_view(store), configs={"kernel": {}, "uboot": {}, "busybox": {}})
     with pytest.raises(UserError, match="does not tell application"):
         filled(Change(command_line=("init=@application@",)), bare)
 
@@ -121,7 +121,7 @@ def test_a_run_without_settings_is_no_bug(store: Store) -> None:
         Change(settings={"rootfs.filesystem": "ext4", "card.boot_sector": 2048, "rootfs.options": ()}),
     ],
 )
-def test_what_is_so_already_need_not_be_tried(some: Facts, change: Change) -> None:
+def test_what_is_so_already_need_not_be_tried(some: Recorded, change: Change) -> None:
     assert reason(some, change) == SO_ALREADY
 
 
@@ -148,7 +148,7 @@ def test_what_is_so_already_need_not_be_tried(some: Facts, change: Change) -> No
         Change(settings={"rootfs.options": ("-I", "128")}),
     ],
 )
-def test_what_changes_something_applies(some: Facts, change: Change) -> None:
+def test_what_changes_something_applies(some: Recorded, change: Change) -> None:
     assert reason(some, change) == ""
 
 
@@ -190,7 +190,9 @@ QUIET = Change(command_line=("quiet",))
         ({"shows": "countdown"}, ""),
     ],
 )
-def test_a_condition_that_is_not_met_is_told(some: Facts, applies: dict[str, object], expected: str) -> None:
+def test_a_condition_that_is_not_met_is_told(
+    some: Recorded, applies: dict[str, object], expected: str
+) -> None:
     assert reason(some, QUIET, **applies) == expected
 
 
@@ -214,7 +216,7 @@ def test_what_the_boot_does_not_show_is_told(store: Store) -> None:
         ("bootloader", "bootloader takes "),
     ],
 )
-def test_a_sign_is_shown_with_its_figures(some: Facts, sign: str, words: str) -> None:
+def test_a_sign_is_shown_with_its_figures(some: Recorded, sign: str, words: str) -> None:
     assert words in SIGNS[sign].evidence(some)
     assert SIGNS[sign].what
 

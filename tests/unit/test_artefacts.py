@@ -15,13 +15,13 @@ from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.identify import gather
 from bootscope.core.errors import UserError
 from bootscope.core.process import search_path
-from bootscope.inventory.inventory import Image, Known, Part, Program
+from bootscope.inventory.inventory import Image, Inventory, Part, Program
 
 from . import artefact_builders as made
 from .test_linters import needed
 
 
-def one(path: Path, data: bytes | str) -> tuple[Known, Piece]:
+def one(path: Path, data: bytes | str) -> tuple[Inventory, Piece]:
     """What a file with this content is."""
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     known, pieces = gather([str(path)])
@@ -177,7 +177,7 @@ def test_an_image_of_mkimage_that_is_no_kernel_is_named(file: Path) -> None:
 INIT = f"program {hashlib.sha256(made.RCS.encode()).hexdigest()[:16]}"
 
 
-def check_tree(known: Known, program: str = "program") -> None:
+def check_tree(known: Inventory, program: str = "program") -> None:
     assert known.knows(Part.FILES, Part.SCRIPTS, Part.PROGRAMS)
     assert known.files["/dev"] == "folder"
     assert known.files["/sbin/init"] == "-> /bin/busybox"

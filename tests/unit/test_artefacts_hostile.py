@@ -22,7 +22,7 @@ from bootscope.inventory.loader_script import LoaderScript
 from bootscope.readers.unpack import Budget
 
 from . import artefact_builders as made
-from .known_builders import known_of
+from .known_builders import inventory_of
 
 TEXTS = (
     made.KERNEL_CONFIG, made.UBOOT_CONFIG, made.BUSYBOX_CONFIG, made.COMMAND_LINE, made.PRINTENV, made.SCRIPT,
@@ -287,4 +287,4 @@ def test_scripts_without_an_end_come_to_one(environment: dict[str, str]) -> None
     script = LoaderScript(environment)
     assert len(script.commands) <= 5000
     assert len(script.deepest()) <= 500
-    beware(known_of(environment=environment))
+    beware(inventory_of(environment=environment))

@@ -20,7 +20,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.changes.applies import not_known, why_not
 from bootscope.cli import pitfalls as pitfalls_verb
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.report import audited
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system, system_dir
@@ -28,14 +28,14 @@ from bootscope.techniques.model import Applies, Way
 
 from . import artefact_builders as made
 from .conftest import Command
-from .known_builders import MS, known_of, log_of, timed
+from .known_builders import MS, inventory_of, log_of, timed
 from .lab_scenes import boot, keep
 from .test_cli_verbs import json_of
 from .test_lab_cli import printed, refused
 
 
 def found_in(**given: Any) -> Audit:
-    return audit(known_of(**given))
+    return audit(inventory_of(**given))
 
 
 def predicted(found: Audit, name: str) -> int | None:
@@ -47,7 +47,7 @@ def predicted(found: Audit, name: str) -> int | None:
 
 
 def test_of_nothing_known_every_technique_is_unknown() -> None:
-    found = audit(Known())
+    found = audit(Inventory())
     assert found.findings == ()
     assert found.not_for_us == {}
     assert all(found.unknown.values())
@@ -85,7 +85,7 @@ def test_nothing_is_taken_for_granted_of_a_fragment() -> None:
     ],
 )
 def test_what_would_have_to_be_known_is_named(change: Change, given: dict[str, Any], missing: str) -> None:
-    known = known_of(**given)
+    known = inventory_of(**given)
     assert why_not(Way(change=change), known) == ""
     assert not_known(Way(change=change), known) == missing
 
@@ -100,20 +100,21 @@ def test_what_would_have_to_be_known_is_named(change: Change, given: dict[str, A
     ],
 )
 def test_one_difference_that_is_known_is_enough(change: Change, given: dict[str, Any]) -> None:
-    known = known_of(**given)
+    known = inventory_of(**given)
     assert (why_not(Way(change=change), known), not_known(Way(change=change), known)) == ("", "")
 
 
 def test_conditions_that_cannot_be_told() -> None:
     change = Change(command_line=("quiet",))
-    known = known_of(command_line="")
+    known = inventory_of(command_line="")
     wanted = Applies(uboot={"SPL": True}, filesystem=("ext4",), shows="countdown")
     assert not_known(Way(change=change, applies=wanted), known) == (
         "U-Boot configuration, the kind of root file system, "
         "a boot that shows whether there is a countdown in U-Boot"
     )
     assert why_not(
-        Way(change=change, applies=Applies(filesystem=("ext4",))), known_of(command_line="rootfstype=jffs2")
+        Way(change=change, applies=Applies(filesystem=("ext4",))),
+        inventory_of(command_line="rootfstype=jffs2"),
     )
 
 
@@ -367,7 +368,7 @@ def test_one_pitfall_as_json(main_here: Command) -> None:
 
 
 def test_warnings_keep_their_names_whole_on_a_narrow_terminal() -> None:
-    known = known_of(kernel="CC_OPTIMIZE_FOR_SIZE XIP_KERNEL", command_line="root=/dev/sda1 lpj=1")
+    known = inventory_of(kernel="CC_OPTIMIZE_FOR_SIZE XIP_KERNEL", command_line="root=/dev/sda1 lpj=1")
     out = io.StringIO()
     audited.beware(Console(file=out, width=80, color_system=None), beware(known), True)
     for name in ("os-slower", "xip-not-a-win", "rootfstype-missing", "failure-modes"):

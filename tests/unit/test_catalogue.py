@@ -18,7 +18,7 @@ from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
 from bootscope.inventory.inventory import ADDRESSES, SETTINGS, VALUES
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts
@@ -47,7 +47,7 @@ every_way = pytest.mark.parametrize("way", [way for _, _, way in WAYS], ids=NAME
 
 
 @pytest.fixture(scope="module")
-def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A boot of the stock system."""
     return known(Store(tmp_path_factory.mktemp("catalogue") / "store"))
 
@@ -152,7 +152,7 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 
 
 @every_way
-def test_a_way_makes_a_system_of_the_stock_one(way: Way, stock_facts: Facts) -> None:
+def test_a_way_makes_a_system_of_the_stock_one(way: Way, stock_facts: Recorded) -> None:
     base = apply(stock().system, {"its base": way.base})
     load._check(base, stock().path)
     change = filled(way.change, stock_facts)
@@ -191,7 +191,9 @@ def test_a_way_changes_something(way: Way) -> None:
     assert way.change.claims()
 
 
-def test_ways_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(stock_facts: Facts) -> None:
+def test_ways_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
+    stock_facts: Recorded,
+) -> None:
     """Of two techniques that want different things of one symbol, each must name the other.
 
     For scripts and settings (two boot scripts, two places for an initramfs) it is plain to see, and `try`

@@ -21,7 +21,7 @@ from bootscope.search import journal as journal_module
 from bootscope.search.journal import Journal
 from bootscope.search.optimize import Search
 from bootscope.search.outcome import Outcome
-from bootscope.search.scheduler import Candidate, Crew
+from bootscope.search.scheduler import Candidate, Scheduler
 from bootscope.system.changes import Change
 
 from .builders import ROOT
@@ -349,5 +349,5 @@ def test_findings_come_back_with_their_changes(scene: Make) -> None:
 
 def test_a_crew_is_gone_when_it_is_closed(scene: Make) -> None:
     with scene(*FOUND).search(WORTH).crew as crew:
-        assert isinstance(crew, Crew)
+        assert isinstance(crew, Scheduler)
     assert not any(thread.is_alive() for thread in crew._threads)

@@ -13,7 +13,7 @@ from bootscope.capture.store import Store
 from bootscope.changes import experiment
 from bootscope.changes.experiment import check, chosen, title, variant, with_bases
 from bootscope.core.errors import UserError
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.search.verdict import Verdict, verdict
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Status, Technique, Way, technique, techniques
@@ -105,12 +105,12 @@ def test_techniques_that_exclude_each_other_are_refused(specs: list[str]) -> Non
 
 
 @pytest.fixture
-def some(store: Store) -> Facts:
+def some(store: Store) -> Recorded:
     """A boot of the stock system."""
     return known(store)
 
 
-def test_a_variant_is_the_system_with_all_the_changes(some: Facts) -> None:
+def test_a_variant_is_the_system_with_all_the_changes(some: Recorded) -> None:
     made = variant(stock(), some, ["kernel-lpj", "init-replace-by-app", "uboot-bootdelay"])
     assert made.system.name == "stock.try"
     assert made.path == stock().path
@@ -119,12 +119,12 @@ def test_a_variant_is_the_system_with_all_the_changes(some: Facts) -> None:
     assert stock().system.uboot.config == {}
 
 
-def test_a_technique_named_twice_is_used_once(some: Facts) -> None:
+def test_a_technique_named_twice_is_used_once(some: Recorded) -> None:
     once, twice = (variant(stock(), some, specs) for specs in (["kernel-quiet"], ["kernel-quiet"] * 2))
     assert once == twice
 
 
-def test_one_that_does_not_apply_is_refused_unless_forced(some: Facts) -> None:
+def test_one_that_does_not_apply_is_refused_unless_forced(some: Recorded) -> None:
     with pytest.raises(UserError) as caught:
         variant(stock(), some, ["kernel-no-net"])
     assert caught.value.message == "kernel-no-net does not apply to stock: it is so already"
@@ -147,7 +147,7 @@ def test_two_ways_of_one_technique_are_refused() -> None:
 
 
 @pytest.mark.usefixtures("catalogue")
-def test_techniques_that_want_different_things_are_named(some: Facts) -> None:
+def test_techniques_that_want_different_things_are_named(some: Recorded) -> None:
     """Where the catalogue does not say so."""
     with pytest.raises(UserError) as caught:
         variant(stock(), some, ["many=fast", "one"])
@@ -235,7 +235,7 @@ def specs(findings: tuple[Finding, ...]) -> list[str]:
     return [f.spec for f in findings]
 
 
-def test_the_largest_predicted_saving_comes_first_then_what_must_be_tried(some: Facts) -> None:
+def test_the_largest_predicted_saving_comes_first_then_what_must_be_tried(some: Recorded) -> None:
     found = audit(some)
     told = [f.saving_ns for f in found.findings]
     predicted = [ns for ns in told if ns is not None]
@@ -247,7 +247,7 @@ def test_the_largest_predicted_saving_comes_first_then_what_must_be_tried(some: 
     assert [order.index(name) for name in rest] == sorted(order.index(name) for name in rest)
 
 
-def test_every_way_is_found_or_left_out_with_a_reason(some: Facts) -> None:
+def test_every_way_is_found_or_left_out_with_a_reason(some: Recorded) -> None:
     found = audit(some)
     ways = [title(t, way) for t in techniques().values() for way in t.ways]
     assert sorted([*specs(found.findings), *found.not_for_us]) == sorted(ways)
@@ -255,7 +255,7 @@ def test_every_way_is_found_or_left_out_with_a_reason(some: Facts) -> None:
     assert all(found.not_for_us.values())
 
 
-def test_a_finding_tells_what_the_boot_shows_and_what_is_assumed(some: Facts) -> None:
+def test_a_finding_tells_what_the_boot_shows_and_what_is_assumed(some: Recorded) -> None:
     found = {f.spec: f for f in audit(some).findings}
     assert found["uboot-bootdelay"].saving_ns == 30 * MS
     assert found["uboot-bootdelay"].evidence == "U-Boot waits 30.0 ms for a key"
@@ -270,7 +270,7 @@ def test_what_a_boot_does_not_show_is_left_out(store: Store) -> None:
 
 
 def test_a_saving_that_cannot_be_predicted_for_this_boot_is_left_to_a_try(
-    some: Facts, catalogue: dict[str, Technique]
+    some: Recorded, catalogue: dict[str, Technique]
 ) -> None:
     """One prediction that fails must not hide all other findings."""
     way = Way(change=Change(kernel={"X": "y"}), predict=("later:nothing-of-the-kind",))

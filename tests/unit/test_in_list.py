@@ -18,7 +18,7 @@ from bootscope.changes.experiment import title, variant
 from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError
 from bootscope.inventory.closure import Closures, Lost
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Way, techniques
@@ -32,7 +32,7 @@ THERE = ("USB_SUPPORT", "USB", "SYSFS", "NET", "BLOCK", "MMC", "EXT4_FS", "FB", 
 
 
 @pytest.fixture
-def built(store: Store) -> Facts:
+def built(store: Store) -> Recorded:
     """A boot of the stock system, whose kernel has what the reference system's has."""
     kernel = {**CONFIGS["kernel"], "LOG_BUF_SHIFT": "17", **dict.fromkeys(THERE, "y")}
     return known(store, configs={**CONFIGS, "kernel": kernel})
@@ -46,7 +46,7 @@ def ways(*specs: str) -> dict[str, Way]:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Facts, name: str) -> None:
+def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Recorded, name: str) -> None:
     """In whatever order it is given: nobody types it in that of the search."""
     accepted = ACCEPTED[name]
     search = Search(cast(Any, None), stock(), Goal(), print)
@@ -57,7 +57,7 @@ def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Facts,
         assert msgspec.structs.replace(tried, name=searched.name) == searched
 
 
-def test_what_it_needed_is_refused_alone(built: Facts) -> None:
+def test_what_it_needed_is_refused_alone(built: Recorded) -> None:
     """The test above would pass for a rule that refuses nothing."""
     alone = {spec: why_not(WAYS[spec], built) for spec in ACCEPTED["all"]}
     assert alone["kernel-no-sysfs"] == "kernel has USB=y, it is for USB=n"
@@ -70,7 +70,7 @@ def test_what_it_needed_is_refused_alone(built: Facts) -> None:
 # ---- one needs another ----
 
 
-def test_one_that_applies_in_no_order_is_named(built: Facts) -> None:
+def test_one_that_applies_in_no_order_is_named(built: Recorded) -> None:
     with pytest.raises(UserError) as caught:
         variant(stock(), built, ["kernel-quiet", "kernel-no-block", "uboot-bootdelay"])
     assert caught.value.message == (
@@ -80,18 +80,18 @@ def test_one_that_applies_in_no_order_is_named(built: Facts) -> None:
     assert "--force" in str(caught.value.hint)
 
 
-def test_each_that_applies_in_no_order_is_named(built: Facts) -> None:
+def test_each_that_applies_in_no_order_is_named(built: Recorded) -> None:
     found = refused(ways("kernel-no-block", "kernel-no-sysfs", "kernel-quiet"), built)
     assert list(found) == ["kernel-no-block", "kernel-no-sysfs"]
 
 
 @pytest.mark.parametrize("first", ["kernel-allnoconfig-up", "kernel-no-usb"])
-def test_usb_goes_before_sysfs_whichever_is_named_first(built: Facts, first: str) -> None:
+def test_usb_goes_before_sysfs_whichever_is_named_first(built: Recorded, first: str) -> None:
     specs = ["kernel-no-sysfs", "init-replace-by-app", first]
     assert refused(ways(*specs), built) == refused(ways(*reversed(specs)), built) == {}
 
 
-def test_the_sources_tell_what_goes_with_a_symbol(built: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sources_tell_what_goes_with_a_symbol(built: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they do not name USB, it stays."""
     specs = ways("kernel-no-sysfs", "init-replace-by-app", "kernel-no-usb")
     asked: list[list[str]] = []
@@ -110,7 +110,7 @@ def test_the_sources_tell_what_goes_with_a_symbol(built: Facts, monkeypatch: pyt
     assert asked[0] == ["USB_SUPPORT"]
 
 
-def test_the_first_process_of_a_root_in_memory_is_one_too(built: Facts) -> None:
+def test_the_first_process_of_a_root_in_memory_is_one_too(built: Recorded) -> None:
     """What came in the place of init= does not take along what was for it."""
     specs = ["kernel-no-sysfs", "kernel-no-usb", "initramfs-minimal-content"]
     assert refused(ways(*specs), built) == {}
@@ -119,7 +119,7 @@ def test_the_first_process_of_a_root_in_memory_is_one_too(built: Facts) -> None:
     assert found == {"kernel-no-sysfs": "the command line lacks init=/usr/bin/testcard"}
 
 
-def test_needs_may_go_round_several_corners_but_not_in_a_circle(built: Facts) -> None:
+def test_needs_may_go_round_several_corners_but_not_in_a_circle(built: Recorded) -> None:
     def needs(own: str, other: str) -> Way:
         return Way(change=Change(kernel={own: True}), applies=Applies(kernel={other: True}))
 
@@ -136,7 +136,7 @@ def test_needs_may_go_round_several_corners_but_not_in_a_circle(built: Facts) ->
     Change(link={"/etc/needed": "text"}),
     Change(compiler_options=("-needed",)),
 ])  # fmt: skip
-def test_every_kind_of_change_may_be_what_another_one_waits_for(built: Facts, change: Change) -> None:
+def test_every_kind_of_change_may_be_what_another_one_waits_for(built: Recorded, change: Change) -> None:
     wanted = Applies(
         settings={"card.raw_sector": 7} if change.settings else {},
         command_line=change.command_line,
@@ -148,18 +148,18 @@ def test_every_kind_of_change_may_be_what_another_one_waits_for(built: Facts, ch
     assert refused({"waits": waits, "other": Way(change=change)}, built) == {}
 
 
-def test_what_another_one_takes_away_is_not_there_any_more(built: Facts) -> None:
+def test_what_another_one_takes_away_is_not_there_any_more(built: Recorded) -> None:
     waits = Way(change=Change(kernel={"WAITS": True}), applies=Applies(command_line_lacks=("root",)))
     assert list(refused({"waits": waits}, built)) == ["waits"]
     assert refused({"waits": waits, "other": Way(change=Change(command_line_drop=("root",)))}, built) == {}
 
 
-def test_two_that_do_the_same_are_no_reason_to_refuse_one(built: Facts) -> None:
+def test_two_that_do_the_same_are_no_reason_to_refuse_one(built: Recorded) -> None:
     same = Way(change=Change(kernel={"SAME": True}))
     assert refused({"one": same, "two": same}, built) == {}
 
 
-def test_what_is_so_already_is_still_refused(built: Facts) -> None:
+def test_what_is_so_already_is_still_refused(built: Recorded) -> None:
     done = Way(change=Change(kernel={"SMP": True}))
     assert refused({"done": done, **ways("kernel-quiet")}, built) == {"done": "it is so already"}
 

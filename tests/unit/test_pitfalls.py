@@ -14,18 +14,18 @@ from bootscope.audit.pitfalls.checks.base import CHECKS
 from bootscope.audit.pitfalls.find import Beware, beware
 from bootscope.audit.pitfalls.model import KINDS, How, pitfall, pitfalls
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 from bootscope.techniques.model import DOCUMENTS, technique_ids
 
 from .builders import ROOT
-from .known_builders import known_of, seen
+from .known_builders import inventory_of, seen
 from .pitfall_cases import CASES
 from .pitfall_variants import ALSO_IN, NOT_IN
 from .test_pitfalls_recorded import RECORDED
 
 
 def looked(given: dict[str, Any]) -> Beware:
-    known = known_of(**given)
+    known = inventory_of(**given)
     return beware(known, audit(known).findings)
 
 
@@ -106,7 +106,7 @@ def test_what_only_looks_like_it(name: str, given: dict[str, Any]) -> None:
 
 
 def test_of_a_system_of_which_nothing_is_known_nothing_is_said() -> None:
-    found = beware(Known())
+    found = beware(Inventory())
     assert (found.warnings, found.advice) == ((), ())
     assert set(found.undecided) == set(pitfalls())
     assert all(found.undecided.values())
@@ -114,7 +114,7 @@ def test_of_a_system_of_which_nothing_is_known_nothing_is_said() -> None:
 
 @pytest.mark.parametrize("part", ["kernel", "uboot", "busybox"])
 def test_a_fragment_does_not_say_what_is_not_set(part: str) -> None:
-    whole, fragment = known_of(**{part: ""}), known_of(**{part: "", "partial": frozenset({part})})
+    whole, fragment = inventory_of(**{part: ""}), inventory_of(**{part: "", "partial": frozenset({part})})
     decided = set(pitfalls()) - set(beware(whole).undecided)
     still = set(pitfalls()) - set(beware(fragment).undecided)
     assert not {name for name in still if pitfalls()[name].how == How.CHECKED}
@@ -122,11 +122,11 @@ def test_a_fragment_does_not_say_what_is_not_set(part: str) -> None:
 
 
 def test_what_a_fragment_sets_is_seen() -> None:
-    known = known_of(kernel="CC_OPTIMIZE_FOR_SIZE", partial=frozenset({"kernel"}))
+    known = inventory_of(kernel="CC_OPTIMIZE_FOR_SIZE", partial=frozenset({"kernel"}))
     assert "os-slower" in seen(beware(known))
 
 
 def test_a_warning_names_the_finding_that_says_the_same() -> None:
     given = {"environment": {"bootdelay": "2"}, "uboot": "BOOTDELAY=2"}
     assert seen(looked(given))["bootdelay"].technique == "uboot-bootdelay"
-    assert seen(beware(known_of(**given)))["bootdelay"].technique == ""
+    assert seen(beware(inventory_of(**given)))["bootdelay"].technique == ""

@@ -14,7 +14,7 @@ from bootscope.audit.pitfalls.find import Beware, beware
 from bootscope.capture.store import Store
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import Image, Part
-from bootscope.inventory.recorded import Facts, facts, images
+from bootscope.inventory.recorded import Recorded, facts, images
 
 from ..fixtures.stock_boot import unpack
 from .builders import KERNEL_SECTOR
@@ -33,7 +33,7 @@ RECORDED = {
 FALCON = {**CONFIGS, "uboot": {"SPL_OS_BOOT": "y", "SPL_MAX_SIZE": "0x5fa0"}}
 
 
-def looked(facts: Facts) -> Beware:
+def looked(facts: Recorded) -> Beware:
     return beware(facts, audit(facts).findings)
 
 

@@ -11,7 +11,7 @@ import pytest
 from bootscope.capture.store import Store
 from bootscope.changes.experiment import check
 from bootscope.core.errors import UserError
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.published import tables as module
 from bootscope.published.agreement import orders, pairs
 from bootscope.published.figures import PERCENT, unit
@@ -30,7 +30,7 @@ every = pytest.mark.parametrize("t", ALL, ids=table_ids())
 
 
 @pytest.fixture(scope="module")
-def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A boot of the stock system."""
     return known(Store(tmp_path_factory.mktemp("tables") / "store"))
 
@@ -90,7 +90,7 @@ def test_figures_that_are_left_out_are_not_used(t: Table) -> None:
 
 
 @every
-def test_every_row_makes_a_system(t: Table, stock_facts: Facts) -> None:
+def test_every_row_makes_a_system(t: Table, stock_facts: Recorded) -> None:
     loaded = load_system(t.system)
     base = LoadedSystem(apply(loaded.system, {"the base": t.base}), loaded.path)
     made = {name: _system(base, row, stock_facts) for name, row in t.rows.items()}

@@ -13,7 +13,7 @@ from bootscope.artefacts import archives, configs, folder, images, kernels, load
 from bootscope.artefacts.file_facts import Piece
 from bootscope.capture.imported import Raw
 from bootscope.core.errors import UserError, printable
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.readers.base import Source
 from bootscope.readers.detect import appearance
 from bootscope.readers.encoding import as_utf8, encoding
@@ -28,7 +28,7 @@ _HEAD = 65536
 _LAYERS = 3
 
 
-def gather(names: Sequence[str]) -> tuple[Known, tuple[Piece, ...]]:
+def gather(names: Sequence[str]) -> tuple[Inventory, tuple[Piece, ...]]:
     """What files and folders tell of one system, and what each of them is.
 
     Raises UserError for one that is not there, is not understood, or tells what another tells too.
@@ -152,7 +152,7 @@ def _text(name: str, data: bytes) -> Piece | None:
 # ---- together ----
 
 
-def together(pieces: Sequence[Piece]) -> Known:
+def together(pieces: Sequence[Piece]) -> Inventory:
     """All pieces as one system. Raises UserError when two of them tell the same."""
     _check_twice(pieces)
     fields: dict[str, Any] = {}
@@ -162,9 +162,9 @@ def together(pieces: Sequence[Piece]) -> Known:
     parts = frozenset(part for piece in pieces for part in piece.parts)
     whole = {p for piece in pieces if "partial" not in piece.fields for p in piece.fields.get("configs", {})}
     fields["partial"] = fields.get("partial", frozenset()) - whole
-    known = Known(parts=parts, **fields)
+    known = Inventory(parts=parts, **fields)
     if not known.knows(Part.COMMAND_LINE) and (told := known.loader.bootargs) and "$" not in told:
-        known = Known(parts=parts | {Part.COMMAND_LINE}, **{**fields, "command_line": told})
+        known = Inventory(parts=parts | {Part.COMMAND_LINE}, **{**fields, "command_line": told})
     return known
 
 

@@ -11,9 +11,9 @@ from bootscope.changes.compose import told as told_change
 from bootscope.changes.experiment import title
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import told
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Technique, Way, techniques
 
@@ -49,7 +49,7 @@ class Audit:
     unknown: dict[str, str] = field(default_factory=dict)
 
 
-def audit(facts: Known) -> Audit:
+def audit(facts: Inventory) -> Audit:
     """Goes through all techniques that bootscope carries out by itself."""
     findings: list[Finding] = []
     others: dict[str, str] = {}
@@ -67,7 +67,7 @@ def audit(facts: Known) -> Audit:
     return Audit(tuple(findings), others, unknown)
 
 
-def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
+def predicted_ns(facts: Recorded, ways: list[Way]) -> int | None:
     """What ways of techniques are worth together on this boot, in ns; None where that cannot be told."""
     try:
         return forecast(facts, ways).saving_ns
@@ -75,10 +75,10 @@ def predicted_ns(facts: Facts, ways: list[Way]) -> int | None:
         return None
 
 
-def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding:
+def _finding(technique: Technique, name: str, way: Way, facts: Inventory) -> Finding:
     evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
     change = told_change(way.change, facts)
-    if not isinstance(facts, Facts):
+    if not isinstance(facts, Recorded):
         found = _without_recording(way, facts)
         saving_ns, assumptions = found or (None, ())
         return Finding(technique, name, saving_ns, evidence, assumptions, change)
@@ -92,7 +92,7 @@ def _finding(technique: Technique, name: str, way: Way, facts: Known) -> Finding
     return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
 
 
-def _without_recording(way: Way, known: Known) -> Prediction | None:
+def _without_recording(way: Way, known: Inventory) -> Prediction | None:
     """What a log alone allows to predict of a way."""
     found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in way.predict]
     sure = [one for one in found if one]

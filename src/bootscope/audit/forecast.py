@@ -25,7 +25,7 @@ from bootscope.changes.applies import filled, with_values
 from bootscope.core.errors import UserError
 from bootscope.core.text import size
 from bootscope.inventory.closure import Closures, Lost
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
@@ -50,7 +50,7 @@ def what_ifs(way: Way) -> list[str]:
     return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in way.predict)]
 
 
-def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
+def forecast(facts: Recorded, ways: Iterable[Way]) -> Prediction:
     """The boot with some ways together.
 
     Raises UserError when it cannot be told, of one of them or on this boot.
@@ -67,7 +67,7 @@ def forecast(facts: Facts, ways: Iterable[Way]) -> Prediction:
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
 
 
-def _extra(facts: Facts, change: Change, way: Way) -> list[Extra]:
+def _extra(facts: Recorded, change: Change, way: Way) -> list[Extra]:
     """What is told from what a change, that of a way, leaves out."""
     found: list[Extra] = []
     if LEFT_OUT in way.predict or _leaves_out(change):
@@ -93,7 +93,7 @@ _DRIVERS = {
 """How kinds of root file systems begin, and the symbol of the kernel's that has their code."""
 
 
-def _other_root(facts: Facts, kind: str, lost: Collection[str]) -> Extra:
+def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
     """Another root file system; what of the kernel's code goes is told by the symbols that are `lost`."""
 
     def symbol(name: str) -> str:
@@ -118,7 +118,7 @@ def _leaves_out(change: Change) -> bool:
     return change.from_nothing or any(written(v) == "n" for v in symbols.values())
 
 
-def _without_code(facts: Facts, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:
+def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:
     """(symbols that go, the boot without their code): nothing where that is none and it is `told` otherwise.
 
     Raises UserError when that cannot be told of this kernel.

@@ -11,7 +11,7 @@ from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.findings import Audit, audit
 from bootscope.audit.pitfalls.find import Beware, beware
 from bootscope.audit.subject import Subject
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 from bootscope.timeline.trace import Trace
 
 
@@ -38,7 +38,7 @@ def looked(about: Subject) -> Looked:
     return _look(about.known, about.trace)
 
 
-def _look(known: Known, trace: Trace | None = None) -> Looked:
+def _look(known: Inventory, trace: Trace | None = None) -> Looked:
     found = audit(known)
     place = {id(finding): at for at, finding in enumerate(found.findings)}
     # Which are alternatives is told by the whole catalogue, which takes long to read.

@@ -23,7 +23,7 @@ from bootscope.core.text import seconds
 from bootscope.emulator.recording import flat
 from bootscope.importing.files import of_run
 from bootscope.inventory.closure import depends_on
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.planned import planned
 from bootscope.inventory.recorded import facts
 from bootscope.runs.seen import seen_boot
@@ -41,7 +41,7 @@ class Subject:
     follows from what is known follows from that boot, from what `depends` tells, and from nothing else."""
 
     title: str
-    learn: Callable[[], Known]
+    learn: Callable[[], Inventory]
     pieces: tuple[Piece, ...] = ()
     notes: tuple[str, ...] = ()
     seen: View | None = None
@@ -49,7 +49,7 @@ class Subject:
     trace: Trace | None = None
 
     @cached_property
-    def known(self) -> Known:
+    def known(self) -> Inventory:
         """What is known. To learn it of a recording takes seconds, and may not be needed."""
         return self.learn()
 

@@ -14,7 +14,7 @@ from bootscope.artefacts.identify import together
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.parts import Parts
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 
 _APPEND = re.compile(r"^\s*append\s+(.+)$", re.MULTILINE | re.IGNORECASE)
 _GRUB = re.compile(r"^\s*linux(?:16|efi)?\s+\S+\s+(.+)$", re.MULTILINE)
@@ -44,7 +44,7 @@ def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
     return "", _PLACES
 
 
-def _told(parts: Parts, known: Known) -> tuple[str, str] | None:
+def _told(parts: Parts, known: Inventory) -> tuple[str, str] | None:
     """What a boot loader, or who stands for it, gives to the kernel."""
     look = parts.look
     emulator = parts.first("emulator")
@@ -96,12 +96,12 @@ def with_menu(menu: str, new: Callable[[str], str]) -> str:
     return new(" ".join(menu.split())) + "\n"
 
 
-def _known(parts: Parts, pieces: Sequence[Piece]) -> Known:
+def _known(parts: Parts, pieces: Sequence[Piece]) -> Inventory:
     try:
         return together(pieces)
     except UserError as error:
         parts.look.note(f"not all of it goes together: {error.message}")
-        return Known()
+        return Inventory()
 
 
 def _cut(words: str) -> str:

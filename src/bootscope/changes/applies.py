@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS, told
-from bootscope.inventory.inventory import TREE_PARTS, Known, Part
+from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Way
@@ -30,7 +30,7 @@ _ON_THE_CARD = ("file ", "busybox.", "rootfs.", "card.root_")
 PLACEHOLDER = re.compile(r"@(\w+)@")
 
 
-def with_values(text: str, facts: Known) -> str:
+def with_values(text: str, facts: Inventory) -> str:
     """A text with the values of this system and this boot in the place of `@name@`.
 
     Raises UserError when the boot does not tell one.
@@ -38,7 +38,7 @@ def with_values(text: str, facts: Known) -> str:
     return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
 
 
-def filled(change: Change, facts: Known) -> Change:
+def filled(change: Change, facts: Inventory) -> Change:
     """The change with the values of this system and this boot put in for its placeholders.
 
     Raises UserError when the boot does not tell one.
@@ -73,13 +73,13 @@ def fill(change: Change, put_in: Callable[[str], str]) -> Change:
 SO_ALREADY = "it is so already"
 
 
-def why_not(way: Way, facts: Known) -> str:
+def why_not(way: Way, facts: Inventory) -> str:
     """Why a way of a technique need not be tried on this system; empty when it applies, or when too little
     is known to tell (see :func:`not_known`)."""
     return SO_ALREADY if changes_nothing(way, facts) else unmet(way, facts)
 
 
-def changes_nothing(way: Way, facts: Known) -> bool:
+def changes_nothing(way: Way, facts: Inventory) -> bool:
     """Whether a way is known to make no difference to this system."""
     try:
         change = filled(way.change, facts)
@@ -88,7 +88,7 @@ def changes_nothing(way: Way, facts: Known) -> bool:
     return not any(_differences(change, facts)) and not any(_blind(change, facts))
 
 
-def unmet(way: Way, facts: Known) -> str:
+def unmet(way: Way, facts: Inventory) -> str:
     """The first condition of a way that this system does not meet; empty when it meets all, or when too
     little is known to tell."""
     try:
@@ -98,7 +98,7 @@ def unmet(way: Way, facts: Known) -> str:
     return next(chain(_unmet(way.applies, facts), _out_of_it(change, facts)), "")
 
 
-def not_known(way: Way, facts: Known) -> str:
+def not_known(way: Way, facts: Inventory) -> str:
     """What would have to be known to tell whether a way applies that nothing speaks against; empty when it
     does apply."""
     missing = list(_missing(way.applies, facts))
@@ -111,7 +111,7 @@ def not_known(way: Way, facts: Known) -> str:
     return ", ".join(dict.fromkeys(missing))
 
 
-def _differences(change: Change, facts: Known) -> Iterator[str]:
+def _differences(change: Change, facts: Inventory) -> Iterator[str]:
     """What of a change is known not to be so already."""
     for tree in TREES:
         for symbol, value in getattr(change, tree).items():
@@ -136,7 +136,7 @@ def _words(change: Change, now: list[str]) -> Iterator[str]:
     yield from dropped & (words.keys() - {word_name(word) for word in change.command_line})
 
 
-def _files(change: Change, facts: Known) -> Iterator[str]:
+def _files(change: Change, facts: Inventory) -> Iterator[str]:
     known = {path: text for path, text in change.write.items() if not facts.unread(path)}
     yield from (path for path, text in known.items() if not facts.has_file(path, text))
     yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
@@ -152,7 +152,7 @@ def _options(change: Change, now: list[str]) -> Iterator[str]:
     yield from (option for option in now if word_name(option) in dropped)
 
 
-def _blind(change: Change, facts: Known) -> Iterator[str]:
+def _blind(change: Change, facts: Inventory) -> Iterator[str]:
     """The parts that a change is about and that are not known."""
     for tree in TREES:
         if any(facts.symbol(tree, symbol) is None for symbol in getattr(change, tree)):
@@ -170,7 +170,7 @@ def _blind(change: Change, facts: Known) -> Iterator[str]:
     yield from (f"the content of {path}" for path in change.write if facts.unread(path))
 
 
-def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
+def _unmet(wanted: Applies, facts: Inventory) -> Iterator[str]:
     for tree in TREES:
         for symbol, value in getattr(wanted, tree).items():
             now = facts.symbol(tree, symbol)
@@ -187,7 +187,7 @@ def _unmet(wanted: Applies, facts: Known) -> Iterator[str]:
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
 
 
-def _out_of_it(change: Change, facts: Known) -> Iterator[str]:
+def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change to the root file system is none to the boot, where that is made from memory."""
     place = facts.settings.get("initramfs.place")
     in_memory = facts.word("rdinit") is not None or place
@@ -204,7 +204,7 @@ def _out_of_it(change: Change, facts: Known) -> Iterator[str]:
         yield "the boot is made from an archive with the application alone"
 
 
-def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
+def _unmet_words(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """What is not met of the kernel's command line."""
     if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
         needed = (with_values(word, facts) for word in wanted.command_line)
@@ -216,7 +216,7 @@ def _unmet_words(wanted: Applies, facts: Known) -> Iterator[str]:
             yield f"the command line has {name}"
 
 
-def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
+def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """What is not met of the root file system and the application."""
     if facts.knows(Part.FILES):
         yield from (f"there is no {p}" for p in wanted.files if not fnmatch.filter(facts.files, p))
@@ -227,7 +227,7 @@ def _unmet_files(wanted: Applies, facts: Known) -> Iterator[str]:
         yield from (f"the application is compiled with {option}" for option in there)
 
 
-def _missing(wanted: Applies, facts: Known) -> Iterator[str]:
+def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """Conditions of which nobody can tell whether they are met."""
     for tree in TREES:
         if any(facts.symbol(tree, symbol) is None for symbol in getattr(wanted, tree)):

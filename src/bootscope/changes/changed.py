@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Known
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, matches, with_words
 
 _KERNEL = "kernel"
 _OPTIONS, _WORDS = "application.compiler_options", "kernel.command_line"
 
-K = TypeVar("K", bound=Known)
+K = TypeVar("K", bound=Inventory)
 
 
 def changed(known: K, changes: Sequence[Change]) -> K:
@@ -64,14 +64,14 @@ def _asked(tree: str, changes: Sequence[Change]) -> dict[str, str]:
     return {name: written(value) for symbols in tables for name, value in symbols.items()}
 
 
-def _follows(known: Known, changes: Sequence[Change], asked: Mapping[str, str]) -> dict[str, str] | None:
+def _follows(known: Inventory, changes: Sequence[Change], asked: Mapping[str, str]) -> dict[str, str] | None:
     """The kernel's symbols that go with those that are switched off; None where that cannot be told."""
     if any(change.from_nothing for change in changes):
         return None
     off = [name for name, value in asked.items() if value == "n"]
     if not off:
         return {}
-    closures = known.closures if isinstance(known, Facts) else None
+    closures = known.closures if isinstance(known, Recorded) else None
     with contextlib.suppress(UserError):
         return dict.fromkeys(closures.lost(off).symbols, "n") if closures else None
     return None

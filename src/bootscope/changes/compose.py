@@ -14,7 +14,7 @@ import msgspec
 
 from bootscope.changes.applies import PLACEHOLDER, fill
 from bootscope.emulator.recording import flat
-from bootscope.inventory.inventory import SETTINGS, VALUES, Known, setting_value
+from bootscope.inventory.inventory import SETTINGS, VALUES, Inventory, setting_value
 from bootscope.system.changes import Change, apply
 from bootscope.system.model import System
 
@@ -22,7 +22,7 @@ _LAST = SETTINGS["command_line"]
 """The setting that others are put into, so that its value is known last."""
 
 
-def told(change: Change, facts: Known) -> Change:
+def told(change: Change, facts: Inventory) -> Change:
     """The change with what only the boot tells filled in. Raises UserError when it does not."""
 
     def put_in(text: str) -> str:

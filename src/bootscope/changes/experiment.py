@@ -12,8 +12,8 @@ from bootscope.changes.compose import composed, told
 from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.emulator.recording import flat
-from bootscope.inventory.inventory import Known, Part
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import apply
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, Technique, Way, in_order, technique
@@ -49,7 +49,7 @@ def title(found: Technique, way: str) -> str:
     return f"{found.id}={way}" if len(found.ways) > 1 else found.id
 
 
-def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = False) -> LoadedSystem:
+def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool = False) -> LoadedSystem:
     """The system with techniques, the same one whatever the order that they are given in.
 
     Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
@@ -64,7 +64,7 @@ def variant(loaded: LoadedSystem, facts: Facts, specs: list[str], force: bool = 
     return LoadedSystem(named, loaded.path)
 
 
-def check_apply(ways: Mapping[str, Way], known: Known, name: str) -> None:
+def check_apply(ways: Mapping[str, Way], known: Inventory, name: str) -> None:
     """Raises UserError when some ways of techniques do not apply to the system called `name`, in whatever
     order, as far as what is known of it tells."""
     left = refused(ways, known)
@@ -80,7 +80,7 @@ def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
 
     Raises UserError when their bases want different things.
     """
-    known = Known(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    known = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
     bases = {f"the base of {title(t, name)}": filled(way.base, known) for t, name, way in check(specs)}
     if not any(change.claims() for change in bases.values()):
         return loaded

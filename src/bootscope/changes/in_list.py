@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bootscope.changes.applies import SO_ALREADY, changes_nothing, filled, unmet
 from bootscope.changes.changed import changed
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Way
 
 
-def refused(ways: Mapping[str, Way], known: Known) -> dict[str, str]:
+def refused(ways: Mapping[str, Way], known: Inventory) -> dict[str, str]:
     """Those of some ways of techniques that do not apply to a system in any order, with the reason."""
     stages = [known]
     left, more = _left(ways, stages), True
@@ -30,14 +30,14 @@ def refused(ways: Mapping[str, Way], known: Known) -> dict[str, str]:
     return left
 
 
-def _filled(ways: Iterable[Way], known: Known) -> Iterator[Change]:
+def _filled(ways: Iterable[Way], known: Inventory) -> Iterator[Change]:
     """The changes of ways, as far as what is known allows to tell them."""
     for way in ways:
         with contextlib.suppress(UserError):
             yield filled(way.change, known)
 
 
-def _left(ways: Mapping[str, Way], stages: Sequence[Known]) -> dict[str, str]:
+def _left(ways: Mapping[str, Way], stages: Sequence[Inventory]) -> dict[str, str]:
     """Those that apply at no stage, with the reason at the last one.
 
     That a technique changes something and that its conditions are met need not be so at the same stage:

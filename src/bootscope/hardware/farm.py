@@ -104,7 +104,7 @@ class _Gone(Exception):
     """The process that holds the place has ended, or does not answer; the message says what it said last."""
 
 
-class _Hand:
+class _Worker:
     """The process that holds a place."""
 
     def __init__(self, python: str, coordinator: str) -> None:
@@ -182,7 +182,7 @@ class Place:
     """The driver of labgrid that switches it; empty when none does."""
     tells_when: bool = True
     _python: str = ""
-    _hand: _Hand | None = None
+    _hand: _Worker | None = None
     _mine: bool = False
     _patience_s: float = PATIENCE_S
     _why: BoardError | None = None
@@ -207,7 +207,7 @@ class Place:
     def _acquire(self) -> None:
         w = self.wish
         filters = dict(part.split("=", 1) for part in w.place.split(",")) if "=" in w.place else {}
-        self._hand = _Hand(self._python, w.coordinator)
+        self._hand = _Worker(self._python, w.coordinator)
         found = self._ask(
             "acquire",
             w.wait_s + _ANSWER_S,

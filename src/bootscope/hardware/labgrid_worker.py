@@ -54,7 +54,7 @@ class Refused(Exception):
         self.answer = {"error": kind, "text": text, **facts}
 
 
-class Hand:
+class Worker:
     """A place, from the time that it is taken."""
 
     def __init__(self) -> None:
@@ -292,7 +292,7 @@ class Hand:
         return {}
 
 
-def obey(hand: Hand, order: dict[str, Any]) -> dict[str, object]:
+def obey(hand: Worker, order: dict[str, Any]) -> dict[str, object]:
     """Does a command; the answer also tells of failures, of whichever part of labgrid."""
     try:
         found: dict[str, object] = getattr(hand, order["do"])(order)
@@ -303,7 +303,7 @@ def obey(hand: Hand, order: dict[str, Any]) -> dict[str, object]:
     return found
 
 
-def give_back(hand: Hand) -> None:
+def give_back(hand: Worker) -> None:
     """Gives the place back, also when the coordinator is away for a while."""
     until = time.monotonic() + _PATIENCE_S
     while hand.taken or hand.token:
@@ -325,7 +325,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     asyncio.set_event_loop(asyncio.new_event_loop())
-    hand = Hand()
+    hand = Worker()
     try:
         for line in sys.stdin:
             print(json.dumps(obey(hand, json.loads(line))), file=answers, flush=True)

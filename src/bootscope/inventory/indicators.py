@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.inventory import log_indicators
-from bootscope.inventory.inventory import Known
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class Sign:
     """
 
     what: str
-    evidence: Callable[[Facts], str]
-    otherwise: Callable[[Known], str | None] = lambda known: None
+    evidence: Callable[[Recorded], str]
+    otherwise: Callable[[Inventory], str | None] = lambda known: None
 
 
-def _console(*phases: str) -> Callable[[Facts], str]:
+def _console(*phases: str) -> Callable[[Recorded], str]:
     """Console time in some phases."""
 
-    def evidence(facts: Facts) -> str:
+    def evidence(facts: Recorded) -> str:
         found = [p for p in facts.view.timeline.phases if p.name in phases and p.console_ns]
         if not found:
             return ""
@@ -48,18 +48,18 @@ _LOADERS_CONSOLE = _console("spl", "bootloader", "load")
 _LINUX_CONSOLE = _console("decompress", "kernel", "init")
 
 
-def _silenced(facts: Facts) -> str:
+def _silenced(facts: Recorded) -> str:
     """What a silent boot loader keeps back, and what Linux would not print then."""
     loaders, linux = _LOADERS_CONSOLE(facts), _LINUX_CONSOLE(facts)
     return f"{loaders}; it silences Linux too: {linux}" if loaders and linux else loaders
 
 
-def _countdown(facts: Facts) -> str:
+def _countdown(facts: Recorded) -> str:
     waits = countdown(facts.view.evidence)
     return f"U-Boot waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
 
 
-def _calibration(facts: Facts) -> str:
+def _calibration(facts: Recorded) -> str:
     lines = facts.view.timeline.lines
     for line, after in itertools.pairwise(lines):
         if b"Calibrating delay loop... " in line.data:
@@ -67,17 +67,17 @@ def _calibration(facts: Facts) -> str:
     return ""
 
 
-def _phase(name: str) -> Callable[[Facts], str]:
+def _phase(name: str) -> Callable[[Recorded], str]:
     """A phase, with its length."""
 
-    def evidence(facts: Facts) -> str:
+    def evidence(facts: Recorded) -> str:
         found = [p for p in facts.view.timeline.phases if p.name == name]
         return f"{name} takes {span(sum(p.duration_ns for p in found))}" if found else ""
 
     return evidence
 
 
-def _init(facts: Facts) -> str:
+def _init(facts: Recorded) -> str:
     """The phase of init; nothing where the application is the first process itself."""
     early = facts.word("rdinit")
     # With an initramfs the kernel runs what is in there, and init= is for later.
@@ -106,7 +106,7 @@ SIGNS = {
 """Signs by the name that a technique's `shows` uses."""
 
 
-def told(name: str, facts: Known) -> str | None:
+def told(name: str, facts: Inventory) -> str | None:
     """What is seen of a sign, in words; empty when it is not there, None when that cannot be told."""
     sign = SIGNS[name]
-    return sign.evidence(facts) if isinstance(facts, Facts) else sign.otherwise(facts)
+    return sign.evidence(facts) if isinstance(facts, Recorded) else sign.otherwise(facts)

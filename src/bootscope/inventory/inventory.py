@@ -69,7 +69,7 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class Inventory:
     """A system as far as it is known. `parts` are those that are.
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`

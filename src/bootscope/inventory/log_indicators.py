@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from bootscope.core.text import size, span
 from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
-from bootscope.inventory.inventory import Known, Part, number
+from bootscope.inventory.inventory import Inventory, Part, number
 
 Prediction = tuple[int, tuple[str, ...]]
 
@@ -25,7 +25,7 @@ _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/
 _ON_LINE = "every byte of them goes over the serial line, and nothing else is done meanwhile"
 
 
-def kernel_console(known: Known) -> str | None:
+def kernel_console(known: Inventory) -> str | None:
     """Kernel messages that go to a serial console."""
     if known.word("quiet") is not None or known.symbol("kernel", "PRINTK") == "n":
         return ""
@@ -34,7 +34,7 @@ def kernel_console(known: Known) -> str | None:
     return _lines_words(known, hidden_by_quiet(known.log))
 
 
-def loader_console(known: Known) -> str | None:
+def loader_console(known: Inventory) -> str | None:
     """What the boot loaders write."""
     if "silent" in known.environment and known.on("uboot", "SILENT_CONSOLE"):
         return ""
@@ -44,7 +44,7 @@ def loader_console(known: Known) -> str | None:
     return f"{loaders}; it silences Linux too: {linux}" if linux else loaders
 
 
-def _lines_words(known: Known, lines: Sequence[LogLine]) -> str:
+def _lines_words(known: Inventory, lines: Sequence[LogLine]) -> str:
     if not lines:
         return ""
     count, baud = total_bytes(lines), known.baud[0]
@@ -56,7 +56,7 @@ def hidden_by_quiet(log: BootLog) -> list[LogLine]:
     return [line for line in log.kernel_lines if line.level < 0 or line.level >= QUIET_LEVEL]
 
 
-def countdown(known: Known) -> str | None:
+def countdown(known: Inventory) -> str | None:
     """Whether U-Boot counts down, and for how long."""
     found = countdown_ns(known)
     if found is None:
@@ -64,7 +64,7 @@ def countdown(known: Known) -> str | None:
     return f"U-Boot waits {span(found[0])} for a key ({found[1]})" if found[0] else ""
 
 
-def countdown_ns(known: Known) -> tuple[int, str] | None:
+def countdown_ns(known: Inventory) -> tuple[int, str] | None:
     """How long U-Boot waits for a key, and by what that is known."""
     log = known.log
     if log and (at := log.index(AUTOBOOT)) >= 0:
@@ -92,7 +92,7 @@ def countdown_s(line: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def calibration(known: Known) -> str | None:
+def calibration(known: Inventory) -> str | None:
     """Whether the delay loop is calibrated."""
     if known.word("lpj") is not None:
         return ""
@@ -107,7 +107,7 @@ def calibration(known: Known) -> str | None:
     return f"the delay loop is calibrated{told}"
 
 
-def compressed(known: Known) -> str | None:
+def compressed(known: Inventory) -> str | None:
     """Whether the kernel unpacks itself."""
     for name in _COMPRESSIONS:
         if known.on("kernel", f"KERNEL_{name}"):
@@ -117,7 +117,7 @@ def compressed(known: Known) -> str | None:
     return "" if known.knows(Part.KERNEL) and "kernel" not in known.partial else None
 
 
-def init(known: Known) -> str | None:
+def init(known: Inventory) -> str | None:
     """Whether there is an init with things to start."""
     here = [path for path in _INITS if path in known.files]
     started = known.log.find(r"Run (\S+) as init process") if known.log else None
@@ -128,7 +128,7 @@ def init(known: Known) -> str | None:
     return "" if known.knows(Part.FILES) else None
 
 
-def loader(known: Known) -> str | None:
+def loader(known: Inventory) -> str | None:
     """Whether there is a boot loader that takes time."""
     log = known.log
     if log and log.timed:
@@ -146,7 +146,7 @@ def loader(known: Known) -> str | None:
 # ---- predictions ----
 
 
-def _quiet(known: Known) -> Prediction | None:
+def _quiet(known: Inventory) -> Prediction | None:
     if not known.log or not known.log.kernel_lines or not kernel_console(known):
         return None
     hidden = hidden_by_quiet(known.log)
@@ -161,14 +161,14 @@ def _quiet(known: Known) -> Prediction | None:
     return known.line_ns(total_bytes(hidden)), tuple(assumptions)
 
 
-def _bootdelay(known: Known) -> Prediction | None:
+def _bootdelay(known: Inventory) -> Prediction | None:
     found = countdown_ns(known)
     if not found or not found[0]:
         return None
     return found[0], (f"U-Boot does nothing else while it waits ({found[1]})",)
 
 
-def _calibration(known: Known) -> Prediction | None:
+def _calibration(known: Inventory) -> Prediction | None:
     log = known.log
     at = log.index(_CALIBRATION) if log else -1
     gap = log.gap_ns(at) if log and at >= 0 else None
@@ -177,7 +177,7 @@ def _calibration(known: Known) -> Prediction | None:
     return gap, ("all the time to the next line is the calibration's: it may be less",)
 
 
-def _loader_console(known: Known) -> Prediction | None:
+def _loader_console(known: Inventory) -> Prediction | None:
     if not known.log or not loader_console(known):
         return None
     # U-Boot takes the console out of the kernel's command line, too.
@@ -186,10 +186,10 @@ def _loader_console(known: Known) -> Prediction | None:
     return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
 
 
-BY_CHANGE: dict[str, Callable[[Known], Prediction | None]] = {"quiet": _quiet, "bootdelay=0": _bootdelay}
+BY_CHANGE: dict[str, Callable[[Inventory], Prediction | None]] = {"quiet": _quiet, "bootdelay=0": _bootdelay}
 """Changes of `what-if` that a log allows to predict."""
 
-BY_SIGN: dict[str, Callable[[Known], Prediction | None]] = {
+BY_SIGN: dict[str, Callable[[Inventory], Prediction | None]] = {
     "calibration": _calibration,
     "loader-console": _loader_console,
 }

@@ -14,7 +14,7 @@ from bootscope.builder.plan import plan
 from bootscope.builder.steps import kernel, programs, rootfs, uboot
 from bootscope.emulator.recording import flat
 from bootscope.image.uboot_env import default_environment
-from bootscope.inventory.inventory import TREE_PARTS, Image, Known, Part
+from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.inventory.recorded import images, loader_commands, with_stored
 from bootscope.kbuild.kconfig import parse, written
 from bootscope.system.load import LoadedSystem
@@ -23,7 +23,7 @@ _IMAGES = ("kernel", "device-tree", "falcon")
 _STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
 
 
-def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
+def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
     """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
     system = loaded.system
     built = {step.name: cache.find(step.step_id) for step in plan(loaded, cache) if step.cached}
@@ -44,7 +44,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Known, str]:
     )
     parts |= {Part.ENVIRONMENT} if environment else set()
     parts |= {Part.FILES, Part.SCRIPTS} if root else set()
-    known = Known(
+    known = Inventory(
         parts=frozenset(parts),
         settings=settings,
         configs=configs,

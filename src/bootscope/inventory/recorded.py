@@ -18,7 +18,7 @@ from bootscope.capture.store import Store
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.bootlog import RECORDED, BootLog, log_line
 from bootscope.inventory.closure import Closures
-from bootscope.inventory.inventory import TREE_PARTS, Image, Known, Part
+from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.model import System
 
@@ -37,7 +37,7 @@ _ADDRESSES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts(Known):
+class Recorded(Inventory):
     """A system as built, and a boot of it."""
 
     view: View
@@ -59,7 +59,7 @@ def _defaults() -> dict[str, str]:
     return found
 
 
-def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
+def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
     """What is known of a system from the recording that `view` shows; `cache` is where its sources lie."""
     system = view.run.info.system
     kept = system.symbols
@@ -78,7 +78,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Facts:
     environment = with_stored(default_environment(data(objects.UBOOT)), system.settings)
     parts |= {Part.ENVIRONMENT} if environment else set()
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
-    return Facts(
+    return Recorded(
         view=view,
         closures=Closures(store, cache, view.evidence) if cache else None,
         parts=frozenset(parts),

@@ -14,7 +14,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.store import StoredRun
 from bootscope.changes.experiment import variant, with_bases
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
-from bootscope.inventory.recorded import Facts, facts
+from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
 from bootscope.published.measures import measured
 from bootscope.published.reproduced import Result, RowResult
@@ -35,7 +35,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     loaded = load_system(table.system)
     base = _named(LoadedSystem(apply(loaded.system, {"the base": table.base}), loaded.path), table.id)
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
-    known: Facts | None = None
+    known: Recorded | None = None
     found: dict[str, RowResult] = {}
     here: dict[str, str] = {}
     for number, name in enumerate(_ordered(table), start=1):
@@ -92,7 +92,7 @@ def _named(loaded: LoadedSystem, table: str) -> LoadedSystem:
     return LoadedSystem(msgspec.structs.replace(loaded.system, name=name), loaded.path)
 
 
-def _system(base: LoadedSystem, row: Row, known: Facts | None) -> LoadedSystem:
+def _system(base: LoadedSystem, row: Row, known: Recorded | None) -> LoadedSystem:
     """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
     its values from."""
     made = with_bases(base, list(row.base_of))

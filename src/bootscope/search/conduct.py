@@ -15,7 +15,7 @@ from bootscope.search.bench import Bench
 from bootscope.search.journal import Journal
 from bootscope.search.optimize import Experiment, Goal, Search
 from bootscope.search.pareto import keeping, measure_keepers, pareto
-from bootscope.search.scheduler import Crew
+from bootscope.search.scheduler import Scheduler
 from bootscope.system.load import LoadedSystem
 
 
@@ -43,7 +43,7 @@ def conduct(
     Raises UserError when the system itself does not boot, and ToolError as builds and recordings do.
     """
     begun = time.monotonic()
-    with Crew(bench, journal, boots, tell) as crew:
+    with Scheduler(bench, journal, boots, tell) as crew:
         search = Search(crew, loaded, options.goal, tell)
         search.run()
         worths = ablate(search, options.ablate)

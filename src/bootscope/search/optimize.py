@@ -24,7 +24,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds, span
 from bootscope.inventory.recorded import facts
 from bootscope.search.outcome import Outcome, faults
-from bootscope.search.scheduler import Candidate, Crew
+from bootscope.search.scheduler import Candidate, Scheduler
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import in_order
@@ -93,7 +93,7 @@ class Over(Exception):
 class Search:
     """A search under way: what was tried, and the system as it stands."""
 
-    crew: Crew
+    crew: Scheduler
     loaded: LoadedSystem
     goal: Goal
     tell: Callable[[str], None]

@@ -101,7 +101,7 @@ class _Watcher:
     def boot_ended(self, info: BootInfo) -> None: ...
 
 
-class Crew:
+class Scheduler:
     """Those who build and boot for a search. `boots` is how many boards may be on at a time."""
 
     def __init__(self, bench: Bench, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
@@ -122,7 +122,7 @@ class Crew:
         for thread in self._threads:
             thread.start()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Scheduler:
         return self
 
     def __exit__(self, *error: object) -> None:

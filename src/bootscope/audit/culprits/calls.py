@@ -11,7 +11,7 @@ from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call
 from bootscope.audit.culprits.model import Culprit, Cure, listed
 from bootscope.audit.culprits.on_path import Own
-from bootscope.audit.culprits.recorded import LOADER, Recorded
+from bootscope.audit.culprits.recorded import LOADER, RecordedBoot
 from bootscope.core.text import span
 
 _DEFERRED = 517
@@ -20,7 +20,7 @@ _TRIM = Cure("leave out what does not boot this board", ("uboot-trim", "falcon-f
 DRIVER = ("kernel-remove-unused", "kernel-modules-later", "kernel-async-probe", "kernel-deferred-initcalls")
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """One for each name: a device that is probed twice is one culprit."""
     own, waits = boot.own, set(boot.countdown)
     groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
@@ -31,7 +31,7 @@ def find(boot: Recorded) -> Iterator[Culprit]:
         yield _culprit(boot, kind, name, calls, sum((own[c] for c in calls), Own()))
 
 
-def _culprit(boot: Recorded, kind: str, name: str, calls: list[Call], own: Own) -> Culprit:
+def _culprit(boot: RecordedBoot, kind: str, name: str, calls: list[Call], own: Own) -> Culprit:
     loader, bare = kind in LOADER, kind.rpartition(".")[2]
     who = ("SPL" if kind.startswith("spl.") else "U-Boot") if loader else "kernel"
     error = _error(calls)

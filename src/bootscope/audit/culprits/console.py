@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.core.text import size, span
 
 _LOADERS = ("rom", "spl", "bootloader", "load")
@@ -17,7 +17,7 @@ SILENT = Cure("it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y", ("uboo
 _PROGRAMS = Cure("print less, or to a file: the console is slow", ())
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """The kernel's messages, the boot loaders' and those of programs."""
     lines = boot.ground.lines
     quiet = hidden_by_quiet(lines)
@@ -34,7 +34,7 @@ def find(boot: Recorded) -> Iterator[Culprit]:
             yield _culprit(boot, who, found, cure)
 
 
-def _culprit(boot: Recorded, who: str, lines: Sequence[Line], cure: Cure) -> Culprit:
+def _culprit(boot: RecordedBoot, who: str, lines: Sequence[Line], cure: Cure) -> Culprit:
     costs: dict[str, int] = defaultdict(int)
     for line in lines:
         costs[line.who] += line.cost_ns

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from bootscope.analysis.waits import caller
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """The countdown, if there is one."""
     calls = boot.countdown
     if calls:

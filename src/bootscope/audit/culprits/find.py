@@ -19,31 +19,31 @@ from bootscope.audit.culprits import (
     unpacking,
 )  # fmt: skip
 from bootscope.audit.culprits.model import Culprit
-from bootscope.audit.culprits.recorded import SMALL, Recorded
-from bootscope.inventory.inventory import Known
-from bootscope.inventory.recorded import Facts
+from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.recorded import Recorded
 from bootscope.timeline.trace import Trace
 
-_OF_RECORDINGS: tuple[Callable[[Recorded], Iterator[Culprit]], ...] = (
+_OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
     countdown.find, calls.find, console.find, storage.find, unpacking.find, processes.find, sleeps.find,
 )  # fmt: skip
 
 
-def culprits(known: Known, trace: Trace | None = None) -> list[Culprit]:
+def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
     """Those of the boot that is known; `trace` is what logs beside its console tell of it, on one clock.
 
     Of an emulated board each nanosecond is counted with one of them at most. Of a log only bounds are known.
     """
-    if isinstance(known, Facts):
+    if isinstance(known, Recorded):
         return _of_recording(known)
     found = [*(spans.find(trace) if trace else ()), *printed.find(known)]
     found += silences.find(known.log) if known.log else []
     return _ranked(found, max((c.end_ns for c in found), default=0))
 
 
-def _of_recording(facts: Facts) -> list[Culprit]:
+def _of_recording(facts: Recorded) -> list[Culprit]:
     view = facts.view
-    boot = Recorded(view.evidence, view.ground)
+    boot = RecordedBoot(view.evidence, view.ground)
     found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
     return _ranked([*found, *_unseen(facts, boot)], view.timeline.total_ns)
 
@@ -56,7 +56,7 @@ _UNSEEN = {
 """Phases, and the hook without which a recording does not tell what runs there."""
 
 
-def _unseen(facts: Facts, boot: Recorded) -> Iterator[Culprit]:
+def _unseen(facts: Recorded, boot: RecordedBoot) -> Iterator[Culprit]:
     """Silences of the console where the recording tells no more: what of them is the CPU's."""
     lacking = {
         phase for phases, hook in _UNSEEN.items() if missing(boot.evidence, [hook]) for phase in phases

@@ -9,11 +9,11 @@ from bootscope.audit.culprits.console import QUIET, SILENT
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.core.text import size
 from bootscope.inventory.bootlog import LogLine, total_bytes
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import hidden_by_quiet
 
 
-def find(known: Known) -> Iterator[Culprit]:
+def find(known: Inventory) -> Iterator[Culprit]:
     """The kernel's messages and the boot loaders', where the log is one of a serial line."""
     log = known.log
     if log and log.timed:
@@ -25,7 +25,7 @@ def find(known: Known) -> Iterator[Culprit]:
                 yield _culprit(known, who, lines, cure)
 
 
-def _culprit(known: Known, who: str, lines: Sequence[LogLine], cure: Cure) -> Culprit:
+def _culprit(known: Inventory, who: str, lines: Sequence[LogLine], cure: Cure) -> Culprit:
     count, (baud, why) = total_bytes(lines), known.baud
     return Culprit(
         kind="printed",

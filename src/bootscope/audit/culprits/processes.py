@@ -10,7 +10,7 @@ from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.processes import script_lines
 from bootscope.audit.culprits.model import Culprit, Cure, listed
 from bootscope.audit.culprits.on_path import Own, by_task, spent
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.capture.stream import StackSample
 from bootscope.core.text import cut, span
 
@@ -29,7 +29,7 @@ _DEVICES = Cure(
 )
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """One for each line of a script, or each command where no line can be told."""
     lines = script_lines(boot.evidence)
     groups: dict[str, list[tuple[Task, Own]]] = defaultdict(list)
@@ -41,7 +41,7 @@ def find(boot: Recorded) -> Iterator[Culprit]:
             yield _culprit(boot, longest, found, lines.get(longest, ""))
 
 
-def _programs(boot: Recorded) -> Iterator[tuple[Task, Own]]:
+def _programs(boot: RecordedBoot) -> Iterator[tuple[Task, Own]]:
     """Tasks that execute programs, with what the path spent in them outside of initcalls and probes."""
     for task, steps in by_task(boot.ground.steps).items():
         began_ns = task.execs[0].at_ns if task.execs else task.start_ns
@@ -57,7 +57,7 @@ def _command(task: Task) -> str:
     return " ".join(task.execs[-1].arguments) if task.execs else ""
 
 
-def _culprit(boot: Recorded, task: Task, found: Sequence[tuple[Task, Own]], line: str) -> Culprit:
+def _culprit(boot: RecordedBoot, task: Task, found: Sequence[tuple[Task, Own]], line: str) -> Culprit:
     own = sum((o for _, o in found), Own())
     evidence = boot.evidence
     function = _busy_in(boot, task) if own.cpu_ns > own.asleep_ns else ""
@@ -78,7 +78,7 @@ def _culprit(boot: Recorded, task: Task, found: Sequence[tuple[Task, Own]], line
     )
 
 
-def _cure(boot: Recorded, task: Task, line: str, function: str) -> Cure:
+def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
     if task.execs and task.execs[-1].file == _application(boot):
         return _APPLICATION
     script = line.rpartition(":")[0].rpartition("/")[2]
@@ -90,11 +90,11 @@ def _cure(boot: Recorded, task: Task, line: str, function: str) -> Cure:
     return Cure("start it after the application, or not at all", _SCRIPTS, what_if)
 
 
-def _application(boot: Recorded) -> str:
+def _application(boot: RecordedBoot) -> str:
     return boot.evidence.run.system.settings.get("application.path", "")
 
 
-def _busy_in(boot: Recorded, task: Task) -> str:
+def _busy_in(boot: RecordedBoot, task: Task) -> str:
     """The innermost function of the kernel that most samples of the task are in; empty for none."""
     evidence = boot.evidence
     indexes = [
@@ -111,7 +111,7 @@ def _busy_in(boot: Recorded, task: Task) -> str:
     return inner.most_common(1)[0][0] if inner else ""
 
 
-def _functions(boot: Recorded, index: int) -> list[str]:
+def _functions(boot: RecordedBoot, index: int) -> list[str]:
     """The kernel's functions at a sample, from the innermost outwards."""
     record = boot.evidence.records[index]
     return boot.stacks.functions(record, "kernel")[0] if isinstance(record, StackSample) else []

@@ -21,7 +21,7 @@ SMALL = 200
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedBoot:
     """A boot, with what was made of it for predictions already."""
 
     evidence: Evidence

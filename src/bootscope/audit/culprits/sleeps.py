@@ -10,14 +10,14 @@ from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.waits import reason
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import KERNEL, Recorded
+from bootscope.audit.culprits.recorded import KERNEL, RecordedBoot
 
 _CURE = Cure(
     "find out what it waits for", ("kernel-async-probe", "kernel-driver-params", "kernel-remove-unused")
 )
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """One for each function that sleeps, and who is in it."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in boot.ground.steps:
@@ -46,6 +46,6 @@ def _kernel(task: Task, at_ns: int) -> bool:
     return task.kernel or not task.execs or at_ns < task.execs[0].at_ns
 
 
-def _in_call(boot: Recorded, step: Step) -> bool:
+def _in_call(boot: RecordedBoot, step: Step) -> bool:
     calls = boot.evidence.calls_of(step.task)
     return any(c.kind in KERNEL and c.start_ns <= step.start_ns < c.end_ns for c in calls)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bootscope.analysis.storage import Access, accesses
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.core.text import size, span
 
 ROOT = "the root file system"
@@ -27,7 +27,7 @@ _CURES = {
 _OTHER = Cure("read less of it", (), ("card=2x",))
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """One for each thing; all files of the root together."""
     groups: dict[str, list[Access]] = defaultdict(list)
     for access in accesses(boot.evidence):

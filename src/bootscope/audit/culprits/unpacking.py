@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 
 _CURE = Cure(
     "another compression, or none", ("kernel-compression", "kernel-uncompressed"), ("compression=lz4",)
 )
 
 
-def find(boot: Recorded) -> Iterator[Culprit]:
+def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """The phase, by its CPU time."""
     for phase in boot.evidence.timeline.phases:
         if phase.name == "decompress":

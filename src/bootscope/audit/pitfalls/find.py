@@ -18,7 +18,7 @@ from bootscope.audit.pitfalls.checks import (
 )
 from bootscope.audit.pitfalls.checks.base import CHECKS
 from bootscope.audit.pitfalls.model import How, Pitfall, pitfalls
-from bootscope.inventory.inventory import Known
+from bootscope.inventory.inventory import Inventory
 
 MODULES = (measuring, method, bootloader, falcon, kernel, filesystem, userland)
 """Where the checks are; to be imported is what fills CHECKS."""
@@ -47,7 +47,7 @@ class Beware:
     undecided: dict[str, str]
 
 
-def beware(known: Known, findings: Sequence[Finding] = ()) -> Beware:
+def beware(known: Inventory, findings: Sequence[Finding] = ()) -> Beware:
     """Goes through all pitfalls; `findings` are those of the audit of the same system."""
     found: list[Warned] = []
     undecided: dict[str, str] = {}

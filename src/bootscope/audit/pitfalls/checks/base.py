@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bootscope.audit.findings import Finding
-from bootscope.inventory.inventory import TREE_PARTS, Known, Part
+from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
 
-Look = Callable[[Known], str | None]
-LookAtFindings = Callable[[Known, Sequence[Finding]], str | None]
+Look = Callable[[Inventory], str | None]
+LookAtFindings = Callable[[Inventory, Sequence[Finding]], str | None]
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Check:
     needs: tuple[Part, ...] = ()
     one_of: tuple[Part, ...] = ()
 
-    def missing(self, known: Known) -> str:
+    def missing(self, known: Inventory) -> str:
         """The parts that would have to be known, in words; empty when the check can look."""
         lacking = [part for part in self.needs if not known.knows(part)]
         if self.one_of and not any(known.knows(part) for part in self.one_of):
             lacking.append(" or ".join(self.one_of))  # type: ignore[arg-type]
         return ", ".join(lacking)
 
-    def partly(self, known: Known) -> str:
+    def partly(self, known: Inventory) -> str:
         """The configurations that the check looks at and of which only a part is known."""
         asked = {*self.needs, *self.one_of}
         return ", ".join(part for tree, part in TREE_PARTS.items() if part in asked and tree in known.partial)
@@ -84,7 +84,7 @@ _START = re.compile(
 _LONGEST_LINE = 2000
 
 
-def start_lines(known: Known, pattern: str) -> Iterator[str]:
+def start_lines(known: Inventory, pattern: str) -> Iterator[str]:
     """Lines of the scripts that run at boot in which a pattern is found, as `path: line`; no comments."""
     if application_as_init(known):
         return
@@ -104,7 +104,7 @@ INITS = (
 )  # fmt: skip
 
 
-def application_as_init(known: Known) -> str:
+def application_as_init(known: Inventory) -> str:
     """The word of the command line that makes a program process 1 which is no init; empty for none."""
     for name in ("init", "rdinit"):
         path = known.word(name) or ""
@@ -116,6 +116,6 @@ def application_as_init(known: Known) -> str:
     return ""
 
 
-def falcon(known: Known) -> bool:
+def falcon(known: Inventory) -> bool:
     """Whether the SPL is known to start Linux by itself."""
     return known.on("uboot", "SPL_OS_BOOT") or known.settings.get("uboot.falcon") == "True"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from bootscope.audit.pitfalls.checks.base import check, falcon, listed
 from bootscope.core.text import size, span
 from bootscope.inventory.indicators import told
-from bootscope.inventory.inventory import Image, Known, Part, number
+from bootscope.inventory.inventory import Image, Inventory, Part, number
 from bootscope.inventory.loader_script import hexadecimal
 
 _SCRIPT = (Part.COMMANDS, Part.ENVIRONMENT)
@@ -23,7 +23,7 @@ _NO = ("no", "n", "0", "false", "off")
 
 
 @check("silent-uboot-kills-kernel-console", Part.UBOOT)
-def _silent(known: Known) -> str:
+def _silent(known: Inventory) -> str:
     if not known.on("uboot", "SILENT_CONSOLE") or known.on("uboot", "SILENT_U_BOOT_ONLY"):
         return ""
     if _said_no(known, "silent_linux"):
@@ -34,7 +34,7 @@ def _silent(known: Known) -> str:
     return f"CONFIG_SILENT_CONSOLE=y without CONFIG_SILENT_U_BOOT_ONLY, {when}"
 
 
-def _said_no(known: Known, variable: str) -> bool:
+def _said_no(known: Inventory, variable: str) -> bool:
     """Whether a variable is set to no, in any of the ways in which U-Boot takes that."""
     return (known.loader.value(variable) or "yes").lower() in _NO
 
@@ -44,7 +44,7 @@ def _name(path: str) -> str:
 
 
 @check("bootm-slower-than-bootz", one_of=_SCRIPT)
-def _bootm(known: Known) -> str:
+def _bootm(known: Inventory) -> str:
     if not known.loader.called("bootm"):
         return ""
     wrapped = [name for name, image in known.images.items() if image.payload == "zImage"]
@@ -52,18 +52,18 @@ def _bootm(known: Known) -> str:
     return f"bootm of {(wrapped or loaded)[0]}" if wrapped or loaded else ""
 
 
-def _kernel_addresses(known: Known, command: str) -> list[int]:
+def _kernel_addresses(known: Inventory, command: str) -> list[int]:
     """Where the kernel lies when it is started."""
     found = [hexadecimal(words[1]) for words in known.loader.called(command) if len(words) > 1]
     return [address for address in found if address is not None]
 
 
-def _kernel(known: Known, *kinds: str) -> Image | None:
+def _kernel(known: Inventory, *kinds: str) -> Image | None:
     return next((image for image in known.images.values() if image.kind in kinds), None)
 
 
 @check("zimage-overlap", one_of=_SCRIPT)
-def _overlap(known: Known) -> str | None:
+def _overlap(known: Inventory) -> str | None:
     addresses = _kernel_addresses(known, "bootz")
     if not addresses:
         return "" if known.loader.commands and not known.loader.called("bootz") else None
@@ -78,7 +78,7 @@ def _overlap(known: Known) -> str | None:
 
 
 @check("memmove-vs-overlap-conflict")
-def _conflict(known: Known) -> str | None:
+def _conflict(known: Inventory) -> str | None:
     wrapped = {name: image for name, image in known.images.items() if image.kind == "uImage"}
     for name, image in wrapped.items():
         if image.payload == "zImage" and image.load % _BLOCK == _TEXT_OFFSET:
@@ -87,7 +87,7 @@ def _conflict(known: Known) -> str | None:
 
 
 @check("uimage-memmove", Part.LOG)
-def _moved(known: Known) -> str | None:
+def _moved(known: Inventory) -> str | None:
     log = known.log
     if not log or not log.loader_lines:
         return None
@@ -99,7 +99,7 @@ def _moved(known: Known) -> str | None:
 
 
 @check("crc-check", one_of=(Part.LOG, *_SCRIPT))
-def _checksum(known: Known) -> str | None:
+def _checksum(known: Inventory) -> str | None:
     log = known.log
     at = log.index(r"^\s*Verifying (?:Checksum|Hash Integrity) \.\.\.") if log else -1
     if log and at >= 0:
@@ -113,12 +113,12 @@ def _checksum(known: Known) -> str | None:
 
 
 @check("bootdelay", one_of=(Part.LOG, Part.UBOOT, Part.ENVIRONMENT))
-def _delay(known: Known) -> str | None:
+def _delay(known: Inventory) -> str | None:
     return told("countdown", known)
 
 
 @check("zero-bootdelay-lockout", one_of=(Part.UBOOT, Part.ENVIRONMENT))
-def _locked_out(known: Known) -> str | None:
+def _locked_out(known: Inventory) -> str | None:
     delay = known.environment.get("bootdelay") or known.symbol("uboot", "BOOTDELAY")
     if delay is None:
         return None
@@ -133,7 +133,7 @@ def _locked_out(known: Known) -> str | None:
     return "the boot delay is -2, and there is neither a boot counter nor a pin that is asked"
 
 
-def _raw_reads(known: Known) -> Iterator[tuple[str, int | None, int | None]]:
+def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]:
     """(command, address, bytes) of what is read from raw storage."""
     for words in known.loader.called("mmc", "nand", "sf"):
         if words[1:2] == ["read"] and len(words) > 4:
@@ -143,7 +143,7 @@ def _raw_reads(known: Known) -> Iterator[tuple[str, int | None, int | None]]:
 
 
 @check("over-read-kernel", one_of=_SCRIPT)
-def _over_read(known: Known) -> str | None:
+def _over_read(known: Inventory) -> str | None:
     kernel = _kernel(known, "zImage", "uImage", "Image", "compressed")
     starts = [a for command in ("bootz", "bootm", "booti") for a in _kernel_addresses(known, command)]
     reads = [(words, count) for words, at, count in _raw_reads(known) if at in starts and count is not None]
@@ -158,7 +158,7 @@ def _over_read(known: Known) -> str | None:
 
 
 @check("nested-scripts", Part.ENVIRONMENT)
-def _nested(known: Known) -> str:
+def _nested(known: Inventory) -> str:
     if falcon(known):
         return ""  # U-Boot is only the way back
     deep = known.loader.deepest()
@@ -173,7 +173,7 @@ _SLOW_BAUD = 115_200
 
 
 @check("noisy-bootargs", Part.COMMAND_LINE)
-def _noisy(known: Known) -> str:
+def _noisy(known: Inventory) -> str:
     found = [word for word in known.words if re.fullmatch(_NOISY, word)]
     rated = any(re.match(r"console=tty\w+,\d", word) for word in known.words)
     found += [f"a console of {known.baud[0]} baud"] if rated and known.baud[0] < _SLOW_BAUD else []
@@ -181,7 +181,7 @@ def _noisy(known: Known) -> str:
 
 
 @check("missing-file-in-fatload", one_of=_SCRIPT)
-def _nameless(known: Known) -> str:
+def _nameless(known: Inventory) -> str:
     if known.loader.value("bootfile"):
         return ""
     found = [load for load in known.loader.loads if load.address is not None and not load.file]
@@ -189,7 +189,7 @@ def _nameless(known: Known) -> str:
 
 
 @check("uncompressed-needs-bootm", one_of=_SCRIPT)
-def _not_for_bootz(known: Known) -> str:
+def _not_for_bootz(known: Inventory) -> str:
     addresses = _kernel_addresses(known, "bootz")
     for load in known.loader.loads:
         if load.address in addresses and re.match(r"(?:Image|uImage|vmlinux)\b", _name(load.file)):
@@ -198,7 +198,7 @@ def _not_for_bootz(known: Known) -> str:
 
 
 @check("skip-bootloader-not-always", one_of=(Part.UBOOT, Part.LOG))
-def _uncached(known: Known) -> str | None:
+def _uncached(known: Inventory) -> str | None:
     if falcon(known) and known.on("uboot", "SPL_SYS_DCACHE_OFF"):
         return "CONFIG_SPL_SYS_DCACHE_OFF=y where the SPL loads Linux"
     log = known.log

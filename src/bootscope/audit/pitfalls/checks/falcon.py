@@ -8,9 +8,9 @@ from itertools import combinations
 
 from bootscope.audit.pitfalls.checks.base import check, falcon, listed
 from bootscope.core.text import size, span
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.loader_script import hexadecimal
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.recorded import Recorded
 
 _SECTOR_BYTES = 512
 _UNIT_SECTORS = 8192
@@ -23,14 +23,14 @@ Region = tuple[str, int, int]
 
 
 @check("falcon-spl-size", Part.UBOOT)
-def _no_limit(known: Known) -> str:
+def _no_limit(known: Inventory) -> str:
     limits = [known.number("uboot", name) or 0 for name in ("SPL_SIZE_LIMIT", "SPL_MAX_SIZE")]
     if not falcon(known) or any(limits):
         return ""
     return "neither CONFIG_SPL_SIZE_LIMIT nor CONFIG_SPL_MAX_SIZE is set"
 
 
-def _partitions(known: Known) -> list[Region]:
+def _partitions(known: Inventory) -> list[Region]:
     found: list[Region] = []
     for name in ("boot", "root"):
         first, count = (known.settings.get(f"card.{name}_{key}", "") for key in ("sector", "sectors"))
@@ -40,7 +40,7 @@ def _partitions(known: Known) -> list[Region]:
 
 
 @check("falcon-sectors-not-bytes", one_of=(Part.ENVIRONMENT, Part.COMMANDS))
-def _bytes_for_sectors(known: Known) -> str:
+def _bytes_for_sectors(known: Inventory) -> str:
     texts = [known.commands, *known.environment.values()]
     for match in (m for text in texts for m in _WRITE.finditer(text)):
         where, count = (match[n].strip("'\"") for n in (2, 3))
@@ -58,7 +58,7 @@ def _bytes_for_sectors(known: Known) -> str:
 
 
 @check("falcon-args-size", Part.UBOOT)
-def _tree_cut_off(known: Known) -> str | None:
+def _tree_cut_off(known: Inventory) -> str | None:
     if not falcon(known):
         return ""
     tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
@@ -69,7 +69,7 @@ def _tree_cut_off(known: Known) -> str | None:
     return f"room for {size(room)}, the tree has {size(tree.size_bytes)}" if tree.size_bytes > room else ""
 
 
-def _raw(known: Known) -> list[Region]:
+def _raw(known: Inventory) -> list[Region]:
     """What Falcon mode keeps outside of partitions; of a size that is not known, the first sector."""
     found: list[Region] = []
     first = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTOR")
@@ -84,11 +84,11 @@ def _raw(known: Known) -> list[Region]:
 
 
 @check("falcon-layout-overlap", Part.UBOOT)
-def _areas_overlap(known: Known) -> str:
+def _areas_overlap(known: Inventory) -> str:
     if not falcon(known):
         return ""
     others = _partitions(known)
-    if isinstance(known, Facts):
+    if isinstance(known, Recorded):
         extents = known.view.run.info.system.extents
         others += [(e.name, e.sector, e.sectors) for e in extents if e.name in ("SPL", "U-Boot")]
     for (a, start_a, count_a), (b, start_b, count_b) in combinations([*_raw(known), *others], 2):
@@ -98,14 +98,14 @@ def _areas_overlap(known: Known) -> str:
 
 
 @check("falcon-comment-wrong", Part.UBOOT)
-def _worked_out(known: Known) -> str:
+def _worked_out(known: Inventory) -> str:
     if not falcon(known):
         return ""
     return listed([f"{a} at sector {s:#x} = {s * _SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
 
 
 @check("falcon-spl-on-fat", Part.UBOOT)
-def _boot_rom(known: Known) -> str:
+def _boot_rom(known: Inventory) -> str:
     chip = known.text("uboot", "SYS_SOC") or "at91"
     return f"an SPL for {chip}" if falcon(known) and known.on("uboot", "ARCH_AT91") else ""
 
@@ -116,7 +116,7 @@ _NAND = re.compile(
 
 
 @check("raw-offset-alignment", one_of=(Part.UBOOT, Part.ENVIRONMENT, Part.COMMANDS))
-def _alignment(known: Known) -> str | None:
+def _alignment(known: Inventory) -> str | None:
     told = known.log.find(r"erase size: (\d{1,6}) KiB") if known.log else None
     block = int(told[1]) << 10 if told else 0
     texts = [known.commands, *known.environment.values()]
@@ -133,7 +133,7 @@ def _alignment(known: Known) -> str | None:
 
 
 @check("falcon-stale-args", Part.UBOOT)
-def _stale(known: Known) -> str | None:
+def _stale(known: Inventory) -> str | None:
     if not falcon(known):
         return ""
     booted = known.log.command_line if known.log else None
@@ -147,8 +147,8 @@ def _stale(known: Known) -> str | None:
 
 
 @check("falcon-slow-spl-driver", Part.BOOT)
-def _slow_driver(known: Known) -> str:
-    if not falcon(known) or not isinstance(known, Facts):
+def _slow_driver(known: Inventory) -> str:
+    if not falcon(known) or not isinstance(known, Recorded):
         return ""
     reads = [t for t in known.view.timeline.transfers if t.what == "kernel" and not t.write]
     if not reads:
@@ -161,12 +161,12 @@ def _slow_driver(known: Known) -> str:
 
 
 @check("falcon-kernel-depends-on-uboot", one_of=(Part.UBOOT, Part.SETTINGS))
-def _relied_on(known: Known) -> str:
+def _relied_on(known: Inventory) -> str:
     return "the SPL starts Linux by itself" if falcon(known) else ""
 
 
 @check("falcon-no-decompression", Part.UBOOT)
-def _not_unpacked(known: Known) -> str | None:
+def _not_unpacked(known: Inventory) -> str | None:
     if not falcon(known) or not (known.on("uboot", "ARM64") or known.on("uboot", "RISCV")):
         return ""
     if any(known.on("uboot", f"SPL_{name}") for name in ("GZIP", "LZMA", "LZ4", "ZSTD")):
@@ -183,7 +183,7 @@ _SLOTS = re.compile(r"BOOT_ORDER|BOOT_\w_LEFT|mender_\w+|upgrade_available|boots
 
 
 @check("falcon-ab-updates", Part.UBOOT, one_of=(Part.FILES, Part.ENVIRONMENT))
-def _slots(known: Known) -> str:
+def _slots(known: Inventory) -> str:
     if not falcon(known):
         return ""
     found = [path for path in known.files if _UPDATERS.search(path)]
@@ -192,7 +192,7 @@ def _slots(known: Known) -> str:
 
 
 @check("falcon-fallback-exists", Part.UBOOT)
-def _way_back(known: Known) -> str:
+def _way_back(known: Inventory) -> str:
     # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
     ours = known.settings.get("uboot.falcon") == "True"
     return "the SPL starts Linux by itself" if falcon(known) and not ours else ""

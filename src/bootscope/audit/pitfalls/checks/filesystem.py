@@ -7,7 +7,7 @@ import re
 
 from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
 from bootscope.core.text import size
-from bootscope.inventory.inventory import INITRAMFS, Known, Part
+from bootscope.inventory.inventory import INITRAMFS, Inventory, Part
 
 """What `rootfs.filesystem` says where the root is an archive."""
 _BIG_JFFS2_BYTES = 32 << 20
@@ -16,7 +16,7 @@ _FASTMAP_BLOCKS = 64
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-def _uses_jffs2(known: Known) -> str:
+def _uses_jffs2(known: Inventory) -> str:
     """Where JFFS2 is used, in words; empty when nothing tells that it is."""
     if known.filesystem == "jffs2":
         return "the root is JFFS2"
@@ -25,14 +25,14 @@ def _uses_jffs2(known: Known) -> str:
 
 
 @check("jffs2-no-summary", Part.KERNEL)
-def _no_summary(known: Known) -> str:
+def _no_summary(known: Inventory) -> str:
     used = _uses_jffs2(known)
     return (
         f"{used}, CONFIG_JFFS2_SUMMARY=n" if used and known.symbol("kernel", "JFFS2_SUMMARY") == "n" else ""
     )
 
 
-def partitions(known: Known) -> list[tuple[str, int]]:
+def partitions(known: Inventory) -> list[tuple[str, int]]:
     """Name and bytes of flash partitions, in order, from mtdparts= or the log."""
     told = known.word("mtdparts") or known.environment.get("mtdparts", "").partition("mtdparts=")[2]
     found = [
@@ -50,7 +50,7 @@ def partitions(known: Known) -> list[tuple[str, int]]:
 
 
 @check("jffs2-big", one_of=(Part.COMMAND_LINE, Part.ENVIRONMENT, Part.LOG))
-def _big(known: Known) -> str | None:
+def _big(known: Inventory) -> str | None:
     if known.filesystem != "jffs2":
         return ""
     parts = partitions(known)
@@ -64,7 +64,7 @@ def _big(known: Known) -> str | None:
 
 
 @check("ubifs-small", Part.LOG)
-def _few_blocks(known: Known) -> str | None:
+def _few_blocks(known: Inventory) -> str | None:
     found = known.log.find(r"ubi\d+: good PEBs: (\d{1,9})") if known.log else None
     if not found:
         return "" if known.log and not known.log.find(r"ubi\d+: ") else None
@@ -75,12 +75,12 @@ def _few_blocks(known: Known) -> str | None:
 
 
 @check("fastmap-config-name", Part.KERNEL)
-def _no_such_symbol(known: Known) -> str:
+def _no_such_symbol(known: Inventory) -> str:
     return "CONFIG_UBI_FASTMAP is set" if "UBI_FASTMAP" in known.configs.get("kernel", {}) else ""
 
 
 @check("fastmap-unclean", Part.LOG)
-def _full_scan(known: Known) -> str | None:
+def _full_scan(known: Inventory) -> str | None:
     scanned = known.log.find(r"(ubi\d+): scanning is finished") if known.log else None
     used = known.log.find(r"ubi\d+: attached by fastmap") if known.log else None
     if not scanned or used:
@@ -92,7 +92,7 @@ def _full_scan(known: Known) -> str | None:
 
 
 @check("fastmap-param-removed", Part.KERNEL, Part.COMMAND_LINE)
-def _never_written(known: Known) -> str:
+def _never_written(known: Inventory) -> str:
     asked = known.word("ubi.fm_autoconvert")
     if not known.on("kernel", "MTD_UBI_FASTMAP") or (asked is not None and asked not in ("0", "n", "N")):
         return ""
@@ -100,7 +100,7 @@ def _never_written(known: Known) -> str:
 
 
 @check("btrfs-root", Part.KERNEL)
-def _btrfs(known: Known) -> str:
+def _btrfs(known: Inventory) -> str:
     if not known.on("kernel", "BTRFS_FS"):
         return ""
     count = len(re.findall(r"^raid6: .*gen\(\)|^xor: measuring", known.console, re.MULTILINE))
@@ -108,7 +108,7 @@ def _btrfs(known: Known) -> str:
 
 
 @check("static-dev-in-initramfs", Part.FILES)
-def _no_console(known: Known) -> str:
+def _no_console(known: Inventory) -> str:
     if known.settings.get("rootfs.filesystem") != INITRAMFS or "/dev/console" in known.files:
         return ""
     mounts = list(start_lines(known, r"\bmount\b.*\bdevtmpfs\b"))

@@ -7,13 +7,13 @@ import re
 from collections import defaultdict
 
 from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
-from bootscope.inventory.inventory import Known, Part, number
+from bootscope.inventory.inventory import Inventory, Part, number
 
 _COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 
 
 @check("double-compression", Part.KERNEL)
-def _twice(known: Known) -> str:
+def _twice(known: Inventory) -> str:
     inner = [n for n in _COMPRESSIONS if known.on("kernel", f"INITRAMFS_COMPRESSION_{n}")]
     outer = [n for n in _COMPRESSIONS if known.on("kernel", f"KERNEL_{n}")]
     if not (known.text("kernel", "INITRAMFS_SOURCE") and inner and outer):
@@ -22,13 +22,13 @@ def _twice(known: Known) -> str:
 
 
 @check("gpl-builtin-initramfs", Part.KERNEL)
-def _builtin(known: Known) -> str:
+def _builtin(known: Inventory) -> str:
     source = known.text("kernel", "INITRAMFS_SOURCE")
     return f"CONFIG_INITRAMFS_SOURCE is {source}" if source else ""
 
 
 @check("xip-not-a-win", Part.KERNEL)
-def _in_place(known: Known) -> str:
+def _in_place(known: Inventory) -> str:
     return "CONFIG_XIP_KERNEL=y" if known.on("kernel", "XIP_KERNEL") else ""
 
 
@@ -36,7 +36,7 @@ _PROCESSORS = r"[Bb]rought up \d+ nodes?, (\d+) CPUs?|SMP: Total of (\d+) proces
 
 
 @check("smp-on-up", Part.LOG)
-def _one_core(known: Known) -> str | None:
+def _one_core(known: Inventory) -> str | None:
     smp = known.symbol("kernel", "SMP")
     found = known.log.find(_PROCESSORS) if known.log else None
     if smp == "n":
@@ -47,12 +47,12 @@ def _one_core(known: Known) -> str | None:
 
 
 @check("os-slower", Part.KERNEL)
-def _for_size(known: Known) -> str:
+def _for_size(known: Inventory) -> str:
     return "CONFIG_CC_OPTIMIZE_FOR_SIZE=y" if known.on("kernel", "CC_OPTIMIZE_FOR_SIZE") else ""
 
 
 @check("lpj-mismatch", Part.COMMAND_LINE)
-def _wrong_lpj(known: Known) -> str | None:
+def _wrong_lpj(known: Inventory) -> str | None:
     given = number(known.word("lpj") or "")
     if given is None:
         return ""
@@ -74,7 +74,7 @@ _FAMILIES = (
 
 
 @check("defconfig-not-minimal", Part.KERNEL)
-def _many_boards(known: Known) -> str:
+def _many_boards(known: Inventory) -> str:
     config = known.configs.get("kernel", {})
     families = [f"ARCH_{name}" for name in _FAMILIES if config.get(f"ARCH_{name}") == "y"]
     groups: dict[str, list[str]] = defaultdict(list)
@@ -95,7 +95,7 @@ _TRACERS = (
 
 
 @check("tracing-left-on", Part.KERNEL)
-def _tracing(known: Known) -> str:
+def _tracing(known: Inventory) -> str:
     return listed([f"CONFIG_{name}=y" for name in _TRACERS if known.on("kernel", name)], 3)
 
 
@@ -103,7 +103,7 @@ _ADDRESSES = r"^initcall 0x[0-9a-f]{8,16}(?:\+\S+)? returned|^calling +0x[0-9a-f
 
 
 @check("kallsyms-removed-then-debug", one_of=(Part.COMMAND_LINE, Part.LOG))
-def _nameless(known: Known) -> str | None:
+def _nameless(known: Inventory) -> str | None:
     found = known.log.find(_ADDRESSES) if known.log else None
     if found:
         return f"the log has addresses: {found[0]}"
@@ -114,7 +114,7 @@ def _nameless(known: Known) -> str | None:
 
 
 @check("proc-removed", Part.KERNEL)
-def _no_proc(known: Known) -> str:
+def _no_proc(known: Inventory) -> str:
     if known.symbol("kernel", "PROC_FS") != "n":
         return ""
     users = list(start_lines(known, r"/proc\b|\bsysctl\b"))
@@ -122,7 +122,7 @@ def _no_proc(known: Known) -> str:
 
 
 @check("appended-dtb-leftover", Part.KERNEL)
-def _leftover(known: Known) -> str | None:
+def _leftover(known: Inventory) -> str | None:
     symbol = known.symbol("kernel", "ARM_APPENDED_DTB")
     if symbol != "y":
         return None if symbol is None else ""
@@ -140,7 +140,7 @@ _BLOCK_ROOT = re.compile(
 
 
 @check("rootfstype-missing", Part.COMMAND_LINE)
-def _tried_types(known: Known) -> str:
+def _tried_types(known: Inventory) -> str:
     root = [word for word in known.words if _BLOCK_ROOT.match(word)]
     if not root or known.word("rootfstype") is not None or known.word("rdinit") is not None:
         return ""

@@ -13,8 +13,8 @@ from bootscope.core.text import seconds, size, span
 from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
 from bootscope.inventory.indicators import told
-from bootscope.inventory.inventory import Known, Part, number
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.inventory.recorded import Recorded
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE
 
 _MS = 1_000_000
@@ -22,36 +22,36 @@ _FEW_LINES, _BURST_NS = 10, 50 * _MS
 _BIG_ENOUGH_SHIFT = 17
 
 
-def _stamped_as(known: Known, moment: str) -> bool:
+def _stamped_as(known: Inventory, moment: str) -> bool:
     log = known.log
     return bool(log and log.timed and log.clock != RECORDED and log.stamp == moment)
 
 
 @check("grabserial-first-char", Part.LOG)
-def _first_character(known: Known) -> str:
+def _first_character(known: Inventory) -> str:
     if not _stamped_as(known, FIRST_BYTE):
         return ""
     return "the stamps of this log are of the first character of each line"
 
 
 @check("serialchrono-end-of-line", Part.LOG)
-def _end_of_line(known: Known) -> str:
+def _end_of_line(known: Inventory) -> str:
     return "the stamps of this log are of the end of each line" if _stamped_as(known, END_OF_LINE) else ""
 
 
 @check("grabserial-regex", Part.LOG)
-def _patterns(known: Known) -> str:
+def _patterns(known: Inventory) -> str:
     return "the log is grabserial's" if known.log and known.log.tool == "grabserial" else ""
 
 
 @check("usb-serial-on-target-host-port", Part.COMMAND_LINE)
-def _usb_console(known: Known) -> str:
+def _usb_console(known: Inventory) -> str:
     return listed([word for word in known.words if re.match(r"console=tty(?:USB|ACM|GS)", word)])
 
 
 @check("printk-burst", Part.LOG)
-def _burst(known: Known) -> str | None:
-    if isinstance(known, Facts):
+def _burst(known: Inventory) -> str | None:
+    if isinstance(known, Recorded):
         late = [d for d in known.view.timeline.disagreements if d.phase == "kernel"]
         off_ns = max((d.marker_ns - d.address_ns for d in late), default=0)
         return f"by its lines the kernel would begin {span(off_ns)} late" if off_ns > _BURST_NS else ""
@@ -64,7 +64,7 @@ def _burst(known: Known) -> str | None:
     return f"{count} lines that the kernel wrote within {span(kernel_ns)} came within {span(host_ns)}"
 
 
-def _longest_burst(known: Known, log: BootLog) -> tuple[int, int, int]:
+def _longest_burst(known: Inventory, log: BootLog) -> tuple[int, int, int]:
     """The row of kernel lines back to back on the log's clock in which most of the kernel's time is hidden:
     how many lines, and how long by either clock."""
     best = (0, 0, 0)
@@ -83,7 +83,7 @@ def _longest_burst(known: Known, log: BootLog) -> tuple[int, int, int]:
 
 
 @check("printk-zero-stamps", Part.LOG)
-def _zeros(known: Known) -> str:
+def _zeros(known: Inventory) -> str:
     if not known.log or known.log.timed:
         return ""
     count = sum(line.kernel_ns == 0 for line in known.log.lines)
@@ -91,7 +91,7 @@ def _zeros(known: Known) -> str:
 
 
 @check("printk-coarse-clock", Part.LOG)
-def _coarse(known: Known) -> str | None:
+def _coarse(known: Inventory) -> str | None:
     stamps = [line.kernel_ns for line in known.log.kernel_lines if line.kernel_ns] if known.log else []
     if len(set(stamps)) < 2 * _FEW_LINES:
         return None
@@ -100,7 +100,7 @@ def _coarse(known: Known) -> str | None:
 
 
 @check("initcall-debug-slows", one_of=(Part.COMMAND_LINE, Part.LOG))
-def _initcall_debug(known: Known) -> str:
+def _initcall_debug(known: Inventory) -> str:
     lines = known.log.initcall_lines if known.log else ()
     if len(lines) >= _FEW_LINES:
         count = total_bytes(lines)
@@ -110,7 +110,7 @@ def _initcall_debug(known: Known) -> str:
 
 
 @check("log-buffer-overflow", one_of=(Part.LOG, Part.KERNEL))
-def _overflow(known: Known) -> str | None:
+def _overflow(known: Inventory) -> str | None:
     log = known.log
     dropped = log.find(r"\*\* (\d+) printk messages dropped") if log else None
     if dropped:
@@ -127,7 +127,7 @@ def _overflow(known: Known) -> str | None:
 
 
 @check("bootgraph-needs", one_of=(Part.COMMAND_LINE, Part.LOG))
-def _boot_graph(known: Known) -> str:
+def _boot_graph(known: Inventory) -> str:
     log = known.log
     bare = [line for line in log.lines if _RETURNED.match(line.text)] if log else []
     if bare and all(line.kernel_ns < 0 for line in bare):
@@ -144,7 +144,7 @@ _RETURNED = re.compile(r"initcall \S{1,200}.{0,200} returned ")
 
 
 @check("bootgraph-names", Part.LOG)
-def _macro_names(known: Known) -> str:
+def _macro_names(known: Inventory) -> str:
     if not known.log or known.log.clock == RECORDED:
         return ""
     found = re.findall(r"^initcall (\w{1,200}_driver_init)\+", known.log.text, re.MULTILINE)
@@ -154,13 +154,13 @@ def _macro_names(known: Known) -> str:
 _TRACERS = ("strace", "ltrace", "perf", "gdbserver", "valgrind")
 
 
-def _init_words(known: Known) -> list[str]:
+def _init_words(known: Inventory) -> list[str]:
     """Base names of the programs that the command line makes process 1."""
     return [(known.word(name) or "").rpartition("/")[2] for name in ("init", "rdinit")]
 
 
 @check("trace-not-init", one_of=(Part.COMMAND_LINE, Part.SCRIPTS))
-def _traced_init(known: Known) -> str:
+def _traced_init(known: Inventory) -> str:
     tracers = [name for name in _init_words(known) if name in _TRACERS]
     if tracers:
         return f"{tracers[0]} is process 1"
@@ -168,21 +168,21 @@ def _traced_init(known: Known) -> str:
 
 
 @check("ltrace-libc", Part.FILES)
-def _tracer_and_libc(known: Known) -> str:
+def _tracer_and_libc(known: Inventory) -> str:
     tools = [path for path in known.files if re.search(r"/bin/(?:ltrace|perf)$", path)]
     other = [path for path in known.files if re.search(r"/lib/(?:ld-musl|ld(?:64)?-uClibc)", path)]
     return f"{tools[0]} with {other[0]}" if tools and other else ""
 
 
 @check("valgrind-100x", one_of=(Part.COMMAND_LINE, Part.SCRIPTS))
-def _valgrind(known: Known) -> str:
+def _valgrind(known: Inventory) -> str:
     if "valgrind" in _init_words(known):
         return "valgrind is process 1"
     return listed(list(start_lines(known, r"(?:^|[\s/;&|])valgrind\s")), 1)
 
 
 @check("tracer-inflation", Part.SCRIPTS)
-def _tracers(known: Known) -> str:
+def _tracers(known: Inventory) -> str:
     return listed(list(start_lines(known, r"(?:^|[\s/;&|])(?:strace|ltrace|gdbserver)\s")), 1)
 
 
@@ -193,7 +193,7 @@ _UNCLEAN = (
 
 
 @check("rw-root-fsck-jitter", one_of=(Part.COMMAND_LINE, Part.LOG))
-def _unclean_root(known: Known) -> str:
+def _unclean_root(known: Inventory) -> str:
     found = known.log.find(_UNCLEAN) if known.log else None
     if found:
         return f"the log says: {found[0]}"
@@ -205,7 +205,7 @@ def _unclean_root(known: Known) -> str:
 
 
 @check("network-jitter", one_of=(Part.COMMANDS, Part.ENVIRONMENT, Part.COMMAND_LINE))
-def _network(known: Known) -> str:
+def _network(known: Inventory) -> str:
     script = known.loader
     raw = [words for words in script.called("mmc", "nand", "sf", "ubi", "usb") if words[1:2] == ["read"]]
     if script.network and not script.loads and not raw:
@@ -215,7 +215,7 @@ def _network(known: Known) -> str:
 
 
 @check("bootchart-package-confusion", one_of=(Part.FILES, Part.COMMAND_LINE))
-def _bootchart(known: Known) -> str:
+def _bootchart(known: Inventory) -> str:
     here = [path for path in known.files if path.endswith(("/bootchartd", "/systemd-bootchart"))]
     if here and known.files[here[0]] == "-> /bin/busybox" and "bootchartd" not in _init_words(known):
         return ""  # one of BusyBox's many names, not in use
@@ -223,7 +223,7 @@ def _bootchart(known: Known) -> str:
 
 
 @check("printk-caller", Part.KERNEL)
-def _caller(known: Known) -> str:
+def _caller(known: Inventory) -> str:
     return "CONFIG_PRINTK_CALLER=y" if known.on("kernel", "PRINTK_CALLER") else ""
 
 
@@ -233,7 +233,7 @@ _EMULATORS = (
 
 
 @check("uart-not-modelled", Part.LOG)
-def _emulated_line(known: Known) -> str:
+def _emulated_line(known: Inventory) -> str:
     if not known.log or known.log.clock == RECORDED:
         return ""
     found = known.log.find(_EMULATORS)
@@ -241,7 +241,7 @@ def _emulated_line(known: Known) -> str:
 
 
 @check("icount-vs-throttle", Part.EMULATOR)
-def _two_clocks(known: Known) -> str:
+def _two_clocks(known: Inventory) -> str:
     if not re.search(r"(?:^|\s)-icount\b", known.emulator):
         return ""
     limits = re.findall(r"throttling\.[\w-]+|\b(?:bps|iops)(?:_rd|_wr)?=\d+|\bcpulimit\b", known.emulator)
@@ -249,11 +249,11 @@ def _two_clocks(known: Known) -> str:
 
 
 @check("lpj-missing", one_of=(Part.LOG,))
-def _calibrated(known: Known) -> str | None:
+def _calibrated(known: Inventory) -> str | None:
     return told("calibration", known)
 
 
-def console_off(known: Known) -> Sequence[str]:
+def console_off(known: Inventory) -> Sequence[str]:
     """By what the console was turned off, as far as that is known."""
     found = ["quiet"] if known.word("quiet") is not None else []
     level = number(known.word("loglevel") or "")

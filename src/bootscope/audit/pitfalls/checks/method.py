@@ -14,8 +14,8 @@ from bootscope.audit.pitfalls.checks.measuring import console_off
 from bootscope.audit.trials import WORKS_ON
 from bootscope.core.text import size, span
 from bootscope.inventory.bootlog import RECORDED
-from bootscope.inventory.inventory import Known, Part, number
-from bootscope.inventory.recorded import Facts
+from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.inventory.recorded import Recorded
 
 _MS = 1_000_000
 _WORTH_NS = 50 * _MS
@@ -27,7 +27,7 @@ _NO_CARD_BYTES_PER_S = 500_000_000
 
 
 @check_findings("quiet-too-early", one_of=(Part.COMMAND_LINE, Part.KERNEL))
-def _too_early(known: Known, findings: Sequence[Finding]) -> str:
+def _too_early(known: Inventory, findings: Sequence[Finding]) -> str:
     off = console_off(known)
     still = [
         f"{f.spec} ({span(f.saving_ns)})"
@@ -38,7 +38,7 @@ def _too_early(known: Known, findings: Sequence[Finding]) -> str:
 
 
 @check("three-runs", Part.LOG)
-def _few_boots(known: Known) -> str:
+def _few_boots(known: Inventory) -> str:
     log = known.log
     if not log or log.clock == RECORDED or log.boots >= _ENOUGH_BOOTS:
         return ""
@@ -47,18 +47,18 @@ def _few_boots(known: Known) -> str:
 
 
 @check("best-vs-average", Part.LOG)
-def _choice_of_boots(known: Known) -> str:
+def _choice_of_boots(known: Inventory) -> str:
     return f"the log holds {known.log.boots} boots" if known.log and known.log.boots > 1 else ""
 
 
 @check("unfair-reference", one_of=(Part.UBOOT, Part.SETTINGS))
-def _reference(known: Known) -> str:
+def _reference(known: Inventory) -> str:
     return "the SPL starts Linux by itself" if falcon(known) else ""
 
 
 @check("kernel-size-affects-bootloader", Part.BOOT)
-def _per_megabyte(known: Known) -> str:
-    if not isinstance(known, Facts):
+def _per_megabyte(known: Inventory) -> str:
+    if not isinstance(known, Recorded):
         return ""
     timeline = known.view.timeline
     reads = [t for t in timeline.transfers if t.what == "kernel"]
@@ -71,8 +71,8 @@ def _per_megabyte(known: Known) -> str:
 
 
 @check_findings("savings-overlap", Part.BOOT)
-def _overlap(known: Known, findings: Sequence[Finding]) -> str:
-    if not isinstance(known, Facts):
+def _overlap(known: Inventory, findings: Sequence[Finding]) -> str:
+    if not isinstance(known, Recorded):
         return ""
     lengths = {phase.name: phase.duration_ns for phase in known.view.timeline.phases}
     best: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
@@ -98,8 +98,8 @@ def _saves_of(phase: str) -> tuple[str, ...]:
 
 
 @check("hidden-per-byte-stage", Part.BOOT)
-def _second_pass(known: Known) -> str:
-    if not isinstance(known, Facts):
+def _second_pass(known: Inventory) -> str:
+    if not isinstance(known, Recorded):
         return ""
     for phase in known.view.timeline.phases:
         if phase.name == "load" and phase.cpu_ns > max(phase.storage_ns, _WORTH_NS):
@@ -109,7 +109,7 @@ def _second_pass(known: Known) -> str:
 
 
 @check("unit-typo", Part.LOG)
-def _impossible(known: Known) -> str:
+def _impossible(known: Inventory) -> str:
     log = known.log
     for index, line in enumerate(log.lines if log else ()):
         found = _READ.match(line.text)
@@ -139,7 +139,7 @@ def _why_impossible(count: int, said_ns: int, found: re.Match[str]) -> str:
 
 
 @check("failure-modes", one_of=(Part.COMMAND_LINE, Part.UBOOT, Part.ENVIRONMENT))
-def _made_faster(known: Known) -> str:
+def _made_faster(known: Inventory) -> str:
     found = [w for w in known.words if re.match(r"lpj=|init=|rdinit=|rootfstype=|fastboot$|nowatchdog$", w)]
     found += ["Falcon mode"] if falcon(known) else []
     delay = known.environment.get("bootdelay") or known.symbol("uboot", "BOOTDELAY") or ""
@@ -148,7 +148,7 @@ def _made_faster(known: Known) -> str:
 
 
 @check("runtime-not-only-boot", one_of=(Part.KERNEL, Part.COMMAND_LINE, Part.SETTINGS))
-def _paid_later(known: Known) -> str:
+def _paid_later(known: Inventory) -> str:
     found = [
         name for name in ("CC_OPTIMIZE_FOR_SIZE", "THUMB2_KERNEL", "SLUB_TINY") if known.on("kernel", name)
     ]

@@ -7,7 +7,7 @@ import re
 
 from bootscope.audit.pitfalls.checks.base import application_as_init, check, listed, start_lines
 from bootscope.core.text import size
-from bootscope.inventory.inventory import Known, Part
+from bootscope.inventory.inventory import Inventory, Part
 
 _LGPL = ("glibc", "uclibc")
 _MANY_STATIC, _MANY_SCRIPTS = 3, 5
@@ -15,7 +15,7 @@ _SMALL_BYTES = 128 << 20
 
 
 @check("lgpl-static", one_of=(Part.SETTINGS, Part.PROGRAMS))
-def _must_relink(known: Known) -> str:
+def _must_relink(known: Inventory) -> str:
     # The builder's compiler is the one for glibc, unless musl is asked for.
     libc = known.settings.get("application.libc", "glibc")
     if "-static" in known.compiler_options and libc == "glibc":
@@ -29,7 +29,7 @@ def _must_relink(known: Known) -> str:
 
 
 @check("static-size-explosion", Part.PROGRAMS)
-def _many_static(known: Known) -> str:
+def _many_static(known: Inventory) -> str:
     found = {path: program for path, program in known.programs.items() if program.static}
     if len(found) < _MANY_STATIC:
         return ""
@@ -38,12 +38,12 @@ def _many_static(known: Known) -> str:
 
 
 @check("sstrip-breaks", Part.PROGRAMS)
-def _no_sections(known: Known) -> str:
+def _no_sections(known: Inventory) -> str:
     return listed([path for path, program in known.programs.items() if not program.sections])
 
 
 @check("udev-present", one_of=(Part.FILES, Part.LOG))
-def _udev(known: Known) -> str:
+def _udev(known: Inventory) -> str:
     found = (
         known.log.find(r"udevd(?:\[\d+\])?: starting.*|Starting (?:systemd-)?udevd?\b.*")
         if known.log
@@ -68,14 +68,14 @@ _FORKS = (
 
 
 @check("useless-fork", Part.SCRIPTS)
-def _forks(known: Known) -> str:
+def _forks(known: Inventory) -> str:
     found = list(dict.fromkeys(line for pattern in _FORKS for line in start_lines(known, pattern)))
     more = f" ({len(found)} such lines)" if len(found) > 1 else ""
     return f"{found[0]}{more}" if found else ""
 
 
 @check("many-shells", Part.FILES, Part.SCRIPTS)
-def _shells(known: Known) -> str:
+def _shells(known: Inventory) -> str:
     scripts = [
         path for path in known.files if re.fullmatch(r"/etc/(?:init|rcS|rc[0-6S])\.d/S\d\d?\w+.*", path)
     ]
@@ -88,12 +88,12 @@ def _shells(known: Known) -> str:
 
 
 @check("app-as-init", Part.COMMAND_LINE)
-def _process_one(known: Known) -> str:
+def _process_one(known: Inventory) -> str:
     return application_as_init(known)
 
 
 @check("upstart-small", Part.LOG)
-def _large_init(known: Known) -> str | None:
+def _large_init(known: Inventory) -> str | None:
     log = known.log
     large = log.find(r"systemd\[1\]: |init: upstart|Welcome to .{0,60}systemd") if log else None
     target = known.files.get("/sbin/init", "")
@@ -106,7 +106,7 @@ def _large_init(known: Known) -> str | None:
 
 
 @check("fbv-slow", Part.SCRIPTS)
-def _decoded(known: Known) -> str:
+def _decoded(known: Inventory) -> str:
     return listed(
         list(start_lines(known, r"(?:^|[\s/;&|])(?:fbv|psplash|fbi|fim|ply-image|plymouthd?)\b")), 1
     )
