@@ -72,7 +72,7 @@ def workshop(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> W
     monkeypatch.setattr(module, "build", made.build)
     monkeypatch.setattr(module, "record_run", made.record)
     monkeypatch.setattr(module.plugin, "step", made.step)
-    monkeypatch.setattr(module.emulated, "check", made.check)
+    monkeypatch.setattr(module.qemu, "check", made.check)
     return made
 
 

@@ -132,7 +132,7 @@ def test_without_a_switch_nobody_knows_how_long_power_took(desk: Desk) -> None:
     run_id = keep_measured(desk.store, desk.boots(2), switched=False, rate=0, kind="pipe")
     power = by_name(desk.calibrate(run_id))["power_on_ns"]
     assert (power["how"], power["value"], power["low"]) == ("kept", 200_000_000, None)
-    assert "nobody told when power came" in power["why"]
+    assert "the moment of power-on is unknown" in power["why"]
 
 
 def test_a_console_log_that_somebody_has_will_do(desk: Desk, tmp_path: Path) -> None:

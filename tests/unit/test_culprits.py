@@ -17,7 +17,7 @@ from bootscope.artefacts.logs import read
 from bootscope.audit.culprits import calls, console, countdown, printed, processes, sleeps, spans, storage
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import Culprit
-from bootscope.audit.culprits.recorded import Recorded
+from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.capture.imported import Raw
 from bootscope.capture.store import Store
 from bootscope.inventory.indicators import told
@@ -34,9 +34,9 @@ MS = 1_000_000
 SCRIPT = "#!/bin/sh\necho hello\ndd if=/dev/urandom of=/x\n"
 
 
-def recorded(story: Story, **more: object) -> Recorded:
+def recorded(story: Story, **more: object) -> RecordedBoot:
     evidence = evidence_of(story.records, **more)  # type: ignore[arg-type]
-    return Recorded(evidence, Ground(evidence, stacks_of(evidence)))
+    return RecordedBoot(evidence, Ground(evidence, stacks_of(evidence)))
 
 
 def user_land() -> Story:

@@ -81,7 +81,7 @@ def test_a_tree_without_board_or_command_says_so(main_here: Command, tmp_path: P
     done = main_here("try", "uboot-bootdelay", "--system", "mine")
     refused(done, "no build command is configured for mine", "--build")
     main_here("system", "import", folder, "--as", "mine", "--build", "true")
-    refused(main_here("try", "uboot-bootdelay", "--system", "mine"), "nobody has said on which", "--board")
+    refused(main_here("try", "uboot-bootdelay", "--system", "mine"), "no board is configured for", "--board")
     done = main_here("try", "kernel-no-usb", "--system", "mine")
     refused(done, "kernel-no-usb does not apply to mine: it is so already", "--force")
 
