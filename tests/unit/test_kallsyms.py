@@ -90,6 +90,16 @@ def test_address_that_nothing_tells() -> None:
         vmlinux.base_address(blank, wanted)
 
 
+def test_an_image_that_ends_inside_the_tokens_is_refused() -> None:
+    """Found by the test below: the image ended after 59 of 256 tokens."""
+    image = kernel(symbols(300))[-20_000:]
+    for end in range(16_000, len(image), 37):
+        try:
+            kallsyms.read(image[:end])
+        except UserError:
+            continue
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_images_are_refused_or_read(data: st.DataObject) -> None:

@@ -81,6 +81,8 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
         start = before + 1
     # The first token may have alignment before it: its true beginning is where the index counts from.
     tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
+    if len(tokens) < _TOKENS:
+        return None
     text_end = start + sum(len(token) + 1 for token in tokens)
     offsets, at = [], 0
     for token in tokens:
