@@ -210,7 +210,7 @@ def test_the_process_that_holds_the_place_may_die(
     options = ["-n", boots, "--until-time", "2", "--json"]
     child = bootscope.start("record", "--board", lab.file(tmp_path), *options)
     wait_for("the first boot", lambda: heard(bootscope, 1))
-    words = ["pgrep", "-P", str(child.pid), "-f", "labgrid_hand"]
+    words = ["pgrep", "-P", str(child.pid), "-f", "labgrid_worker"]
     hand = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     os.kill(int(hand), signal.SIGKILL)
     out, err = child.communicate(timeout=120)

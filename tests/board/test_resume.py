@@ -118,4 +118,4 @@ def test_what_cannot_be_gone_on_with_is_told(
     mine.imported()
     assert "there is no search of mine to go on with" in mine.bootscope(*RESUME, status=2)[1]
     mine.bootscope("optimize", "mine", "--only", "kernel-no-smp", "-n", "3")
-    assert "--resume must know the images" in mine.bootscope(*RESUME, status=2)[1]
+    assert "--resume needs to know which images were booted" in mine.bootscope(*RESUME, status=2)[1]
