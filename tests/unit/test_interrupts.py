@@ -33,6 +33,13 @@ CHILDREN = """
 from bootscope.core.process import run
 def once(): run(["true"])
 """
+NOT_STARTED = """
+from bootscope.core.errors import ToolError
+from bootscope.core.process import run
+def once():
+    try: run(["there-is-no-such-program"])
+    except ToolError: pass
+"""
 FINALIZERS = """
 class Last:
     def __del__(self): sum(range(2000))
@@ -61,7 +68,11 @@ def started(what: str, number: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("what", [CHILDREN, FINALIZERS, CLASSES], ids=["children", "finalizers", "classes"])
+@pytest.mark.parametrize(
+    "what",
+    [CHILDREN, NOT_STARTED, FINALIZERS, CLASSES],
+    ids=["children", "not started", "finalizers", "classes"],
+)
 def test_none_is_lost(what: str, number: signal.Signals) -> None:
     for turn in range(5):
         child = started(what, number)

@@ -56,9 +56,10 @@ def holding() -> Iterator[None]:
         yield
     finally:
         _state.holding -= 1
-    if _state.held and not _state.holding:
-        _state.held = False
-        raise KeyboardInterrupt
+        # Also when the block failed: who asked us to end is not interested in why.
+        if _state.held and not _state.holding:
+            _state.held = False
+            raise KeyboardInterrupt
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
