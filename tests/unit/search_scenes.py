@@ -203,13 +203,13 @@ class Scene:
 
     def again(self, goal: Goal | None = None, boots: int = 1) -> Search:
         """A new search, as if by a new process."""
-        crew = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
-        self.crews.append(crew)
-        return Search(crew, stock(), goal or Goal(), self.told.append)
+        scheduler = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
+        self.crews.append(scheduler)
+        return Search(scheduler, stock(), goal or Goal(), self.told.append)
 
     def close(self) -> None:
-        for crew in self.crews:
-            crew.close()
+        for scheduler in self.crews:
+            scheduler.close()
 
 
 Make = Callable[..., Scene]

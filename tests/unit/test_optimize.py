@@ -56,7 +56,7 @@ def test_what_helps_stays_and_the_rest_is_refused_with_its_reason(scene: Make) -
     assert broken.variant is not None
     assert broken.variant.log == "/logs/x.txt"
     assert broken.saving_ns is None
-    last = made.crew.bench.store.load(made.current.run_id if made.current else "")
+    last = made.scheduler.bench.store.load(made.current.run_id if made.current else "")
     assert last.info.system.settings["kernel.config.GOOD"] == "on"
     assert "kernel.config.BAD" not in last.info.system.settings
 
@@ -211,7 +211,7 @@ def test_what_only_leaves_parts_out_is_built_once(scene: Make) -> None:
     made = scene(*removals(*names), made_up("good")).search({f"{n.upper()}=n": 1 for n in names} | {GOOD: 3})
     assert sorted(ran(made)) == sorted([*names, "good"])
     assert len(made.experiments[0].techniques) == 20
-    bench = made.crew.bench
+    bench = made.scheduler.bench
     assert isinstance(bench, FakeBench)
     assert len(bench.built) == 3
 
@@ -227,7 +227,7 @@ def test_a_group_that_breaks_is_halved_until_the_guilty_one_is_found(
     assert sorted(ran(made)) == [n for n in names if n != names[guilty]]
     (last,) = (e for e in made.experiments if not e.accepted and not e.halved)
     assert last.techniques == (names[guilty],)
-    bench = made.crew.bench
+    bench = made.scheduler.bench
     assert isinstance(bench, FakeBench)
     # The whole, four halvings of which one half is known from before, and the rest once more.
     assert len(made.experiments) <= 1 + 2 * 4 + 1
@@ -338,7 +338,7 @@ def test_what_takes_far_too_long_is_given_up(scene: Make) -> None:
     assert ran(made) == ["good"]
     assert refusals(made) == {"slow": "ended by limit", "back": "it costs 100.0 ms"}
     # Beside a slower system it would have got to its end, so that it is booted again.
-    made.crew.give_up_after(10**13)
+    made.scheduler.give_up_after(10**13)
     slow = next(e.variant for e in made.experiments if e.techniques == ("slow",))
     assert slow is not None
     again = made.measured({name: made_change(name) for name in slow.what})
@@ -435,4 +435,4 @@ def test_a_full_disk_ends_the_search_and_a_missing_tool_does_not(
     assert refusals(again) == {"better": "gone too", "good": "lzop is missing"}
     # Neither is remembered: it may be mended by the next time.
     errors.clear()
-    assert len(again.crew.journal._outcomes) == 1
+    assert len(again.scheduler.journal._outcomes) == 1

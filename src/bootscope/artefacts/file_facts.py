@@ -13,7 +13,7 @@ from bootscope.inventory.inventory import Part
 @dataclass(frozen=True)
 class Piece:
     """A file that was understood: its name as given, what kind it is, what it is in words (untrusted parts
-    made printable), and what it adds to lab.known.Inventory: `fields` by name, and the `parts` that it tells.
+    made printable), and what it adds to the Inventory: `fields` by name, and the `parts` that it tells.
 
     `notes` are doubts about it.
     """

@@ -47,9 +47,9 @@ def ablate(search: Search, everything: bool) -> list[Worth]:
             candidate = search.candidate(_rest(search.accepted, name), f"without {name}")
         except UserError:
             continue  # what is left cannot be put together
-        if not search.crew.known(candidate):
-            search.crew.hint(_without(search, left[: search.crew.boots]))
-        found.append(_worth(search, name, search.crew.measured(candidate)))
+        if not search.scheduler.known(candidate):
+            search.scheduler.hint(_without(search, left[: search.scheduler.boots]))
+        found.append(_worth(search, name, search.scheduler.measured(candidate)))
     return found
 
 

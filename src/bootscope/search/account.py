@@ -103,7 +103,7 @@ def account(
 ) -> Account:
     """The account of a search that has ended. Reads the last system's recording."""
     assert search.base and search.current
-    store = search.crew.bench.store
+    store = search.scheduler.bench.store
     last = view(store, store.load(search.current.run_id))
     return Account(
         search,
@@ -114,6 +114,6 @@ def account(
         tuple(points),
         lower_bound.view(last.evidence),
         host_s,
-        search.crew.measured_now,
+        search.scheduler.measured_now,
         beside,
     )

@@ -43,8 +43,8 @@ def conduct(
     Raises UserError when the system itself does not boot, and ToolError as builds and recordings do.
     """
     begun = time.monotonic()
-    with Scheduler(bench, journal, boots, tell) as crew:
-        search = Search(crew, loaded, options.goal, tell)
+    with Scheduler(bench, journal, boots, tell) as scheduler:
+        search = Search(scheduler, loaded, options.goal, tell)
         search.run()
         worths = ablate(search, options.ablate)
         if options.measure_pareto:
@@ -72,14 +72,14 @@ def _beside(first: Search, options: Options, worths: list[Worth]) -> Account:
     )
     refused = {name for e in first.experiments if _stands(e, gone) for name in e.techniques}
     dropped = {w.technique for w in worths if w.dropped}
-    search = Search(first.crew, first.loaded, goal, first.tell)
+    search = Search(first.scheduler, first.loaded, goal, first.tell)
     search.accepted, search.given = dict(kept), tuple(kept)
     search.tried = (refused | kept.keys()) - dropped
     try:
         search.run()
     except UserError:
         # What is left of the first one cannot be put together, so it is begun anew.
-        search = Search(first.crew, first.loaded, goal, first.tell)
+        search = Search(first.scheduler, first.loaded, goal, first.tell)
         search.run()
     again = ablate(search, options.ablate)
     points = pareto(search, again)

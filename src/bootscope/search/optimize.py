@@ -93,7 +93,7 @@ class Over(Exception):
 class Search:
     """A search under way: what was tried, and the system as it stands."""
 
-    crew: Scheduler
+    scheduler: Scheduler
     loaded: LoadedSystem
     goal: Goal
     tell: Callable[[str], None]
@@ -116,15 +116,15 @@ class Search:
     def run(self) -> Outcome:
         """Searches until the goal, the budget, or nothing is left; returns what the last system came to.
 
-        Raises UserError when the system itself does not boot, and as the crew does.
+        Raises UserError when the system itself does not boot, and as the scheduler does.
         """
         self.deadline = time.monotonic() + self.goal.budget_s
-        self.base = self.crew.measured(Candidate((), self.loaded, self.loaded.system.name))
+        self.base = self.scheduler.measured(Candidate((), self.loaded, self.loaded.system.name))
         if not self.base.reached:
             raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.message}")
         if self.base.unanswered:
             raise UserError(f"{self.loaded.system.name} itself does not work: {self.base.unanswered[0]}")
-        self.crew.give_up_after(_PATIENCE * self.base.total_ns)
+        self.scheduler.give_up_after(_PATIENCE * self.base.total_ns)
         self.current = self.first = self.measured(self.accepted) if self.accepted else self.base
         if faults(self.base, self.first):
             raise UserError(f"what it was begun with does not work: {self.first.message}")
@@ -136,9 +136,9 @@ class Search:
             raise Over("nothing is left to try")
         except Over as over:
             self.ended = str(over)
-        self.crew.hint(())
+        self.scheduler.hint(())
         # What is tried from now on may well be slower.
-        self.crew.give_up_after(_PATIENCE * self.base.total_ns)
+        self.scheduler.give_up_after(_PATIENCE * self.base.total_ns)
         return self.current
 
     def _try_all(self) -> None:
@@ -164,13 +164,13 @@ class Search:
         """What applies to the system as it stands, or to another one, and has not been tried."""
         outcome = outcome or self.current
         assert outcome
-        bench, run_id = self.crew.bench, outcome.run_id
+        bench, run_id = self.scheduler.bench, outcome.run_id
 
         def look() -> tuple[Finding, ...]:
             seen = view(bench.store, bench.store.load(run_id))
             return audit(facts(bench.store, seen, bench.cache)).findings
 
-        found = self.crew.journal.findings(run_id, look)
+        found = self.scheduler.journal.findings(run_id, look)
         return [f for f in found if self._untried(f) and self._allowed(f)]
 
     def _untried(self, finding: Finding) -> bool:
@@ -195,13 +195,13 @@ class Search:
         return LoadedSystem(named, self.loaded.path)
 
     def candidate(self, accepted: Mapping[str, Change], title: str = "") -> Candidate:
-        """The system with those changes, for the crew. Raises UserError when they conflict."""
+        """The system with those changes, for the scheduler. Raises UserError when they conflict."""
         loaded = self.system(accepted) if accepted else self.loaded
         return Candidate(tuple(sorted(accepted)), loaded, title or "everything accepted")
 
     def measured(self, accepted: Mapping[str, Change], title: str = "") -> Outcome:
         """What came of the system with those changes. Raises UserError when they conflict."""
-        return self.crew.measured(self.candidate(accepted, title))
+        return self.scheduler.measured(self.candidate(accepted, title))
 
     # ---- trying ----
 
@@ -264,10 +264,10 @@ class Search:
         try:
             candidate = self.candidate(with_it, title(names))
             # Whoever takes much longer than what there is need not come to an end.
-            self.crew.give_up_after(_PATIENCE * self.current.total_ns)
-            if not self.crew.known(candidate):
+            self.scheduler.give_up_after(_PATIENCE * self.current.total_ns)
+            if not self.scheduler.known(candidate):
                 self._hint(trial)
-            variant = self.crew.measured(candidate)
+            variant = self.scheduler.measured(candidate)
         except UserError as error:
             # They conflict with what is accepted in a way that no technique tells of.
             variant = Outcome(key="", what=names, message=error.message)
@@ -288,11 +288,11 @@ class Search:
         return {**kept, **{f.spec: f.change for f in trial}}
 
     def _hint(self, trial: Sequence[Finding]) -> None:
-        """Tells the crew what comes after a trial, as far as that can be foreseen."""
+        """Tells the scheduler what comes after a trial, as far as that can be foreseen."""
         left = [f for f in self.open() if f not in trial]
         accepted = self._with(trial) if _likely(trial) else dict(self.accepted)
         found = []
-        for _ in range(self.crew.boots + 1):
+        for _ in range(self.scheduler.boots + 1):
             after = self._next(left, accepted)
             if not after:
                 break
@@ -302,7 +302,7 @@ class Search:
                 found.append(self.candidate(with_it, title([f.spec for f in after])))
             accepted = with_it if _likely(after) else accepted
             left = [f for f in left if f not in after]
-        self.crew.hint(found)
+        self.scheduler.hint(found)
 
 
 def title(names: Sequence[str]) -> str:

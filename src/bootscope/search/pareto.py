@@ -52,7 +52,9 @@ def measure_keepers(search: Search) -> None:
     while left and time.monotonic() < search.deadline:
         accepted, *left = left
         try:
-            search.crew.hint(search.candidate(rest, _title(rest)) for rest in left[: search.crew.boots])
+            search.scheduler.hint(
+                search.candidate(rest, _title(rest)) for rest in left[: search.scheduler.boots]
+            )
             search.measured(accepted, _title(accepted))
         except UserError:
             continue
@@ -99,7 +101,7 @@ def _kept(search: Search, worths: list[Worth]) -> list[Point]:
     for ability in loses(search.accepted):
         accepted = keeping(search.accepted, [ability])
         try:
-            known = search.crew.known(search.candidate(accepted))
+            known = search.scheduler.known(search.candidate(accepted))
         except UserError:
             continue  # what is left cannot be put together
         if known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crew of a search: one builds, some boot, all at the same time.
+"""The scheduler of a search: one worker builds, some boot, all at the same time.
 
 Whoever searches asks for one system after the other, as if there were nobody else, and tells what is
 likely to be asked for next; that is worked on while there is nothing better to do. So what is found does
@@ -102,13 +102,13 @@ class _Watcher:
 
 
 class Scheduler:
-    """Those who build and boot for a search. `boots` is how many boards may be on at a time."""
+    """Builds and boots for a search. `boots` is how many boards may be on at a time."""
 
     def __init__(self, bench: Bench, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
         self.bench, self.journal, self.tell = bench, journal, tell
         self.boots = max(1, boots)
         self.measured_now = 0
-        """Systems that were built or booted by this crew."""
+        """Systems that were built or booted by this scheduler."""
         self._jobs: dict[str, _Job] = {}
         self._wanted: str | None = None
         self._hints: list[str] = []

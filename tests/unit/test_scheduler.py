@@ -39,8 +39,8 @@ def story(search: Search) -> list[tuple[object, ...]]:
 
 
 def bench_of(search: Search) -> FakeBench:
-    assert isinstance(search.crew.bench, FakeBench)
-    return search.crew.bench
+    assert isinstance(search.scheduler.bench, FakeBench)
+    return search.scheduler.bench
 
 
 @pytest.mark.parametrize("boots", [2, 4])
@@ -67,33 +67,33 @@ def test_a_build_goes_on_while_another_system_boots(scene: Make) -> None:
 
 
 def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
-    """The crew is at work on something long that nobody asks for any more."""
-    crew = scene(*FOUND).search(WORTH, build_s=30).crew
+    """The scheduler is at work on something long that nobody asks for any more."""
+    scheduler = scene(*FOUND).search(WORTH, build_s=30).scheduler
     long, short = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
-    crew.hint([long])
+    scheduler.hint([long])
     time.sleep(0.1)
-    crew.hint([])
-    bench = crew.bench
+    scheduler.hint([])
+    bench = scheduler.bench
     assert isinstance(bench, FakeBench)
     bench.build_s = 0
     begun = time.monotonic()
-    assert crew.measured(short).reached
+    assert scheduler.measured(short).reached
     assert time.monotonic() - begun < 5
     assert bench.booted == [frozenset({"T1=on"})]
 
 
 def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> None:
-    crew = scene(*FOUND).search(WORTH, build_s=2).crew
+    scheduler = scene(*FOUND).search(WORTH, build_s=2).scheduler
     foreseen, wanted = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
-    bench = crew.bench
+    bench = scheduler.bench
     assert isinstance(bench, FakeBench)
-    crew.hint([foreseen])
+    scheduler.hint([foreseen])
     time.sleep(0.1)
     bench.build_s = 0
     begun = time.monotonic()
-    assert crew.measured(wanted).reached
+    assert scheduler.measured(wanted).reached
     assert time.monotonic() - begun < 1
-    assert crew.measured(foreseen).reached
+    assert scheduler.measured(foreseen).reached
     assert bench.built == [frozenset({"T0=on"}), frozenset({"T1=on"}), frozenset({"T0=on"})]
     assert bench.booted == [frozenset({"T1=on"}), frozenset({"T0=on"})]
 
@@ -104,13 +104,13 @@ def changed(symbol: str) -> object:
 
 
 def test_closing_ends_what_is_under_way(scene: Make) -> None:
-    crew = scene(*FOUND).search(WORTH, boot_s=30).crew
-    crew.hint([Candidate(("t0",), changed("T0"), "t0")])  # type: ignore[arg-type]
+    scheduler = scene(*FOUND).search(WORTH, boot_s=30).scheduler
+    scheduler.hint([Candidate(("t0",), changed("T0"), "t0")])  # type: ignore[arg-type]
     time.sleep(0.2)
     begun = time.monotonic()
-    crew.close()
+    scheduler.close()
     assert time.monotonic() - begun < 5
-    assert not any(thread.is_alive() for thread in crew._threads)
+    assert not any(thread.is_alive() for thread in scheduler._threads)
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_result(scene: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_a_second_search_builds_and_boots_nothing(scene: Make) -> None:
     here = scene(*FOUND)
     first = here.search(WORTH, wrong=wrong)
     told = story(first)
-    first.crew.close()
+    first.scheduler.close()
     bench = bench_of(first)
     before = len(bench.built), len(bench.booted)
     assert story(here.again()) == told
@@ -175,7 +175,7 @@ def test_another_program_reckons_anew_but_boots_nothing(scene: Make, monkeypatch
     again = here.again()
     assert story(again) == told
     assert len(bench_of(first).booted) == booted
-    outcome = again.crew.journal.outcome(first.crew.bench.key(stock()))
+    outcome = again.scheduler.journal.outcome(first.scheduler.bench.key(stock()))
     assert outcome is not None
     assert outcome[1]
 
@@ -195,7 +195,7 @@ KILLED = """
 import sys
 from pathlib import Path
 import pytest
-from tests.unit.test_crew import FOUND, WORTH
+from tests.unit.test_scheduler import FOUND, WORTH
 from tests.unit.search_scenes import Scene
 
 root, log = Path(sys.argv[1]), Path(sys.argv[2])
@@ -252,7 +252,7 @@ import sys
 import threading
 from pathlib import Path
 import pytest
-from tests.unit.test_crew import FOUND, WORTH
+from tests.unit.test_scheduler import FOUND, WORTH
 from tests.unit.search_scenes import Scene
 
 main, calls = threading.get_ident(), []
@@ -347,7 +347,7 @@ def test_findings_come_back_with_their_changes(scene: Make) -> None:
     assert tuple(Journal(store.root, "stock").findings(run_id, never)) == made
 
 
-def test_a_crew_is_gone_when_it_is_closed(scene: Make) -> None:
-    with scene(*FOUND).search(WORTH).crew as crew:
-        assert isinstance(crew, Scheduler)
-    assert not any(thread.is_alive() for thread in crew._threads)
+def test_a_scheduler_is_gone_when_it_is_closed(scene: Make) -> None:
+    with scene(*FOUND).search(WORTH).scheduler as scheduler:
+        assert isinstance(scheduler, Scheduler)
+    assert not any(thread.is_alive() for thread in scheduler._threads)
