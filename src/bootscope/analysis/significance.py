@@ -22,7 +22,7 @@ PLANNED_PERCENT = 2
 
 
 @dataclass(frozen=True)
-class Difference:
+class ComparedQuantity:
     """A quantity in both runs. `a` and `b` are None where a run does not have it; the rest is None where
     there are too few boots for a verdict.
 
@@ -70,8 +70,8 @@ class BootComparison:
 
     a: SampleSet
     b: SampleSet
-    goal: Difference
-    details: tuple[Difference, ...]
+    goal: ComparedQuantity
+    details: tuple[ComparedQuantity, ...]
     refused: str
     notes: tuple[str, ...]
 
@@ -102,15 +102,15 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
     )
 
 
-def _versus(a: SampleSet, b: SampleSet, quantity: Quantity) -> Difference:
+def _versus(a: SampleSet, b: SampleSet, quantity: Quantity) -> ComparedQuantity:
     in_a, in_b = a.values(quantity), b.values(quantity)
     enough = min(len(in_a), len(in_b)) >= FEWEST and not (a.exact or b.exact)
     found = shift(in_a, in_b, max(a.step_ns, b.step_ns)) if enough else None
     described = [describe(v, of.step_ns) if v else None for v, of in ((in_a, a), (in_b, b))]
-    return Difference(quantity, described[0], described[1], found, found.p if found else None)
+    return ComparedQuantity(quantity, described[0], described[1], found, found.p if found else None)
 
 
-def _planned(a: SampleSet, b: SampleSet, found: Difference) -> Difference:
+def _planned(a: SampleSet, b: SampleSet, found: ComparedQuantity) -> ComparedQuantity:
     """The same with what these boots could have shown and how many it takes."""
     if not (found.shift and found.a):
         return found
@@ -124,7 +124,7 @@ def _planned(a: SampleSet, b: SampleSet, found: Difference) -> Difference:
     )
 
 
-def holm(found: Sequence[Difference]) -> tuple[Difference, ...]:
+def holm(found: Sequence[ComparedQuantity]) -> tuple[ComparedQuantity, ...]:
     """The same with p values corrected for being many (Holm, 1979): the chance that any of them is a false
     alarm stays what it is for one. What never varies could not be one and is not counted."""
     ranked = sorted((v.p, at) for at, v in enumerate(found) if v.p is not None and not v.same)
@@ -178,6 +178,6 @@ def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Q
     return tuple(said)
 
 
-def interval(v: Difference) -> str:
+def interval(v: ComparedQuantity) -> str:
     """What the change may be: `+80.1 to +121.0 ms`."""
     return between(v.shift.low_ns, v.shift.high_ns) if v.shift else "-"

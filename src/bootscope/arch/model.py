@@ -135,7 +135,7 @@ class Architecture:
     mode_bit: int
     """The bit of a code address that says which of two instruction sets lies there; 0 where there is one."""
     call_bytes: int
-    """At most so far before a return address the call lies."""
+    """How far before its return address a call begins, in bytes, at least: an address inside the call."""
     prologues: tuple[tuple[int, int], ...]
     """(mask, value) of words that functions begin with."""
     tools: ToolChain

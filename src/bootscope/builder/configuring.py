@@ -16,7 +16,7 @@ def configure(
 ) -> Path:
     """Makes the configuration of a tree in `build`, as the tree's own tools have it; its path.
 
-    What was asked for need not have landed: see :func:`bootscope.kbuild.kconfig.check`.
+    What was asked for need not be in effect: see :func:`bootscope.kbuild.kconfig.check`.
     """
     config = build / ".config"
     build.mkdir(exist_ok=True)

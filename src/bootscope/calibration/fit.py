@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bootscope.calibration.rates import BYTES, COLUMNS, COMMANDS, CPU, EXTRA, LINE, Rates
 from bootscope.calibration.result import FITTED, KEPT, TOLD
-from bootscope.calibration.robust import Inventory, Row, fit, known
+from bootscope.calibration.robust import KnownFigure, Row, fit, known
 
 _TURNS = 12
 _SAME = 1e-5
@@ -85,7 +85,7 @@ class _Fit:
         self._weights: list[float] = []
 
     def done(self) -> Fitted:
-        certain: dict[int, Inventory] = {}
+        certain: dict[int, KnownFigure] = {}
         while True:
             self._settle()
             free = self._free()
@@ -186,18 +186,18 @@ class _Fit:
         self._why[column] = Rate(before, 0.0, 0.0, KEPT, why)
         self._rates = self._rates._replace(**{self._rates._fields[column]: before})
 
-    def _vagueness(self, column: int, k: Inventory) -> float:
+    def _vagueness(self, column: int, k: KnownFigure) -> float:
         """The interval against the value, or against the value before where that is larger."""
         size = max(k.value, self._before[column])
         return k.half / size if size else float("inf")
 
-    def _vague_words(self, column: int, k: Inventory) -> str:
+    def _vague_words(self, column: int, k: KnownFigure) -> str:
         low, high = max(0.0, k.value - k.half), k.value + k.half
         before = self._before[column]
         scale = f"{low / before:.2g} to {high / before:.2g} times what it was" if before else "anything"
         return f"{WORDS[column]} tell too little: it may be {scale}"
 
-    def _of(self, column: int, k: Inventory | None) -> Rate:
+    def _of(self, column: int, k: KnownFigure | None) -> Rate:
         if column in self._why:
             return self._why[column]
         assert k is not None

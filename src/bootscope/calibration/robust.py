@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class KnownFigure:
     """A figure, and half of its 95 % interval. `stretches`: how many it rests on, as if all had the same
     say."""
 
@@ -135,7 +135,7 @@ def _least(typical: Callable[[float], float], enough: float, most: float) -> flo
 
 def known(
     rows: Sequence[Row], weights: Sequence[float], figures: Vector, given: Sequence[tuple[Vector, float]] = ()
-) -> list[Inventory] | None:
+) -> list[KnownFigure] | None:
     """How well each figure is known; None where they cannot be told apart at all.
 
     `given`: what of each row belongs to figures that were not fitted, with how far off those may be: (amounts
@@ -157,7 +157,7 @@ def known(
         for pulled, row in zip(pulls, amounts, strict=True)
     ]
     freedom = max(1, sum(w > 0 for w in weights) - count)
-    found: list[Inventory] = []
+    found: list[KnownFigure] = []
     for j in range(count):
         model = math.sqrt(inverted[j][j]) * student_975(freedom)
         jack = math.sqrt(
@@ -168,5 +168,5 @@ def known(
         effective = sum(shares) ** 2 / squares if squares else 0.0
         both = max(model, jack * student_975(max(2.0, effective - 1)))
         others = [2 * d * sum(p[j] * x for p, x in zip(pulls, column, strict=True)) for column, d in given]
-        found.append(Inventory(figures[j], math.hypot(both, *others), effective))
+        found.append(KnownFigure(figures[j], math.hypot(both, *others), effective))
     return found

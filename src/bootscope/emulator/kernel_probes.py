@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.emulator.probes import Hooks, when
+from bootscope.emulator.probes import Hooks, argument, when
 from bootscope.image.code import Code
 
 Layout = Mapping[str, int]
@@ -38,7 +38,7 @@ class _Members:
 
     def argument(self, *numbers: int) -> str:
         """The items for arguments of the function."""
-        return " ".join(f"reg {self._registers.arguments[n]}" for n in numbers)
+        return argument(self.arch, *numbers)
 
     def register(self, argument: int) -> int:
         """The register that an argument is in."""
@@ -46,23 +46,23 @@ class _Members:
 
     def chain(self, number: int, offset: int) -> str:
         """The place that lies behind an argument."""
-        return f"{self._registers.arguments[number]}+{offset}"
+        return f"{self.register(number)}+{offset}"
 
-    def at(self, argument: int, *path: str) -> str | None:
+    def at(self, start: int, *path: str) -> str | None:
         """The address of a member, following the pointers before it; None when the kernel lacks one."""
         if any(name not in self._layout for name in path):
             return None
         offsets = [self._layout[name] for name in path]
-        return f"{self._registers.arguments[argument]}+" + ">".join(str(offset) for offset in offsets)
+        return f"{self.register(start)}+" + ">".join(str(offset) for offset in offsets)
 
-    def item(self, kind: str, argument: int, *path: str, then: str = "") -> str:
+    def item(self, kind: str, start: int, *path: str, then: str = "") -> str:
         """`word CHAIN` or `str CHAIN` for a member, or nothing when the kernel lacks it."""
-        chain = self.at(argument, *path)
+        chain = self.at(start, *path)
         return f"{kind} {chain}{then}" if chain else (self.nothing if kind == "word" else "")
 
-    def path_of(self, argument: int, *path: str, back: str = "") -> str:
+    def path_of(self, start: int, *path: str, back: str = "") -> str:
         """`path CHAIN ...` from a member that points to a dentry (to its member `back`, if given)."""
-        chain = self.at(argument, *path)
+        chain = self.at(start, *path)
         name, parent = self._layout.get("dentry.d_name.name"), self._layout.get("dentry.d_parent")
         if chain is None or name is None or parent is None or (back and back not in self._layout):
             return ""
@@ -149,8 +149,8 @@ def _pages(hooks: Hooks, code: Code, m: _Members) -> None:
     page = m.item("word", 0, "vm_fault.pgoff")
     if fault:
         hooks.entry("page", code.function("filemap_fault"), f"word {fault} {page} unseen")
-    for function, argument in (("set_pte_range", 1), ("folio_mark_accessed", 0)):
-        inode = m.at(argument, "page.mapping", "address_space.host", "inode.i_ino")
+    for function, start in (("set_pte_range", 1), ("folio_mark_accessed", 0)):
+        inode = m.at(start, "page.mapping", "address_space.host", "inode.i_ino")
         index = m.item("word", 2 if function == "set_pte_range" else 0, "page.index")
         if inode:
             hooks.entry("page", code.function(function), f"word {inode} {index} unseen")

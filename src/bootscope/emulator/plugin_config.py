@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
@@ -125,9 +124,7 @@ def watch(
     if limits.explain:
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
-        _add_usage(
-            w, frame_path.with_name(USAGE), limits.usage_after_ns, programs.layout, programs.kernel.arch
-        )
+        _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs)
     _add_stops(w, until)
     return w
 
@@ -165,7 +162,7 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     hooks.add("spl.start", board.addresses.spl, "once")
     hooks.add("uboot.start", board.addresses.uboot, "once")
     moved = hooks.add(
-        "uboot.relocate", address(programs.uboot, "relocate_code"), f"once {argument(programs.uboot, 0)}"
+        "uboot.relocate", address(programs.uboot, "relocate_code"), f"once {argument(programs.uboot.arch, 0)}"
     )
     if moved:
         w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
@@ -178,7 +175,7 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     process = system.application.process.encode()
     _add_inlined_naming(hooks, programs, process)
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
-    hooks.add("exec", address(kernel, *_NAME_SET), f"every {argument(kernel, 2, 0)} str {second}")
+    hooks.add("exec", address(kernel, *_NAME_SET), f"every {argument(kernel.arch, 2, 0)} str {second}")
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
@@ -205,7 +202,7 @@ def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> Non
     if names and executes and after and comm is not None and not kernel.calls(executes, names):
         first, second, *_ = kernel.arch.registers.arguments
         name, only = f"str {first}+{comm}", f"if {second} 0"
-        hooks.add("exec", after.address, f"every {only} {argument(kernel, 0, 0)} {name}")
+        hooks.add("exec", after.address, f"every {only} {argument(kernel.arch, 0, 0)} {name}")
         told = f"{name} is {process[:_COMM_BYTES].hex()}"
         hooks.add("application.start", after.address, f"once {only} {told}")
 
@@ -236,7 +233,7 @@ def check_store_path(path: Path) -> None:
         )
 
 
-def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout, kernel: Architecture) -> None:
+def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
     """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
     the application has the CPU (all of its threads) kept apart."""
     check_store_path(path)
@@ -245,11 +242,12 @@ def _add_usage(w: Watch, path: Path, after_ns: int, layout: Layout, kernel: Arch
     starts, switches, tgid = (
         w.numbers("application.start"),
         w.numbers("switch"),
-        layout.get("task_struct.tgid"),
+        programs.layout.get("task_struct.tgid"),
     )
     if starts and switches and tgid is not None:
-        # The task is the first argument where it is named, the third where the CPU goes to it.
-        named, to = kernel.registers.arguments[0], kernel.registers.arguments[kernel.kernel.switch_to]
+        # The task is the first argument where it is named.
+        arch = programs.kernel.arch
+        named, to = arch.registers.arguments[0], arch.registers.arguments[arch.kernel.switch_to]
         w.lines.append(f"owner {starts[0]} {named}+{tgid} {switches[0]} {to}+{tgid}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bootscope.arch.model import ALWAYS
+from bootscope.arch.model import ALWAYS, Architecture
 from bootscope.image.code import Code, Function
 
 
@@ -50,9 +50,9 @@ class Hooks:
             self.add(f"{name}.end", call.back, f"every {_result(code)} {extra}".rstrip())
 
 
-def argument(code: Code, *numbers: int) -> str:
+def argument(arch: Architecture, *numbers: int) -> str:
     """The items for arguments of a function, as it begins; they count from 0."""
-    return " ".join(f"reg {code.arch.registers.arguments[n]}" for n in numbers)
+    return " ".join(f"reg {arch.registers.arguments[n]}" for n in numbers)
 
 
 def _result(code: Code) -> str:

@@ -16,7 +16,7 @@ from bootscope.analysis.significance import (
     SAME,
     SLOWER,
     BootComparison,
-    Difference,
+    ComparedQuantity,
     interval,
 )
 from bootscope.core.text import seconds, signed, span, visible
@@ -79,7 +79,7 @@ def _print_goal(out: Console, found: BootComparison) -> None:
     out.print()
 
 
-def _listed(boots: SampleSet, goal: Difference, described: Description | None) -> str:
+def _listed(boots: SampleSet, goal: ComparedQuantity, described: Description | None) -> str:
     """Each boot's time in s, outliers marked by an asterisk."""
     values = boots.values(goal.quantity)
     far = set(described.outliers) if described else set()
@@ -105,7 +105,7 @@ def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
     return [(first, _COLOURS[v.word]), (could(v, whole), ""), (plan(v, whole), "")]
 
 
-def could(v: Difference, whole: int) -> str:
+def could(v: ComparedQuantity, whole: int) -> str:
     """What these boots could have shown, of a whole of so many ns."""
     if v.a is None or v.b is None or v.smallest_ns is None:
         return "these boots could have shown no difference, however large"
@@ -113,7 +113,7 @@ def could(v: Difference, whole: int) -> str:
     return f"{sizes} show {span(v.smallest_ns)}{share(v.smallest_ns, whole)} or more in 4 of 5 cases"
 
 
-def plan(v: Difference, whole: int) -> str:
+def plan(v: ComparedQuantity, whole: int) -> str:
     """How many boots it takes to show more."""
     planned = span(whole * PLANNED_PERCENT // 100)
     words = f"to show {PLANNED_PERCENT} % ({planned}) in 4 of 5 cases: {boots_needed(v.needed_planned)}"

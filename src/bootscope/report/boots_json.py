@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bootscope.analysis.samples import Quantity, SampleSet
-from bootscope.analysis.significance import BootComparison, Difference
+from bootscope.analysis.significance import BootComparison, ComparedQuantity
 from bootscope.report.boots import named
 from bootscope.statistics.describe import Description
 from bootscope.statistics.shift import ALPHA
@@ -40,7 +40,7 @@ def run(boots: SampleSet, quantity: Quantity) -> dict[str, object]:
     }
 
 
-def versus(v: Difference) -> dict[str, object]:
+def versus(v: ComparedQuantity) -> dict[str, object]:
     """A quantity in both runs."""
     shift = v.shift
     return {

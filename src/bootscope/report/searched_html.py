@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from bootscope import __version__
 from bootscope.analysis.samples import PHASE
-from bootscope.analysis.significance import NOT_SHOWN, BootComparison, Difference, interval
+from bootscope.analysis.significance import NOT_SHOWN, BootComparison, ComparedQuantity, interval
 from bootscope.audit.trials import name_of
 from bootscope.buildtrees.model import Tree
 from bootscope.core.text import span
@@ -76,7 +76,7 @@ def _scale(low_ns: int, high_ns: int) -> Callable[[int], str]:
     return lambda ns: f"{100 * (ns - low_ns) / width_ns:.2f}%"
 
 
-def _phase(v: Difference) -> dict[str, object]:
+def _phase(v: ComparedQuantity) -> dict[str, object]:
     return {
         "name": plain(v.quantity.name),
         "before_ns": v.a.median_ns if v.a else None,
@@ -116,12 +116,12 @@ def _line(text: str) -> str:
 def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
     """Rows with their intervals drawn on one scale, on which no change has its place, too."""
     rows = list(rows)
-    shifts = [v.shift for row in rows if isinstance(v := row["v"], Difference) and v.shift]
+    shifts = [v.shift for row in rows if isinstance(v := row["v"], ComparedQuantity) and v.shift]
     low, high = min((0, *(s.low_ns for s in shifts))), max((0, *(s.high_ns for s in shifts)))
     place = _scale(low, high)
     for row in rows:
         v = row["v"]
-        shift = v.shift if isinstance(v, Difference) else None
+        shift = v.shift if isinstance(v, ComparedQuantity) else None
         row["bar"] = (
             {
                 "zero": place(0),
@@ -132,7 +132,7 @@ def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
             if shift
             else None
         )
-        row["change"] = interval(v) if isinstance(v, Difference) else ""
+        row["change"] = interval(v) if isinstance(v, ComparedQuantity) else ""
         row["saves"] = span(-shift.shift_ns) if shift else ""
     return rows
 

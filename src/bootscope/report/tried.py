@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.samples import PHASE
-from bootscope.analysis.significance import NOT_SHOWN, SAME, BootComparison, Difference, interval
+from bootscope.analysis.significance import NOT_SHOWN, SAME, BootComparison, ComparedQuantity, interval
 from bootscope.core.text import seconds, signed, size, span
 from bootscope.report import boots_json
 from bootscope.report.boots import could, named, plan, share
@@ -95,7 +95,7 @@ def _verdict(words: str, c: BootComparison, works: bool) -> list[Text]:
     return [first, Text(could(v, whole)), Text(plan(v, whole))]
 
 
-def _how(v: Difference) -> str:
+def _how(v: ComparedQuantity) -> str:
     """How sure a change is: what it does to the time, from least to most."""
     assert v.shift
     return f"; the time changes by {interval(v)} ({CONFIDENCE} interval); p = {v.p:.2g}, {v.shift.test}"

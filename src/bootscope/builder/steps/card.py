@@ -107,22 +107,8 @@ def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     wrapped = folder / "boot.scr"
-    context.run(
-        [
-            "mkimage",
-            "-A",
-            BUILT.tools.mkimage,
-            "-T",
-            "script",
-            "-C",
-            "none",
-            "-n",
-            "boot",
-            "-d",
-            text,
-            wrapped,
-        ]
-    )
+    options = ["-A", BUILT.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
+    context.run(["mkimage", *options, "-d", text, wrapped])
     files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
     shutil.copy(payload.path_of(context, system.kernel), files[1])
     shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)

@@ -39,20 +39,8 @@ def step(wanted: Kernel) -> Step:
         bare = context.scratch / "bare"
         bare.write_bytes(data)
         address = hex(wanted.uimage_address)
-        options = [
-            "-A",
-            BUILT.tools.mkimage,
-            "-O",
-            "linux",
-            "-T",
-            "kernel",
-            "-C",
-            "none",
-            "-a",
-            address,
-            "-e",
-            address,
-        ]
+        options = ["-A", BUILT.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", "none"]
+        options += ["-a", address, "-e", address]
         context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 
     inputs = {
