@@ -21,12 +21,12 @@ demo:
 	@echo "  make setup && bin/bootscope record stock    the reference system, built from source:"
 	@echo "                                 more system packages, 8 GB of disk, about 20 minutes on two cores"
 
-# What neither compiles nor boots what was compiled: first most of it on every core (and one more, as boards are
-# mostly waited for); then what measures this computer's own clocks, alone.
+# What neither compiles nor boots what was compiled: first most of it, two workers a core and one more, because
+# the tests of boards mostly wait; then what measures this computer's own clocks, alone.
 QUICK := tests/unit tests/readers tests/browser tests/board tests/prebuilt tests/installed
 test: setup-test
 	status=0; \
-	$(PYTEST) -m 'not alone' -n $$(($$(nproc) + 1)) --dist worksteal $(QUICK) || status=$$?; \
+	$(PYTEST) -m 'not alone' -n $$((2 * $$(nproc) + 1)) --dist worksteal $(QUICK) || status=$$?; \
 	$(PYTEST) -m alone $(QUICK) || status=$$?; \
 	echo "ran: unit, readers, browser, boards, boots of what Debian has built."; \
 	echo "'make test-full' runs the rest (tests/lab): systems built from source, their boots and searches."; \
