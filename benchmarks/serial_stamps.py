@@ -82,7 +82,16 @@ def grabserial(folder: Path) -> list[str]:
     venv.create(folder / "venv", with_pip=True)
     wanted = folder / "requirements.txt"
     wanted.write_text(REQUIREMENTS)
-    pip = [folder / "venv/bin/python", "-m", "pip", "install", "-q", "--require-hashes", "-r", wanted]
+    pip: list[str | Path] = [
+        folder / "venv/bin/python",
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--require-hashes",
+        "-r",
+        wanted,
+    ]
     subprocess.run(pip, check=True)
     found = next(
         path for name in ("grabserial", "grabserial.py") if (path := folder / "venv/bin" / name).exists()
@@ -168,9 +177,9 @@ def measure(lines: int, load: int, peer: list[str]) -> dict[str, Any]:
         os.close(fd)
     errors0 = [mine[s["line"]] - s["at_ns"] for s in sent if s["to"] == 0 and s["line"] in mine]
     errors1 = [other[s["line"]] - day_ns(s["wall_ns"]) for s in sent if s["to"] == 1 and s["line"] in other]
-    found = {"bootscope": summary(errors0), "grabserial": summary(errors1), "load": load}
-    found["p99_ratio"] = round(found["bootscope"]["p99_us"] / found["grabserial"]["p99_us"], 4)
-    return found
+    own, peers = summary(errors0), summary(errors1)
+    ratio = round(own["p99_us"] / peers["p99_us"], 4)
+    return {"bootscope": own, "grabserial": peers, "load": load, "p99_ratio": ratio}
 
 
 def main() -> int:

@@ -59,7 +59,8 @@ class Bootscope:
         """Runs it with --json and returns what it printed; the exit status must be `status`."""
         done = self.run(*arguments, "--json")
         assert done.returncode == status, done.stderr
-        return json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
 
     def stream(self, recorded: dict[str, Any], boot: int = 1) -> bytes:
         """The raw stream of a boot, from what `record --json` printed."""

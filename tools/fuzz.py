@@ -277,7 +277,8 @@ def start(name: str, seconds: float, seed: int, folder: Path) -> subprocess.Pope
 
 def all_of(names: list[str], seconds: float, seed: int, jobs: int) -> int:
     """Fuzzes readers side by side; returns how many broke."""
-    todo, running, bad = list(names), {}, 0
+    todo, bad = list(names), 0
+    running: dict[str, subprocess.Popen[bytes]] = {}
     with tempfile.TemporaryDirectory() as folder:
         try:
             while todo or running:

@@ -85,8 +85,9 @@ def main(arguments: Sequence[str]) -> int:
             if a != b:
                 different += 1
                 print(f"different: {' '.join(words)}")
-                lines = (text.decode("utf-8", "replace").splitlines() for text in (a, b))
-                for line in [*difflib.unified_diff(*lines, lineterm="", n=0)][2 : 2 + SHOWN_LINES]:
+                old_lines, new_lines = (text.decode("utf-8", "replace").splitlines() for text in (a, b))
+                changes = difflib.unified_diff(old_lines, new_lines, lineterm="", n=0)
+                for line in [*changes][2 : 2 + SHOWN_LINES]:
                     print(f"    {line[:160]}")
     print(f"{len(asked) - different} of {len(asked)} outputs are the same, byte for byte")
     return 1 if different else 0

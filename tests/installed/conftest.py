@@ -35,8 +35,9 @@ def run(*command: str | Path, **options: Any) -> str:
         check=False,
         **options,
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    said: str = done.stdout
+    assert done.returncode == 0, said
+    return said
 
 
 def copied(folder: Path) -> Path:
@@ -84,7 +85,14 @@ def prefix(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def make(folder: Path) -> None:
         run(sys.executable, "-m", "venv", "--without-pip", folder)
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin/python"]
+        pip: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--python",
+            folder / "bin/python",
+        ]
         run(*pip, "install", "--require-hashes", "-r", ROOT / "requirements.lock", cwd=folder)
         run(*pip, "install", "--no-deps", "--no-index", *dist.glob("*.whl"), cwd=folder)
         run(*pip, "check", cwd=folder)

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from .conftest import ROOT, STOCK, Bootscope, environment
+from tests.command import ROOT, Bootscope, environment
+
+from .conftest import STOCK
 
 pytestmark = pytest.mark.boot
 READ_AT_ONCE = 16 * 1024

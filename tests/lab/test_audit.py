@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Bootscope, environment
+from tests.command import Bootscope, environment
 
 pytestmark = [pytest.mark.boot, pytest.mark.alone]
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "plugin_cost.py"

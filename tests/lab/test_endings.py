@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture import stream
+from tests.command import Bootscope, environment
 from tests.mounts import own_mounts
-
-from .conftest import Bootscope, environment
 
 pytestmark = pytest.mark.boot
 

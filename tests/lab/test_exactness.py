@@ -18,9 +18,8 @@ import pytest
 
 from bootscope.builder.cache import Cache
 from bootscope.core.paths import cache_dir
+from tests.command import Bootscope, environment
 from tests.mounts import own_mounts
-
-from .conftest import Bootscope, environment
 
 pytestmark = pytest.mark.boot
 KNOWN = Path(__file__).with_name("known_kernels.json")
@@ -155,7 +154,13 @@ def test_going_on_from_the_build_tree_of_another_configuration_gives_the_same_im
         (config, smaller), (loader, f"{loader}config = {{ BOOTDELAY = 0, CMD_MEMTEST = true }}\n")
     )
     kept = {name: Path(built["steps"][name]["path"]) for name in ("kernel", "uboot")}
-    arguments = [tmp_path, here, sys.executable, system, *(path.name for path in kept.values())]
+    arguments: list[str | Path] = [
+        tmp_path,
+        here,
+        sys.executable,
+        system,
+        *(path.name for path in kept.values()),
+    ]
     script = [*own_mounts(), "sh", "-c", THERE_AND_BACK, "sh", *arguments]
     done = subprocess.run(script, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 COMMAND_LINE = "root=/dev/mmcblk0p2 rootwait rw"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import ROOT, Bootscope
+from tests.command import ROOT, Bootscope
 
 pytestmark = pytest.mark.boot
 SEARCHED: dict[str, Any] = json.loads((ROOT / "src/bootscope/techniques/optimized.json").read_text())

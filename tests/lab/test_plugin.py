@@ -14,8 +14,7 @@ from bootscope.boards.profile import load_board
 from bootscope.capture import stream
 from bootscope.emulator.qemu import QEMU, machine_arguments
 from bootscope.image.code import Code
-
-from .conftest import environment
+from tests.command import environment
 
 pytestmark = pytest.mark.boot
 GOOD = "tick 2\nio 1 0x01c28000 0x400\nlimit 20000000\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 TECHNIQUE = "init-replace-by-app"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 PARTS = ("cpu_ns", "storage_ns", "console_ns", "idle_ns", "fixed_ns")

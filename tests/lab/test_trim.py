@@ -12,8 +12,7 @@ from bootscope.analysis.names import KERNEL_BASE
 from bootscope.boards.profile import load_board
 from bootscope.capture import usage
 from bootscope.capture.record import STREAM, USAGE
-
-from .conftest import Bootscope
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 TICK_NS = load_board("cubieboard").tick_ns

@@ -63,7 +63,8 @@ def test_boot_data_joins_its_sections() -> None:
 
 def test_boot_data_keeps_the_units_that_its_own_parser_loses() -> None:
     (boot,) = read_unpacked(WIZARD, *BOOT_DATA).boots
-    took = dict(next(t for t in boot.tables if t.columns == ("unit", "ns")).rows)
+    (table,) = (t for t in boot.tables if t.columns == ("unit", "ns"))
+    took = {unit: ns for unit, ns in table.rows}
     assert len(took) == 88
     assert took["sys-module-fuse.device"] == 137_434_000_000
 

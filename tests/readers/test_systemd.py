@@ -107,7 +107,7 @@ def test_blame_keeps_the_slow_ones() -> None:
     (table,) = boot.tables
     assert len(table.rows) == 87
     assert table.rows[0] == ("dev-ttyS3.device", 76_696_000_000)
-    took = dict(table.rows)
+    took = {unit: ns for unit, ns in table.rows}
     assert took["slow-setup.service"] == 7_347_000_000
     assert took["systemd-tmpfiles-setup-dev.service"] == 956_000_000
 

@@ -99,7 +99,7 @@ def _read(source: Source, options: Options) -> Reading:
             reading.missed.append(Miss(number, line.decode("utf-8", "backslashreplace")))
         else:
             reading.lines_empty += 1
-    if b"clock" not in options.values and len(reading.boots) > 1:
+    if "clock" not in options.values and len(reading.boots) > 1:
         reading.repairs.append(Repair("the clock began again", 1, 2))
     reading.questions.append("which clock is it? --option clock=host or clock=kernel")
     return reading

@@ -50,13 +50,13 @@ def table(
         texts += token + b"\0"
         index += struct.pack("<H", at)
         at += len(token) + 1
-    number = struct.pack("<I", len(symbols))
+    count = struct.pack("<I", len(symbols))
     offsets = struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
     relative = base.to_bytes(word, "little")
     order = b"".join(n.to_bytes(3, "big") for n in range(len(symbols))) if sequence else b""
     mark = b"".join(struct.pack("<I", m) for m in markers)
     addresses = [aligned(offsets), relative]
-    parts = [aligned(number), aligned(names), aligned(mark)]
+    parts = [aligned(count), aligned(names), aligned(mark)]
     if modern:
         parts += [aligned(texts), aligned(index), *addresses, order]
     else:

@@ -102,8 +102,8 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
         symbols={name: store.keep_object(objects.packed(data)) for name, data in kept.items()},
     )
     image = Part(name="kernel/zImage", step_id="s" * 64, sha256="0" * 64, size_bytes=size_bytes)
-    given = {name: getattr(base, name) for name in base.__struct_fields__}
-    return RunInfo(**{**given, "system": told, "parts": (image,), "until": "application", **fields})
+    given = {"system": told, "parts": (image,), "until": "application", **fields}
+    return msgspec.structs.replace(base, **given)
 
 
 def keep(

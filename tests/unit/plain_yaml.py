@@ -40,6 +40,7 @@ def _block(lines: Lines, indent: int) -> tuple[Any, Lines]:
 
 def _items(lines: Lines, indent: int) -> tuple[list[Any], Lines]:
     found: list[Any] = []
+    value: Any
     while lines and lines[0][1] == indent and lines[0][2].startswith("- "):
         number, _, text = lines[0]
         inner = text[2:]

@@ -106,14 +106,14 @@ def keep_measured(
 ) -> str:
     """Puts boots of a real board into the store, as if they had been measured; returns the run's id."""
     run_id = store.new_run_id("desk", datetime(2026, 11, 22, 12, 0, 0))
-    where = {"host": "lab", "port": "2000"} if kind == "tcp" else {"port": "/dev/ttyUSB0"}
+    host, port = ("lab", "2000") if kind == "tcp" else ("", "/dev/ttyUSB0")
     with store.recording(run_id) as path:
         info = MeasuredInfo(
             run_id=run_id,
             created="2026-11-22T12:00:00+00:00",
             bootscope="0.1.0",
             name="desk",
-            board=RealBoard(name="desk", console=Console(kind=kind, rate=rate, **where)),
+            board=RealBoard(name="desk", console=Console(kind=kind, host=host, port=port, rate=rate)),
             power="./on.sh",
             until="login",
             asked=len(boots),

@@ -44,7 +44,7 @@ def made_up(name: str, phase: str = "kernel", *ways: str, off: bool = False, **f
     return Technique(**made)  # type: ignore[arg-type]
 
 
-def removals(*names: str, **fields: object) -> list[Technique]:
+def removals(*names: str, **fields: Any) -> list[Technique]:
     """Techniques that only leave a part out."""
     return [made_up(name, off=True, **fields) for name in names]
 

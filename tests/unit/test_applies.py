@@ -13,7 +13,7 @@ from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
 from bootscope.inventory.recorded import Recorded, facts
-from bootscope.system.changes import Change, apply
+from bootscope.system.changes import Change, Settings, apply
 from bootscope.techniques.model import Applies, Way
 
 from ..fixtures.stock_boot import unpack
@@ -267,7 +267,7 @@ def test_a_file_system_that_the_boot_never_mounts_is_not_worked_on(tmp_path: Pat
 
 
 def test_what_is_not_in_the_archive_is_not_worked_on(tmp_path: Path) -> None:
-    settings = {"initramfs.place": "built-in", "initramfs.only": ("/usr/bin/testcard",)}
+    settings: Settings = {"initramfs.place": "built-in", "initramfs.only": ("/usr/bin/testcard",)}
     gone = Change(command_line=("rdinit=/usr/bin/testcard",), command_line_drop=("root",), settings=settings)
     alone = known(Store(tmp_path / "store"), None, apply(stock().system, {"gone": gone}))
     for change in (

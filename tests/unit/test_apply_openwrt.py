@@ -15,6 +15,7 @@ from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.variants import Variants
 from bootscope.kbuild import kconfig
 from bootscope.system.changes import Change
+from bootscope.system.model import Symbols
 
 from . import tree_builders as trees
 from .conftest import Command
@@ -127,7 +128,12 @@ def test_words_of_the_command_line_elsewhere_are_left_to_a_person_who_is_told_wh
 
 
 def test_uboots_options_are_words_for_its_makefile(tmp_path: Path) -> None:
-    options = {"BOOTDELAY": 0, "CMD_NET": False, "SPL_OS_BOOT": True, "PREBOOT": 'echo "$a" #b'}
+    options: Symbols = {
+        "BOOTDELAY": 0,
+        "CMD_NET": False,
+        "SPL_OS_BOOT": True,
+        "PREBOOT": 'echo "$a" #b',
+    }
     change = Change(uboot=options)
     (line,) = [text for text in output(change, sources(tmp_path)).by_hand if "U-Boot" in text]
     package, _, assignment = line.partition("/Makefile: ")

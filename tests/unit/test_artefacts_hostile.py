@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_read_is_noted(tmp_path: Path, monkeypatch: pyte
             raise PermissionError(13, "Permission denied")
         return real(path)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(folder.os, "scandir", scandir)
+    monkeypatch.setattr(os, "scandir", scandir)
     _, pieces = gather([str(root)])
     assert pieces[0].notes == ("could not be read: /etc/init.d",)
 

@@ -14,10 +14,12 @@ from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.progress import Silent
 from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
 from bootscope.capture.record import WatchNames
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.record import Quiet
 from bootscope.core.errors import ToolError
+from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Limits
 from bootscope.emulator.recording import Order
 from bootscope.search import bench as module
@@ -71,8 +73,8 @@ def workshop(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> W
     made = Workshop(store, tmp_path)
     monkeypatch.setattr(module, "build", made.build)
     monkeypatch.setattr(module, "record_run", made.record)
-    monkeypatch.setattr(module.plugin, "step", made.step)
-    monkeypatch.setattr(module.qemu, "check", made.check)
+    monkeypatch.setattr(plugin, "step", made.step)
+    monkeypatch.setattr(qemu, "check", made.check)
     return made
 
 

@@ -19,7 +19,9 @@ COLUMNS = st.floats(0, 1000)
 def test_no_step_to_another_allowed_solution_is_better(
     equations: list[tuple[tuple[float, float, float], float, float]],
 ) -> None:
-    rows, wanted, weights = (list(part) for part in zip(*equations, strict=True))
+    rows = [row for row, _, _ in equations]
+    wanted = [y for _, y, _ in equations]
+    weights = [w for _, _, w in equations]
     found = solve(rows, wanted, weights)
 
     def off(figures: tuple[float, ...]) -> float:

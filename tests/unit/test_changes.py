@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
-from bootscope.system.changes import Change, apply, conflicts
+from bootscope.system.changes import Change, Settings, apply, conflicts
 from bootscope.system.model import System
 
 from .lab_scenes import stock
@@ -118,7 +118,7 @@ def test_other_settings_are_named_as_in_the_system_file() -> None:
         ({"\x1b[31m": "x"}, r"\x1b[31m"),
     ],
 )
-def test_an_unknown_setting_or_a_wrong_value_is_named(settings: dict[str, str | int], said: str) -> None:
+def test_an_unknown_setting_or_a_wrong_value_is_named(settings: Settings, said: str) -> None:
     with pytest.raises(UserError) as caught:
         changed(Change(settings=settings))
     assert "gives no system" in caught.value.message

@@ -10,9 +10,9 @@ import pytest
 
 from bootscope.analysis.compare import compare, differences
 from bootscope.analysis.views import View, comparison, view
-from bootscope.boards.profile import Sourced
 from bootscope.capture.record import RunInfo, SourceFact
 from bootscope.capture.store import Store
+from bootscope.core.settings import Sourced
 from tests.fixtures.stock_boot import unpack
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,10 @@ def test_on_debian_12_a_qemu_comes_from_backports(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     qemu = TOOLS["qemu-system-arm"]
     with monkeypatch.context() as m:
-        m.setattr(hints.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"})
+        m.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"})
         assert "sudo apt-get install -t bookworm-backports qemu-system-arm" in tools.how_to_get(qemu)
     with monkeypatch.context() as m:
-        m.setattr(hints.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "trixie"})
+        m.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "trixie"})
         assert "backports" not in tools.how_to_get(qemu)
         assert "sudo apt-get install qemu-system-arm" in tools.how_to_get(qemu)
 
@@ -129,7 +130,8 @@ def tools_of(system: str) -> set[str]:
 
 @pytest.mark.parametrize(("system", "part"), [("debian", "emulated"), ("stock", "building")])
 def test_a_part_has_every_tool_that_its_systems_are_built_with(system: str, part: str) -> None:
-    state, names = needs.state(part), set()
+    state: needs.State | None = needs.state(part)
+    names: set[str] = set()
     while state:
         names |= {check.name for check in state.checks if check.required}
         state = state.before

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bootscope.analysis.views import View
@@ -21,7 +23,7 @@ from bootscope.techniques.model import Applies, Status, Technique, Way, techniqu
 from .lab_scenes import MS, boot, kept_view, known, stock
 
 
-def made_up(name: str, *ways: str, status: Status = Status.RUNS, **fields: object) -> Technique:
+def made_up(name: str, *ways: str, status: Status = Status.RUNS, **fields: Any) -> Technique:
     """A technique with ways that set a symbol."""
     words = {"title": f"T {name}", "what": "what", "detect": "detect", "apply": "apply"}
     given = {way: Way(change=Change(kernel={"X": f"{name} {way}"}), applies=Applies()) for way in ways}

@@ -55,7 +55,10 @@ class Read:
 
 
 def read(data: bytes) -> Read:
-    found, names, keys, stacks, last = Read(), {}, {}, defaultdict(list), 0
+    found, last = Read(), 0
+    names: dict[int, str] = {}
+    keys: dict[int, str] = {}
+    stacks: defaultdict[int, list[Slice]] = defaultdict(list)
     packets = trace_pb2.Trace.FromString(data).packet
     assert packets[0].sequence_flags == 1
     assert (

@@ -150,7 +150,7 @@ def test_busy_time_counts_what_overlaps_once() -> None:
 
 
 def test_what_the_time_went_into_is_told_where_the_phases_say_so() -> None:
-    detail = {"cpu_ns": 300, "idle_ns": 100, "found by": "reset"}
+    detail: dict[str, str | int] = {"cpu_ns": 300, "idle_ns": 100, "found by": "reset"}
     phases = (Span(0, 400, "spl", detail), Span(400, 900, "kernel", {"cpu_ns": 500}))
     trace = Trace("t", "c", 900, (Track("phases", "phase", "phases", phases),))
     assert sums.spent(trace) == {"cpu": 800, "idle": 100}

@@ -142,7 +142,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
             kind = name.split()[0]
             wanted = order(folder / place / name.replace(" ", "-"), kind, options)
             if turned:
-                items = reversed(wanted.entries.items())
+                items = reversed([*wanted.entries.items()])
                 wanted = Order(wanted.context, wanted.rootfs, dict(items), wanted.image, wanted.sectors)
             KINDS[kind].make(wanted)
             yield name, wanted, sorted(KINDS[kind].pieces(wanted))

@@ -166,7 +166,8 @@ def test_what_is_too_large_or_comes_back_otherwise_is_not_kept(
 ) -> None:
     run = store.load(keep_run(store, BOOT))
     kept = Index(run, run.boots[0])
-    assert kept.get("other", list[int], lambda: (1, 2)) == (1, 2)  # type: ignore[arg-type,return-value]
+    other: object = kept.get("other", list[int], lambda: (1, 2))  # type: ignore[arg-type,return-value]
+    assert other == (1, 2)
     assert kept.get("text", str, lambda: "\udc80") == "\udc80"
     monkeypatch.setattr(index, "_MOST_BYTES", 100)
     assert kept.get("long", str, lambda: "x" * 101) == "x" * 101

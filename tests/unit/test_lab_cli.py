@@ -18,8 +18,10 @@ from bootscope.audit.findings import audit
 from bootscope.capture.store import Store, StoredRun
 from bootscope.cli import techniques as techniques_verb
 from bootscope.cli import trial
+from bootscope.cli.try_board import REFUSED
 from bootscope.core.paths import package_dir
 from bootscope.report import audited
+from bootscope.search.bench import Bench
 from bootscope.search.verdict import verdict
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Status, figures, technique, techniques
@@ -236,7 +238,7 @@ def bench(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[LoadedSystem]:
         frame = b"other" if loaded.system.uboot.config else b"picture"
         return store.load(keep(store, story.records, frame=frame, **fields))
 
-    monkeypatch.setattr(trial.Bench, "measured", measure)
+    monkeypatch.setattr(Bench, "measured", measure)
     return measured
 
 
@@ -266,7 +268,7 @@ def requiring_login(tmp_path: Path) -> str:
 def test_a_service_that_does_not_answer_any_more_is_a_refusal(main_here: Command, tmp_path: Path) -> None:
     system = requiring_login(tmp_path)
     done = main_here("try", "kernel-quiet", "--system", system, "--json")
-    assert done.returncode == trial.REFUSED
+    assert done.returncode == REFUSED
     assert json.loads(done.stdout)["faults"] == ["login does not answer: ended by hang"]
     done = main_here("try", "kernel-lpj", "--system", system, "--json")
     assert (done.returncode, json.loads(done.stdout)["faults"]) == (0, [])
@@ -291,7 +293,7 @@ def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, bo
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)["faults"]
     assert found == ([f"the check /bin/sh {script} {fault}"] if fault else [])
-    assert done.returncode == (trial.REFUSED if fault else 0)
+    assert done.returncode == (REFUSED if fault else 0)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench:
 @pytest.mark.usefixtures("bench")
 def test_a_try_that_breaks_the_boot_ends_with_3(main_here: Command, specs: list[str], words: str) -> None:
     done = main_here("try", *specs)
-    assert done.returncode == trial.REFUSED == 3
+    assert done.returncode == REFUSED == 3
     assert words in done.stdout
     assert ("but does not work" in done.stdout) == ("picture" in words)
     found = json_of(main_here("try", *specs, "--json"), "try")
@@ -383,7 +385,7 @@ def test_a_system_that_does_not_boot_itself_is_told(
     def measure(_self: object, _loaded: LoadedSystem) -> StoredRun:
         return store.load(keep(store, boot().records[:20], ended="hang"))
 
-    monkeypatch.setattr(trial.Bench, "measured", measure)
+    monkeypatch.setattr(Bench, "measured", measure)
     refused(main_here("try", "kernel-quiet"), "stock itself does not boot: ended by hang")
 
 

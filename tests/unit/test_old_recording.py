@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from bootscope.analysis.all_views import NAMES, rows_of
+from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.changes import VIEWS, changes
 from bootscope.analysis.rows import Rows
+from bootscope.analysis.view_names import NAMES
 from bootscope.analysis.views import View, view
 from bootscope.analysis.whatif import predict
 from bootscope.capture.store import Store

@@ -17,7 +17,7 @@ import pytest
 from bootscope.capture.store import Store
 from bootscope.cli import board_options
 from bootscope.cli.common import option_of
-from bootscope.cli.main import parser
+from bootscope.cli.parsers import parser
 from bootscope.cli.verbs import VERBS
 
 from ..fixtures.stock_boot import unpack

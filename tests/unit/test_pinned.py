@@ -10,12 +10,11 @@ import pytest
 from bootscope.boards.pins import Edge, Pins
 from bootscope.capture import record, tap, tapper
 from bootscope.capture.pins import PINS, PinCapture
-from bootscope.importing.files import File
 from bootscope.importing.pin_correlation import Kept, Together, kept_pins, together
 from bootscope.readers.base import Options, Source
 from bootscope.readers.formats import edges, vcd
 from bootscope.readers.formats import tap as tap_reader
-from bootscope.readers.join import join
+from bootscope.readers.join import File, join
 
 from .uart_wave import vcd as dump
 

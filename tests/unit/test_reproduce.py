@@ -24,6 +24,7 @@ from bootscope.published.measures import measured
 from bootscope.published.reproduce import boards
 from bootscope.published.tables import Measure, OtherBoard, table, table_ids
 from bootscope.report import reproduced as words
+from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
 
 from .builders import ROOT
@@ -100,7 +101,7 @@ class Pretended:
 def bench(store: Store, monkeypatch: pytest.MonkeyPatch) -> Pretended:
     made = Pretended(store)
     monkeypatch.setattr(
-        verb.Bench, "measured", lambda _self, loaded, board, until: made.measured(loaded, board, until)
+        Bench, "measured", lambda _self, loaded, board, until: made.measured(loaded, board, until)
     )
     return made
 

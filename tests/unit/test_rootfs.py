@@ -91,7 +91,8 @@ def test_a_link_takes_the_place_of_a_folder_with_all_that_is_in_it(parts: Contex
     found = collected(parts, links={"/etc": "/tmp", "/new/etc": "/tmp"})
     assert found["/etc"].target == "/tmp"
     assert not [path for path in found if path.startswith("/etc/")]
-    assert found["/new"].source is found["/new"].target is None
+    assert found["/new"].source is None
+    assert found["/new"].target is None
 
 
 @pytest.mark.parametrize(

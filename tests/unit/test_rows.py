@@ -82,7 +82,8 @@ def test_where_there_is_no_room_columns_go_before_texts_do(width: int) -> None:
 
 
 def test_what_is_not_shown_is_counted() -> None:
-    text = shown(table(*({"what": f"thing {n}", "size": n} for n in range(12))), top=5)
+    things: list[dict[str, Cell]] = [{"what": f"thing {n}", "size": n} for n in range(12)]
+    text = shown(table(*things), top=5)
     assert "thing 4" in text
     assert "thing 5" not in text
     assert "... and 7 more: --top 12" in text

@@ -23,6 +23,7 @@ from bootscope.search.optimize import Search
 from bootscope.search.outcome import Outcome
 from bootscope.search.scheduler import Candidate, Scheduler
 from bootscope.system.changes import Change
+from bootscope.system.load import LoadedSystem
 
 from .builders import ROOT
 from .lab_scenes import stock
@@ -98,14 +99,14 @@ def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> N
     assert bench.booted == [frozenset({"T1=on"}), frozenset({"T0=on"})]
 
 
-def changed(symbol: str) -> object:
+def changed(symbol: str) -> LoadedSystem:
     search = Search(None, stock(), None, print)  # type: ignore[arg-type]
     return search.system({symbol.lower(): Change(kernel={symbol: "on"})})
 
 
 def test_closing_ends_what_is_under_way(scene: Make) -> None:
     scheduler = scene(*FOUND).search(WORTH, boot_s=30).scheduler
-    scheduler.hint([Candidate(("t0",), changed("T0"), "t0")])  # type: ignore[arg-type]
+    scheduler.hint([Candidate(("t0",), changed("T0"), "t0")])
     time.sleep(0.2)
     begun = time.monotonic()
     scheduler.close()

@@ -167,7 +167,7 @@ def losers(scene: Make, **bench: Any) -> Search:
     )
     search = here.search({"FIRST=on": 10, "GOOD=on": 20, "FREE=on": 5, "BOTH=on": 40}, **bench)
     # What is only foreseen may or may not be booted in time.
-    search.scheduler.hint = lambda _: None  # type: ignore[method-assign]
+    search.scheduler.hint = lambda candidates: None  # type: ignore[method-assign]
     search.run()
     return search
 

@@ -197,7 +197,9 @@ def test_the_stretch_is_that_of_the_chi_square_tables() -> None:
 
 def test_more_noise_needs_more_boots_and_more_boots_show_less() -> None:
     quiet, loud = ([n * size * MS for n in range(10)] for size in (1, 5))
-    assert Noise(quiet).boots_for(10 * MS) < Noise(loud).boots_for(10 * MS)
+    less, more = Noise(quiet).boots_for(10 * MS), Noise(loud).boots_for(10 * MS)
+    assert less is not None and more is not None
+    assert less < more
     few, many = Noise(loud).smallest(5, 5), Noise(loud).smallest(50, 50)
     assert few is not None and many is not None
     assert few > many
@@ -208,8 +210,9 @@ def test_what_is_said_to_be_the_smallest_needs_no_more_boots_than_there_are() ->
     noise = Noise(Board(60).boots(random.Random(2), 10))
     smallest = noise.smallest(10, 10)
     assert smallest is not None
-    assert noise.boots_for(smallest + 1) <= 10
-    assert noise.boots_for(smallest // 2) > 10
+    enough, more = noise.boots_for(smallest + 1), noise.boots_for(smallest // 2)
+    assert enough is not None and more is not None
+    assert enough <= 10 < more
 
 
 def test_values_that_do_not_overlap_need_four() -> None:

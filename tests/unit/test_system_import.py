@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from .test_cli_verbs import json_of
 from .test_lab_cli import refused
 
 
-def found(folder: Path, **wish: str) -> Tree:
+def found(folder: Path, **wish: Any) -> Tree:
     return import_tree("mine", folder, Wish(**wish))
 
 

@@ -39,7 +39,8 @@ def test_bytes_and_events_come_back() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2**40), st.binary(min_size=1, max_size=9)), max_size=9), st.data())
 def test_however_it_is_cut_the_same_records_come(reads: list[tuple[int, bytes]], draw: st.DataObject) -> None:
     data = capture(*reads)
-    decoder, got, rest = tap.Decoder(), [], data
+    decoder, rest = tap.Decoder(), data
+    got: list[tuple[int, int, bytes]] = []
     while rest:
         size = draw.draw(st.integers(1, len(rest)))
         got += decoder.feed(rest[:size])

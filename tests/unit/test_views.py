@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bootscope.analysis import critical
-from bootscope.analysis.all_views import NAMES, rows_of
+from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.critical import READY, RUNS, SLEEPS, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, self_times
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.trace import trace
+from bootscope.analysis.view_names import NAMES
 from bootscope.capture import objects
 from bootscope.capture.record import Extent
 from bootscope.capture.stream import Record

@@ -18,6 +18,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.settings import Setting
 from bootscope.system.model import Prebuilt, Symbols, System
 
+Settings = dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]
 Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
 
 TREES = ("kernel", "uboot", "busybox")
@@ -48,7 +49,7 @@ class Change(Setting, frozen=True):
     remove: tuple[str, ...] = ()
     compiler_options: tuple[str, ...] = ()
     compiler_options_drop: tuple[str, ...] = ()
-    settings: dict[str, str | int | bool | tuple[str, ...] | dict[str, str]] = {}
+    settings: Settings = {}
 
     def __post_init__(self) -> None:
         """Raises ValueError where a path is to be a file and a link."""
