@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 from bootscope.analysis.kernel_activity import (
@@ -19,6 +18,7 @@ from bootscope.analysis.kernel_activity import (
     Task,
     Wait,
 )
+from bootscope.analysis.open_calls import OpenCalls
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Hook, Record, StackSample
 from bootscope.timeline.costs import BoardClock
@@ -66,7 +66,7 @@ class Replay:
         self._current = self._first = Task(0, 0, 0, 0, "swapper", True, 0, names=[(0, "swapper")])
         self.scene.tasks.append(self._first)
         self._slice_from = (0, 0)
-        self._open: dict[Task, list[Call]] = defaultdict(list)
+        self._open = OpenCalls(self.scene)
         self._asleep: dict[Task, Wait] = {}
         self._programs: dict[Task, tuple[str, tuple[str, ...]]] = {}
         self._sees_wakes = "wake" in run.watch.hooks.values()
@@ -166,7 +166,7 @@ class Replay:
         wait = self._asleep.get(task) if task else None
         if wait and wait.woken_ns < 0:
             wait.woken_ns, wait.waker, wait.waker_index = self._now(), self._current, self._index
-            calls = self._open[self._current]
+            calls = self._open.of(self._current)
             inner = next((c for c in reversed(calls) if c.kind in ("irq", "softirq")), None)
             if inner:
                 wait.irq = inner.text or (f"irq {inner.value}" if inner.kind == "irq" else "timer or softirq")
@@ -188,17 +188,12 @@ class Replay:
         """A task is gone, and with it whatever it was doing."""
         if task.end_ns is None:
             task.end_ns = self._now()
-        self._abandon(task)
+        self._open.abandon(task, self._now(), self._index)
         wait = self._asleep.pop(task, None)
         if wait and wait.start_ns < task.end_ns:
             wait.end_ns = task.end_ns
             wait.woken_ns = wait.woken_ns if wait.woken_ns >= 0 else task.end_ns
             self.scene.waits.append(wait)
-
-    def _abandon(self, task: Task) -> None:
-        calls = self._open[task]
-        while calls:
-            self._finish(calls.pop(), 0)
 
     # ---- programs ----
 
@@ -260,26 +255,26 @@ class Replay:
 
     def _module(self, _name: str, hook: Hook) -> None:
         # The initcall of a module has no name of its own; it comes next on this task.
-        self._open[self._current].append(
+        self._open.of(self._current).append(
             Call("module", self._current, self._now(), -1, self._index, -1, text=text(hook.text))
         )
 
     def _register(self, _name: str, hook: Hook) -> None:
-        calls = [c for c in self._open[self._current] if c.kind == "initcall"]
+        calls = [c for c in self._open.of(self._current) if c.kind == "initcall"]
         if calls:
             self.scene.drivers[text(hook.text)] = calls[-1]
 
     def _next_program(self, _name: str, _hook: Hook) -> None:
         """A boot loader has jumped into the next program: what was open in it ends here, for good."""
-        self._abandon(self._current)
+        self._open.abandon(self._current, self._now(), self._index)
 
     def _driver(self, _name: str, hook: Hook) -> None:
-        calls = self._open[self._current]
+        calls = self._open.of(self._current)
         if calls and calls[-1].kind == "probe":
             calls[-1].detail = text(hook.text)
 
     def _enter(self, kind: str, hook: Hook) -> None:
-        calls = self._open[self._current]
+        calls = self._open.of(self._current)
         at = _CALLER_AT.get(kind)
         calls.append(
             Call(
@@ -298,32 +293,13 @@ class Replay:
 
     def _leave(self, name: str, hook: Hook) -> None:
         kind = name.removesuffix(".end")
-        calls = self._open[self._current]
-        # A function may have been left in a way that no hook saw; what it called ended with it.
-        if not any(call.kind == kind for call in calls):
-            return
-        while calls:
-            call = calls.pop()
-            self._finish(call, hook.registers[0] if call.kind == kind else 0)
-            if call.kind == kind:
-                if kind == "initcall" and calls and calls[-1].kind == "module":
-                    call.detail = calls.pop().text
-                return
-
-    def _finish(self, call: Call, result: int) -> None:
-        call.end_ns, call.last = self._now(), self._index
-        call.result = result - (1 << 32) if result >> 31 else result
-        if call.kind != "module":
-            self.scene.calls.append(call)
+        if self._open.has(self._current, kind):
+            self._open.leave(self._current, kind, hook.registers[0], self._now(), self._index)
 
     def _close(self) -> None:
         """What was still going on when the recording ended."""
         self._index = len(self._records)
-        for calls in self._open.values():
-            for call in calls:
-                if call.kind != "module":
-                    call.end_ns, call.last, call.open = self._end_ns, self._index, True
-                    self.scene.calls.append(call)
+        self._open.close(self._end_ns, self._index)
         start, first = self._slice_from
         self.scene.slices.append(Slice(start, self._end_ns, self._current, first, self._index))
         for task, wait in self._asleep.items():

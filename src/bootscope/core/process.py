@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from bootscope.core import interrupts
 from bootscope.core.errors import CommandError, ToolError
@@ -140,24 +141,13 @@ def run(
     ends with a status other than 0; the error shows the last lines.
     """
     child = spawn(command, cwd=cwd, env=env)
-    lines: list[str] = []
     late = threading.Event()
     watchdog = threading.Timer(timeout_s, _end_late, (child, late))
     watchdog.daemon = True  # an interrupt at its start must not let us wait for its end
     assert child.stdout
     try:
         watchdog.start()
-        with contextlib.ExitStack() as stack:
-            sink = stack.enter_context(log.open("ab")) if log else None
-            if sink:
-                sink.write(f"$ {shlex.join(os.fspath(c) for c in command)}\n".encode())
-            for raw in child.stdout:
-                if sink:
-                    sink.write(raw)
-                line = raw.decode("utf-8", "replace").rstrip("\n")
-                lines.append(line)
-                if on_line:
-                    on_line(line)
+        lines = _read(child.stdout, command, log, on_line)
         cpu_ns = _cpu_ns(child)
         status = child.wait()
     finally:
@@ -169,11 +159,27 @@ def run(
         child.stdout.close()
     if late.is_set():
         raise ToolError(f"{command[0]} took too long and was ended")
-    output = "\n".join(lines)
     if check and status != 0:
         hint = f"full log: {log}" if log else None
         raise CommandError(_failure(command, status, lines), status, hint=hint)
-    return Finished(status, output, cpu_ns)
+    return Finished(status, "\n".join(lines), cpu_ns)
+
+
+def _read(
+    output: IO[bytes], command: Sequence[str | Path], log: Path | None, on_line: Callable[[str], None] | None
+) -> list[str]:
+    """The lines of a child's output, which are logged and told as they come."""
+    lines: list[str] = []
+    with log.open("ab") if log else contextlib.nullcontext() as sink:
+        if sink:
+            sink.write(f"$ {shlex.join(os.fspath(c) for c in command)}\n".encode())
+        for raw in output:
+            if sink:
+                sink.write(raw)
+            lines.append(raw.decode("utf-8", "replace").rstrip("\n"))
+            if on_line:
+                on_line(lines[-1])
+    return lines
 
 
 def _cpu_ns(child: subprocess.Popen[bytes]) -> int:

@@ -9,40 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
-import select
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bootscope.boards import computers
 from bootscope.boards.physical import Console
-from bootscope.core import process
-from bootscope.core.errors import BoardError, BootscopeError, ToolError, UserError, printable, unknown
+from bootscope.core.errors import BoardError, BootscopeError, UserError, printable, unknown
 from bootscope.core.paths import cache_dir
-from bootscope.hardware import labgrid_worker, remote_capture
+from bootscope.hardware import remote_capture
+from bootscope.hardware.labgrid_process import ANSWER_S, Gone, WorkerProcess, labgrid_python
 
-CLIENT = "labgrid-client"
-CLIENT_VARIABLE = "BOOTSCOPE_LABGRID_CLIENT"
 PATIENCE_S = 30.0
 """For a coordinator that went away between two boots, once."""
-_ANSWER_S = 90.0
-_GOODBYE_S = 15.0
 _AGAIN_S = 1.0
-# The folder of the script is left out of the path: its modules are not labgrid's.
-_START = "import sys; sys.path.pop(0); import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
-_SHEBANG = re.compile(rb"#! *(\S+)(?: +(\S+))?")
-_LONG_SHEBANG = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\" \"\$@\"")
 
 
 @dataclass(frozen=True)
@@ -67,108 +52,8 @@ class Wish:
     tap_host: str = ""
 
 
-def labgrid_python(client: str = "") -> str:
-    """The Python that runs labgrid: the one that its command begins with.
-
-    `client` is the path of labgrid-client; by default it is looked for. Raises ToolError.
-    """
-    wanted = client or os.environ.get(CLIENT_VARIABLE, "")
-    beside = Path(sys.executable).with_name(CLIENT)
-    found = shutil.which(wanted or CLIENT) or (str(beside) if not wanted and beside.exists() else None)
-    if not found:
-        raise ToolError(
-            f"{printable(wanted or CLIENT)} is not there",
-            hint="pip install 'bootscope[labgrid]', or say where it is with --labgrid-client",
-        )
-    try:
-        head = Path(found).read_bytes()[:4096]
-    except OSError as error:
-        raise ToolError(f"{printable(found)} cannot be read: {error.strerror}") from error
-    match = _LONG_SHEBANG.search(head) or _SHEBANG.match(head)
-    words = [os.fsdecode(word) for word in match.groups() if word] if match else []
-    if words[:1] == ["/usr/bin/env"]:
-        words = [shutil.which(words[-1]) or ""]
-    if not words or "python" not in Path(words[0]).name:
-        raise ToolError(
-            f"{printable(found)} is not the script that labgrid installs",
-            hint="name the one in labgrid's own folder: --labgrid-client VENV/bin/labgrid-client",
-        )
-    return words[0]
-
-
 class Held(BoardError):
     """Somebody else has the place."""
-
-
-class _Gone(Exception):
-    """The process that holds the place has ended, or does not answer; the message says what it said last."""
-
-
-class _Worker:
-    """The process that holds a place."""
-
-    def __init__(self, python: str, coordinator: str) -> None:
-        env = process.environment({"LG_COORDINATOR": coordinator} if coordinator else None)
-        env.pop("PYTHONPATH", None)
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read until the process has ended
-        self._rest = b""
-        self._child = process.spawn(
-            [python, "-c", _START, labgrid_worker.__file__],
-            env=env,
-            stdin=subprocess.PIPE,
-            stderr=self._said.fileno(),
-            outlives=True,
-        )
-
-    def ask(self, do: str, answer_s: float = _ANSWER_S, **facts: object) -> dict[str, Any]:
-        """Gives a command and returns its answer. Raises _Gone."""
-        assert self._child.stdin
-        try:
-            self._child.stdin.write(json.dumps({"do": do, **facts}).encode() + b"\n")
-            self._child.stdin.flush()
-            answer = json.loads(self._line(time.monotonic() + answer_s))
-        except (BrokenPipeError, ValueError) as error:
-            raise _Gone(self._last_words()) from error
-        return dict(answer)
-
-    def _line(self, until: float) -> bytes:
-        assert self._child.stdout
-        while b"\n" not in self._rest:
-            left = max(0.0, until - time.monotonic())
-            if not select.select([self._child.stdout], [], [], left)[0]:
-                raise _Gone("labgrid does not answer")
-            data = os.read(self._child.stdout.fileno(), 65536)
-            if not data:
-                raise _Gone(self._last_words())
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
-
-    def _last_words(self) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return printable(lines[-1]) if lines else "labgrid has ended"
-
-    @property
-    def ended(self) -> bool:
-        """Whether it is gone."""
-        return self._child.poll() is not None
-
-    def close(self) -> bool:
-        """Lets it give the place back and end; False when it is still trying to."""
-        assert self._child.stdin
-        with contextlib.suppress(OSError):
-            self._child.stdin.close()
-        try:
-            self._child.wait(_GOODBYE_S)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def kill(self) -> None:
-        """Ends it without giving anything back."""
-        self._child.kill()
-        self._child.wait()
 
 
 @dataclass
@@ -182,7 +67,7 @@ class Place:
     """The driver of labgrid that switches it; empty when none does."""
     tells_when: bool = True
     _python: str = ""
-    _hand: _Worker | None = None
+    _worker: WorkerProcess | None = None
     _mine: bool = False
     _patience_s: float = PATIENCE_S
     _why: BoardError | None = None
@@ -207,10 +92,10 @@ class Place:
     def _acquire(self) -> None:
         w = self.wish
         filters = dict(part.split("=", 1) for part in w.place.split(",")) if "=" in w.place else {}
-        self._hand = _Worker(self._python, w.coordinator)
+        self._worker = WorkerProcess(self._python, w.coordinator)
         found = self._ask(
             "acquire",
-            w.wait_s + _ANSWER_S,
+            w.wait_s + ANSWER_S,
             place=self.name or w.place,
             filters={} if self.name else filters,
             wait_s=0 if self.name else w.wait_s,
@@ -246,12 +131,12 @@ class Place:
 
     def give_back(self) -> None:
         """Gives the place back if it was taken."""
-        if self._mine and self._hand and self._hand.ended:
+        if self._mine and self._worker and self._worker.ended:
             # Another one gives back what this one held.
             with contextlib.suppress(BootscopeError):
                 self._again()
-        hand, self._hand = self._hand, None
-        if hand and not hand.close() and self._mine:
+        worker, self._worker = self._worker, None
+        if worker and not worker.close() and self._mine:
             self.tell(
                 f"the coordinator is away; the place {self.name} is given back if it returns within 2 minutes"
             )
@@ -313,8 +198,8 @@ class Place:
 
     def _again(self) -> None:
         """Takes the place anew. Raises Held when somebody else has it by now."""
-        if self._hand:
-            self._hand.kill()
+        if self._worker:
+            self._worker.kill()
         try:
             self._acquire()
             self._why = None
@@ -338,12 +223,12 @@ class Place:
         """Switches the place off. Raises BoardError."""
         self._ask("off")
 
-    def _ask(self, do: str, answer_s: float = _ANSWER_S, **facts: object) -> dict[str, Any]:
-        if not self._hand:
+    def _ask(self, do: str, answer_s: float = ANSWER_S, **facts: object) -> dict[str, Any]:
+        if not self._worker:
             raise BoardError(f"the place {self.name} is not ours any more")
         try:
-            answer = self._hand.ask(do, answer_s, **facts)
-        except _Gone as error:
+            answer = self._worker.ask(do, answer_s, **facts)
+        except Gone as error:
             raise BoardError(f"the process that holds the place has ended: {error}") from error
         if "error" in answer:
             raise _refused(do, self.name or self.wish.place, answer)

@@ -14,6 +14,7 @@ from bootscope.timeline.trace import Span, Track
 
 _ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _MAX_COMMAND = 200
+_MAX_ANCESTORS = 100
 _SLACK_NS = 2_000  # both tools cut stamps and lengths to microseconds
 
 
@@ -96,7 +97,7 @@ class Process:
 
     def _forked(self) -> str:
         above, seen = self.parent, 0
-        while above and seen < 100:
+        while above and seen < _MAX_ANCESTORS:
             before = [name for at, name in above.images if at <= self.started_ns]
             if before:
                 return f"{before[-1]} (forked)"
@@ -132,6 +133,76 @@ class Process:
             Span(at, max(at, end), name, {"pid": self.pid, "ended": state if i == last else "execve"})
             for i, ((at, name), end) in enumerate(zip(starts, ends, strict=True))
         ]
+
+
+class ProcessTable:
+    """Processes by number: those `alive`, and `all` in the order of their beginning. One whose number was
+    used before has the next serial."""
+
+    def __init__(self) -> None:
+        self.alive: dict[int, Process] = {}
+        self.all: list[Process] = []
+        self._serials: dict[int, int] = {}
+
+    def begin(self, pid: int, at_ns: int) -> Process:
+        """A new process of that number."""
+        process = Process(pid, at_ns, at_ns, serial=self.next_serial(pid))
+        self.all.append(process)
+        self.alive[pid] = process
+        return process
+
+    def next_serial(self, pid: int) -> int:
+        """How often the number was used before; counts this use."""
+        serial = self._serials.get(pid, 0)
+        self._serials[pid] = serial + 1
+        return serial
+
+
+class CalledProcesses(ProcessTable):
+    """The processes of a trace that need not tell the number of the first one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attached: set[int] = set()
+        """Numbers of which the tool said that it follows them: none of them is the first one."""
+
+    def of(self, number: int | None, at_ns: int) -> Process:
+        """The process of that number, or without one the only process there is."""
+        if number is None:
+            if len(self.alive) == 1:
+                return next(iter(self.alive.values()))
+            return self.alive.get(0) or (self.all[0] if self.all else self.begin(0, at_ns))
+        found = self.alive.get(number)
+        if found:
+            return found
+        unnamed = self.alive.get(0)
+        if unnamed is None or number in self.attached:
+            return self.begin(number, at_ns)
+        del self.alive[0]
+        unnamed.pid, unnamed.serial = number, self.next_serial(number)
+        self.alive[number] = unnamed
+        return unnamed
+
+    def born(self, parent: Process, at_ns: int, result: str) -> None:
+        """Takes the result of a call that makes a child, begun at `at_ns`."""
+        pid = result.partition("<")[0].strip()
+        if not (pid.isascii() and pid.isdigit()) or not 0 < len(pid) < 10 or pid == "0":
+            return
+        child = self.alive.get(int(pid)) or self.begin(int(pid), at_ns)
+        if child is not parent and not _above(child, parent):
+            child.parent = parent
+        child.started_ns = min(child.started_ns, max(at_ns, parent.started_ns))
+
+
+def _above(process: Process, below: Process | None) -> bool:
+    """Whether `process` is among the ancestors of `below`; a damaged file must not make a circle."""
+    for _ in range(_MAX_ANCESTORS):
+        if below is None:
+            return False
+        if below is process:
+            return True
+        below = below.parent
+    return True
 
 
 def command(arguments: str) -> str:

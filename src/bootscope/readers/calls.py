@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from bootscope.readers.base import Boot, Clock
-from bootscope.readers.call_process import Open, Process, Said, command
+from bootscope.readers.call_process import CalledProcesses, Open, Process, Said, command
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
 from bootscope.readers.lines import Lines, Words, decode
@@ -44,7 +44,6 @@ _ATTACHED_INSIDE = re.compile(r"strace: Process (\d{1,9}) attached$")
 _ENDED = re.compile(r"\+\+\+ (exited|killed|superseded|core dumped)")
 _CHILD = frozenset(("clone", "clone3", "fork", "vfork", "SYS_clone", "SYS_clone3", "SYS_fork", "SYS_vfork"))
 _EXEC = frozenset(("execve", "execveat", "SYS_execve"))
-_MAX_ANCESTORS = 100
 _MAX_LINE = 1 << 20
 _UNFINISHED = "<unfinished ...>"
 _UNFINISHED_AFTER = b" <unfinished ...>"
@@ -78,10 +77,7 @@ class CallTrace:
     def __init__(self, tally: Tally, what: str) -> None:
         self._tally = tally
         self._what = what
-        self._by_pid: dict[int, Process] = {}
-        self._all: list[Process] = []
-        self._attached: set[int] = set()
-        self._times_seen: dict[int, int] = {}
+        self._processes = CalledProcesses()
         self._cut = ""
         self._table: CountsTable | None = None
         self._tables: list[Table] = []
@@ -118,9 +114,9 @@ class CallTrace:
             return False
         at_ns = self._stamps.at(stamp.decode("ascii"), number)
         pid = pid or shown_pid
-        process = self._by_pid.get(int(pid)) if pid else None
+        process = self._processes.alive.get(int(pid)) if pid else None
         if process is None:
-            process = self._process(int(pid) if pid else None, at_ns)
+            process = self._processes.of(int(pid) if pid else None, at_ns)
         if at_ns > process.last_ns:
             process.last_ns = at_ns
         self._tally.understood += 1
@@ -150,7 +146,7 @@ class CallTrace:
         boot = self.boot
         if self._stamps.kind:
             boot.clock = self._stamps.clock()
-            for process in self._all:
+            for process in self._processes.all:
                 boot.tracks += process.tracks()
         if self._table:
             self._tables.append(self._table.table())
@@ -193,7 +189,7 @@ class CallTrace:
             return False
         at_ns = self._stamps.at(prefix[3], number)
         pid = prefix[1] or prefix[2]
-        process = self._process(int(pid) if pid else None, at_ns)
+        process = self._processes.of(int(pid) if pid else None, at_ns)
         process.last_ns = max(process.last_ns, at_ns)
         return self._event(process, at_ns, body)
 
@@ -206,7 +202,7 @@ class CallTrace:
             self._tally.repair("a line that strace cut in two by a message of its own, joined", number)
         found = attached or inside
         if found:
-            self._attached.add(int(found[1]))
+            self._processes.attached.add(int(found[1]))
         return bool(found)
 
     def _is_call(self, body: str) -> bool:
@@ -222,7 +218,7 @@ class CallTrace:
         if body.startswith("+++ "):
             if _ENDED.match(body):
                 process.ended = body.strip("+ ")
-                self._by_pid.pop(process.pid, None)
+                self._processes.alive.pop(process.pid, None)
             return True
         if body.startswith("--- "):
             self._log(at_ns, process, body)
@@ -279,7 +275,7 @@ class CallTrace:
         if name in _EXEC and result.startswith("0"):
             process.images.append((start_ns, command(text)))
         elif name in _CHILD:
-            self._born(process, call, result)
+            self._processes.born(process, call.start_ns, result)
         if length_ns is None or not self._stamps.kind:
             self._log(at_ns, process, text)
             return
@@ -302,54 +298,3 @@ class CallTrace:
     def _log(self, at_ns: int, process: Process, text: str) -> None:
         if self._stamps.kind:
             self.boot.log.add(at_ns, f"[{process.pid}] {text}" if process.pid else text)
-
-    # ---- processes
-
-    def _born(self, parent: Process, call: Open, result: str) -> None:
-        pid = result.partition("<")[0].strip()
-        if not (pid.isascii() and pid.isdigit()) or not 0 < len(pid) < 10 or pid == "0":
-            return
-        child = self._by_pid.get(int(pid))
-        if child is None:
-            child = self._new(int(pid), call.start_ns)
-        if child is not parent and not _above(child, parent):
-            child.parent = parent
-        child.started_ns = min(child.started_ns, max(call.start_ns, parent.started_ns))
-
-    def _process(self, number: int | None, at_ns: int) -> Process:
-        if number is None:
-            alive = list(self._by_pid.values()) if len(self._by_pid) < 2 else []
-            if alive:
-                return alive[0]
-            return self._by_pid.get(0) or (self._all[0] if self._all else self._new(0, at_ns))
-        found = self._by_pid.get(number)
-        if found:
-            return found
-        unnamed = self._by_pid.pop(0, None)
-        if unnamed and number not in self._attached:
-            unnamed.pid, unnamed.serial = number, self._times_seen.get(number, 0)
-            self._times_seen[number] = unnamed.serial + 1
-            self._by_pid[number] = unnamed
-            return unnamed
-        if unnamed:
-            self._by_pid[0] = unnamed
-        return self._new(number, at_ns)
-
-    def _new(self, pid: int, at_ns: int) -> Process:
-        serial = self._times_seen.get(pid, 0)
-        self._times_seen[pid] = serial + 1
-        process = Process(pid, at_ns, at_ns, serial=serial)
-        self._all.append(process)
-        self._by_pid[pid] = process
-        return process
-
-
-def _above(process: Process, below: Process | None) -> bool:
-    """Whether `process` is among the ancestors of `below`; a damaged file must not make a circle."""
-    for _ in range(_MAX_ANCESTORS):
-        if below is None:
-            return False
-        if below is process:
-            return True
-        below = below.parent
-    return True

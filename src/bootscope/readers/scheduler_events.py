@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bootscope.readers.call_process import Process
+from bootscope.readers.call_process import Process, ProcessTable
 from bootscope.readers.layout import track
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Point, Span, Table, Track
@@ -96,9 +96,7 @@ class Processes:
     """Processes by fork, exec and exit."""
 
     def __init__(self) -> None:
-        self._alive: dict[int, Process] = {}
-        self._processes: list[Process] = []
-        self._serials: dict[int, int] = {}
+        self._processes = ProcessTable()
         self.takers = {
             "sched_process_fork": self._fork,
             "sched_process_exec": self._exec,
@@ -112,7 +110,7 @@ class Processes:
         if not found:
             return False
         parent = self._process(int(found[2]), found[1], event.at_ns)
-        child = self._new(int(found[4]), event.at_ns)
+        child = self._processes.begin(int(found[4]), event.at_ns)
         if parent is not child:
             child.parent = parent
         return True
@@ -131,30 +129,22 @@ class Processes:
         if found:
             process = self._process(int(found[2]), found[1], event.at_ns)
             process.last_ns, process.ended = event.at_ns, "exited"
-            self._alive.pop(process.pid, None)
+            self._processes.alive.pop(process.pid, None)
         return bool(found)
 
     def _process(self, pid: int, task: str, at_ns: int) -> Process:
         """The process of that number; one that was there before the trace is named by its task."""
-        found = self._alive.get(pid)
+        found = self._processes.alive.get(pid)
         if found is None:
             start_ns = min(at_ns, self.first_ns)
-            found = self._new(pid, start_ns)
+            found = self._processes.begin(pid, start_ns)
             found.images.append((start_ns, task))
         return found
-
-    def _new(self, pid: int, at_ns: int) -> Process:
-        serial = self._serials.get(pid, 0)
-        self._serials[pid] = serial + 1
-        process = Process(pid, at_ns, at_ns, serial=serial)
-        self._processes.append(process)
-        self._alive[pid] = process
-        return process
 
     def tracks(self, last_ns: int) -> list[Track]:
         """A row for each process; those that have not ended last to the end of the trace."""
         made: list[Track] = []
-        for process in self._processes:
+        for process in self._processes.all:
             if not process.ended:
                 process.last_ns = max(process.last_ns, last_ns)
             made += process.tracks()

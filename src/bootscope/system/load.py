@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import package_dir, store_dir
 from bootscope.core.settings import expected as wrong
 from bootscope.core.settings import find, load, names_in
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Source, System
+from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Card, Source, System
 
 SECTOR_BYTES = 512
 FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
@@ -99,13 +99,51 @@ def _check(system: System, path: Path) -> None:
         if not good:
             raise wrong(path, key, expected)
 
-    card = system.card
-    size = card.size_bytes
     _check_prebuilt(system, require)
     require(
         re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", system.name) is not None, "name", "letters, digits, '-', '_'"
     )
     require(system.schema == SCHEMA, "schema", f"{SCHEMA}, got {system.schema}")
+    _check_card(system.card, require)
+    for key, value, known in _choices(system):
+        require(value in known, key, f"one of {list(known)}")
+    for key in ("uboot", "kernel", "busybox"):
+        name = getattr(system, key).source
+        require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
+    for name, source in system.sources.items():
+        _check_source(name, source, path)
+    application = system.application
+    if application.libc != LIBCS[0]:
+        named = application.libc_source in system.sources
+        require(named, "application.libc_source", "a name under [sources]")
+    require(bool(application.process), "application.process", "the name of a process")
+    for name, milestone in system.milestones.items():
+        require(
+            name not in built_in(system), f"milestones.{name}", "another name: this one is seen from outside"
+        )
+        text = milestone.console.encode()
+        require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
+    if system.framebuffer:
+        fb = system.framebuffer
+        require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
+        line = fb.width * PIXEL_BYTES[fb.format]
+        require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
+
+
+def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
+    """(key, value, what it may be) of all that is chosen from a list."""
+    yield "rootfs.filesystem", system.rootfs.filesystem, FILE_SYSTEMS
+    yield "kernel.image", system.kernel.image, KERNEL_IMAGES
+    if archive := system.initramfs:
+        yield "initramfs.place", archive.place, INITRAMFS_PLACES
+        yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
+    yield "application.libc", system.application.libc, LIBCS
+    if system.framebuffer:
+        yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
+
+
+def _check_card(card: Card, require: Callable[[bool, str, str], None]) -> None:
+    size = card.size_bytes
     require(size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more")
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
@@ -116,39 +154,6 @@ def _check(system: System, path: Path) -> None:
     if card.raw_sector:
         free = f"{end} or more, after the partitions, and inside the card"
         require(end <= card.raw_sector < size // SECTOR_BYTES, "card.raw_sector", free)
-    require(system.rootfs.filesystem in FILE_SYSTEMS, "rootfs.filesystem", f"one of {list(FILE_SYSTEMS)}")
-    require(system.kernel.image in KERNEL_IMAGES, "kernel.image", f"one of {list(KERNEL_IMAGES)}")
-    archive = system.initramfs
-    if archive:
-        require(archive.place in INITRAMFS_PLACES, "initramfs.place", f"one of {list(INITRAMFS_PLACES)}")
-        require(
-            archive.compression in INITRAMFS_COMPRESSIONS,
-            "initramfs.compression",
-            f"one of {list(INITRAMFS_COMPRESSIONS)}",
-        )
-    for key in ("uboot", "kernel", "busybox"):
-        name = getattr(system, key).source
-        require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
-    for name, source in system.sources.items():
-        _check_source(name, source, path)
-    application = system.application
-    require(application.libc in LIBCS, "application.libc", f"one of {list(LIBCS)}")
-    if application.libc != LIBCS[0]:
-        named = application.libc_source in system.sources
-        require(named, "application.libc_source", "a name under [sources]")
-    require(bool(system.application.process), "application.process", "the name of a process")
-    for name, milestone in system.milestones.items():
-        require(
-            name not in built_in(system), f"milestones.{name}", "another name: this one is seen from outside"
-        )
-        text = milestone.console.encode()
-        require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
-    if system.framebuffer:
-        fb = system.framebuffer
-        require(fb.format in PIXEL_BYTES, "framebuffer.format", f"one of {list(PIXEL_BYTES)}")
-        require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
-        line = fb.width * PIXEL_BYTES[fb.format]
-        require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
 
 
 def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:

@@ -15,7 +15,7 @@ from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
-from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
+from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Kernel, System
 
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
@@ -38,7 +38,6 @@ def step(system: System) -> Step:
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
-        blob = f"{kernel.device_tree}.dtb"
         key = trees.key_of(context.results[sources].name, told_apart_by)
         everything = {**kernel.wishes, **symbols}
         trees.begin(context, key, everything, build)
@@ -47,27 +46,12 @@ def step(system: System) -> Step:
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
         linker = _mapping_linker(build)
-        targets = (kernel.image, blob, *(("modules",) if kernel.modules else ()))
+        targets = (kernel.image, _blob(kernel), *(("modules",) if kernel.modules else ()))
         context.make(tree, build, BUILT.tools.make, f"LD={linker}", *targets)
         if kernel.modules:
             _install_modules(context, tree, build)
-        boot = build / "arch" / BUILT.tools.kernel / "boot"
-        for path, name in (
-            (boot / kernel.image, kernel.image),
-            (build / SYMBOLS, SYMBOLS),
-            (config, "config"),
-            (boot / "dts" / blob, "unchanged.dtb"),
-        ):
-            shutil.copy(path, context.out / name)
-        kernel_layout.write(context, tree, build)
-        map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
-        linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
-        # With its symbols but without debug information, which would name folders of this machine.
-        context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
-        names = ""
-        if kernel.image == COMPRESSED_IMAGE:
-            names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
-        (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+        shutil.copy(config, context.out / "config")
+        _take(context, tree, build, kernel)
         trees.keep(context, key, everything, build)
 
     inputs: dict[str, object] = {
@@ -87,6 +71,30 @@ def step(system: System) -> Step:
         "kernel", "building the kernel", 4, work, inputs, needs, tools,
         program="the kernel", figures="kernel", tree=(sources, told_apart_by),
     )  # fmt: skip
+
+
+def _blob(kernel: Kernel) -> str:
+    return f"{kernel.device_tree}.dtb"
+
+
+def _take(context: Context, tree: Path, build: Path, kernel: Kernel) -> None:
+    """Puts what was built, and what it was linked from, into the step's folder."""
+    boot = build / "arch" / BUILT.tools.kernel / "boot"
+    for path, name in (
+        (boot / kernel.image, kernel.image),
+        (build / SYMBOLS, SYMBOLS),
+        (boot / "dts" / _blob(kernel), "unchanged.dtb"),
+    ):
+        shutil.copy(path, context.out / name)
+    kernel_layout.write(context, tree, build)
+    map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
+    linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
+    # With its symbols but without debug information, which would name folders of this machine.
+    context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
+    names = ""
+    if kernel.image == COMPRESSED_IMAGE:
+        names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+    (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
 
 
 def _install_modules(context: Context, tree: Path, build: Path) -> None:
