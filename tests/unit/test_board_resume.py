@@ -29,8 +29,9 @@ from bootscope.hardware.power import Commands
 from bootscope.hardware.stop_conditions import End
 from bootscope.search import board_bench
 from bootscope.search.board_bench import BaseFailedError, BoardBench, Pair, SameImagesError, whole
-from bootscope.search.board_journal import BoardJournal
 from bootscope.search.board_memory import Memory
+from bootscope.search.journal import BOARD as ON_BOARD
+from bootscope.search.journal import Comparison, Journal
 
 from . import tree_builders as trees
 
@@ -115,7 +116,7 @@ def bench(tmp_path: Path, board: Board) -> Callable[..., BoardBench]:
         resumed: bool = True, order: Order = ORDER, image: str = "plain", rounds: int | None = None
     ) -> BoardBench:
         store = Store(tmp_path / "store")
-        memory = Memory(BoardJournal(store.root, "mine"), store, tree, (rounds,), resumed)
+        memory = Memory(Journal(store.root, "mine" + ON_BOARD), store, tree, (rounds,), resumed)
         shop = cast(Workshop, Shop(Variants(tree, lambda name: (), {}), image))
         return BoardBench(store, shop, order, QuietBoots(), rounds, memory=memory)
 
@@ -279,6 +280,24 @@ def test_lines_of_a_damaged_journal_count_for_nothing(
     compared(bench())
     path = tmp_path / "store/searches/mine.board.jsonl"
     path.write_bytes(b'{"kind":"compared","at"\n\xff\n{"schema":9,"kind":"begun","at":"","options":{}}\n')
-    assert BoardJournal(tmp_path / "store", "mine").options is None
+    assert Journal(tmp_path / "store", "mine" + ON_BOARD).options is None
     compared(bench())
     assert len(board.boots) == 16
+
+
+def test_the_journal_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Journals of boards had no `code` once."""
+    path = tmp_path / "searches" / "mine.board.jsonl"
+    path.parent.mkdir()
+    path.write_text(
+        '{"kind":"begun","at":"2026-01-01T00:00:00+00:00","options":{"n":4}}\n'
+        '{"kind":"compared","at":"2026-01-01T00:01:00+00:00","comparison":{"key":"k","system":"s"}}\n'
+        '{"kind":"compared","at":"2026-01-01T00:02:00+00:00","comparison":'
+        '{"key":"k","system":"s","runs":{"a":"run"},"over":true,"rounds":4,"deploy_s":1.5,"sizes":{"x":[1,2]}}}\n'
+    )
+    found = Journal(tmp_path, "mine" + ON_BOARD)
+    assert found.options == {"n": 4}
+    sizes = {"x": (1, 2)}
+    assert found.comparisons == {
+        "k": Comparison("k", "s", {"a": "run"}, over=True, rounds=4, deploy_s=1.5, sizes=sizes)
+    }

@@ -19,10 +19,10 @@ from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.report import searched
 from bootscope.report.searched_html import render
-from bootscope.search.board_journal import BoardJournal
 from bootscope.search.board_memory import Memory
 from bootscope.search.board_search import BoardSearch
 from bootscope.search.conduct import Options
+from bootscope.search.journal import BOARD, Journal
 
 REPORT = "report.html"
 
@@ -31,7 +31,7 @@ def optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], option
     """Searches on an imported system; returns the exit code. `asked` are its options, to be kept."""
     tree = load_tree(args.system)[0]
     with board_bench(args, tree) as bench:
-        journal = BoardJournal(bench.store.root, tree.name)
+        journal = Journal(bench.store.root, tree.name + BOARD)
         how = (bench.rounds, bench.works, bench.check, bench.shop.brings is not None)
         bench.memory = Memory(journal, bench.store, tree, how, args.resume)
         journal.begin(dict(asked))
@@ -60,7 +60,7 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
     before: Mapping[str, Any] = {}
     if args.resume:
         tree = load_tree(args.system)[0]
-        before = BoardJournal(store_dir(), tree.name).options or {}
+        before = Journal(store_dir(), tree.name + BOARD).options or {}
         again = f"bootscope optimize {tree.name}"
         if not before:
             raise UserError(f"there is no search of {tree.name} to go on with", hint=again)

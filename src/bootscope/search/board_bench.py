@@ -24,9 +24,9 @@ from bootscope.capture.store import Store, StoredBoot
 from bootscope.core.errors import UserError
 from bootscope.hardware.measuring import Measuring, Observer, Order, again, measuring
 from bootscope.hardware.power import Already
-from bootscope.search.board_journal import Comparison
 from bootscope.search.board_memory import Memory
 from bootscope.search.interleave import Turn, interleaved
+from bootscope.search.journal import Comparison
 from bootscope.search.services import refused
 
 _QUICK_S, _BEARABLE_S = 10.0, 60.0
@@ -206,7 +206,7 @@ class _Turns:
     def _keep(self, **fields: Any) -> None:
         self.kept = msgspec.structs.replace(self.kept, **fields)
         if self.kept.key and self.bench.memory:
-            self.bench.memory.journal.add(self.kept)
+            self.bench.memory.journal.compared(self.kept)
 
     def _made(self) -> dict[str, tuple[int, int]]:
         """Builds what can be built beforehand; returns the images that differ in size."""

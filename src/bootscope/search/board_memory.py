@@ -14,7 +14,7 @@ from bootscope.capture.measured import END_TEXT
 from bootscope.capture.store import BOARD, Store
 from bootscope.core.errors import UserError
 from bootscope.hardware.measuring import Order
-from bootscope.search.board_journal import BoardJournal, Comparison
+from bootscope.search.journal import Comparison, Journal
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Memory:
     """The memory of a search on `tree`, kept in a `journal`. With `resumed` what is there counts, without it
     things are only added. `how`: what else decides how is measured."""
 
-    journal: BoardJournal
+    journal: Journal
     store: Store
     tree: Tree
     how: tuple[object, ...]

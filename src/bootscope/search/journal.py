@@ -2,10 +2,12 @@
 """What searches have seen of a system: a file of JSON lines beside the runs, which is only added to.
 
     searches/SYSTEM.jsonl
+    searches/TREE.board.jsonl
 
 One line each: a search that began, with its options; a system that was built and booted, also one that
-could not be built or that hung; the audit of a recording. A search that is asked again finds all of it
-here, so that nothing is built or booted twice.
+could not be built or that hung; the audit of a recording; on a physical board a comparison, from when its
+first recording began. A search that is asked again finds all of it here, so that nothing is built or booted
+twice. Boots of a board vary: only a search that is resumed uses its comparisons.
 """
 
 from __future__ import annotations
@@ -40,9 +42,31 @@ class SavedFinding(msgspec.Struct, frozen=True):
     change: Change
 
 
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A comparison as it is kept, by `key`; `system` is the hash of the images without changes. `runs`: the
+    key of a variant -> its recording. `checked`: keys of variants that the owner's check was asked about.
+    `over`: everything of it was measured; the rest is as in a Pair. `refused`: why nothing was booted: the
+    images are the `same`, or the build failed, with its `log`."""
+
+    key: str
+    system: str
+    runs: dict[str, str] = {}
+    checked: tuple[str, ...] = ()
+    over: bool = False
+    rounds: int = 0
+    deploy_s: float = 0.0
+    faults: tuple[str, ...] = ()
+    sizes: dict[str, tuple[int, int]] = {}
+    missed: tuple[str, ...] = ()
+    refused: str = ""
+    same: bool = False
+    log: str = ""
+
+
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the journal. `kind` says which of the other fields there are: `begun` (`options`),
-    `outcome`, `audit` (`run_id`, `findings`), `ended` (`why`). `code` names the program that wrote it."""
+    `outcome`, `audit` (`run_id`, `findings`), `compared` (`comparison`; the last of a key counts), `ended`
+    (`why`). `code` names the program that wrote it."""
 
     kind: str
     at: str
@@ -52,7 +76,12 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: Outcome | None = None
     run_id: str = ""
     findings: tuple[SavedFinding, ...] = ()
+    comparison: Comparison | None = None
     why: str = ""
+
+
+BOARD = ".board"
+"""What the name of a tree's journal ends with."""
 
 
 class Journal:
@@ -65,6 +94,7 @@ class Journal:
         self._code = tree_id(package_dir())
         self._outcomes: dict[str, tuple[Outcome, bool]] = {}
         self._audits: dict[str, tuple[SavedFinding, ...]] = {}
+        self.comparisons: dict[str, Comparison] = {}
         self.options: dict[str, Any] | None = None
         """Of the last search that began."""
         for line in self._file.read():
@@ -85,6 +115,10 @@ class Journal:
     def add(self, outcome: Outcome) -> None:
         """Keeps what came of a system. Raises ToolError when it cannot be written."""
         self._write(Line("outcome", _now(), self._code, outcome=outcome))
+
+    def compared(self, comparison: Comparison) -> None:
+        """Keeps how a comparison stands. Raises ToolError when it cannot be written."""
+        self._write(Line("compared", _now(), self._code, comparison=comparison))
 
     def findings(self, run_id: str, make: Callable[[], tuple[Finding, ...]]) -> list[Finding]:
         """The findings of the audit of a recording; `make` makes them where they are not known yet."""
@@ -112,6 +146,8 @@ class Journal:
         same = line.code == self._code
         if line.outcome:
             self._outcomes[line.outcome.key] = (line.outcome, same)
+        elif line.comparison:
+            self.comparisons[line.comparison.key] = line.comparison
         elif line.kind == "audit" and same:
             # Another catalogue may find other things in the same recording.
             self._audits[line.run_id] = line.findings
