@@ -24,7 +24,7 @@ from bootscope.analysis.samples import (
 from bootscope.analysis.significance import FASTER, NOT_SHOWN, SAME, SLOWER, against
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
-from bootscope.runs.sampling import sample_set
+from bootscope.runs.run import sample_set
 from bootscope.timeline.trace import Point, Span, Trace, Track
 from tests.fixtures.stock_boot import unpack
 

@@ -17,16 +17,16 @@ from bootscope.builder.cache import Cache
 from bootscope.buildtrees import subject as trees
 from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.model import Tree
-from bootscope.capture.store import BOARD, IMPORTED, RECORDED, Store, StoredRun
+from bootscope.capture.store import RECORDED, Store, StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds
 from bootscope.emulator.recording import flat
-from bootscope.importing.files import of_run
 from bootscope.inventory.closure import depends_on
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.planned import planned
 from bootscope.inventory.recorded import facts
-from bootscope.runs.seen import seen_boot
+from bootscope.runs.heard import Measured
+from bootscope.runs.run import Recording, run_of
 from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.timeline.trace import Trace
 
@@ -108,15 +108,16 @@ def _heard_of(store: Store, name: str) -> _Heard:
 
 def _heard(store: Store, run_id: str, number: int | None) -> _Heard | None:
     """What a run tells of which only logs are there; None for one of the emulator."""
-    if store.kind(run_id) == IMPORTED:
-        info, understood = of_run(store, run_id)
-        title = f"{run_id}: {printable(info.name)}, imported"
-        return _Heard(title, tuple(of_understood(understood)), understood.trace(1, lines=False))
-    if store.kind(run_id) == BOARD:
-        boot = seen_boot(store, run_id, number)
-        pieces = tuple(of_understood(boot.understood, boot.boots))
-        return _Heard(f"{boot.boot_id}: a real board's console", pieces, boot.trace(lines=False))
-    return None
+    run = run_of(store, run_id)
+    if isinstance(run, Recording):
+        return None
+    if isinstance(run, Measured):
+        boot = run.boot(number)
+        title = f"{boot.boot_id}: a real board's console"
+    else:
+        boot = run.boot(None)
+        title = f"{run_id}: {printable(store.summary(run_id).system)}, imported"
+    return _Heard(title, tuple(of_understood(boot.understood, boot.boots)), boot.trace(lines=False))
 
 
 def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:

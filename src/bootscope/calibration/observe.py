@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from bootscope.boards.pins import Pins
 from bootscope.capture import dating, tap
 from bootscope.capture.measured import TAP
-from bootscope.capture.store import BOARD, RECORDED, MeasuredRun, Store
+from bootscope.capture.store import MeasuredRun, Store
 from bootscope.core.errors import UserError
-from bootscope.importing.files import Understood, of_boot, of_run
+from bootscope.importing.files import Understood, of_boot
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.formats.tap import stamp_error_ns
+from bootscope.runs.heard import Measured
+from bootscope.runs.run import HeardRun, Recording, run_of
 
 _RATE_IS_SET = ("serial", "rfc2217")
 """Consoles whose line cannot be read unless the rate that is told is its own."""
@@ -41,14 +43,14 @@ def real_boots(store: Store, name: str, number: int | None = None) -> list[RealB
     Raises UserError when it is no run of a real board, or has no such boot.
     """
     run_id = store.find_id(name)
-    kind = store.kind(run_id)
-    if kind == RECORDED:
+    run = run_of(store, run_id)
+    if isinstance(run, Recording):
         raise UserError(
             f"{run_id} is of an emulated board; calibrate takes boots of a real one",
             hint="bootscope record --board serial:/dev/ttyUSB0, or bootscope import console.log; "
             "the emulated run goes to --like",
         )
-    found = _measured(store.load_measured(run_id)) if kind == BOARD else _imported(store, run_id)
+    found = _measured(run.stored) if isinstance(run, Measured) else _imported(run)
     if number is not None:
         found = [boot for boot in found if int(boot.boot_id.rpartition("/")[2]) == number]
     if not found:
@@ -82,20 +84,19 @@ def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int
     return zero.error_ns if zero.at_power else None
 
 
-def _imported(store: Store, run_id: str) -> list[RealBoot]:
-    _, understood = of_run(store, run_id)
-    found = []
+def _imported(run: HeardRun) -> list[RealBoot]:
+    understood, found = run.boot(None).understood, []
     for number in range(1, understood.boots + 1):
-        log, _ = understood.log(number)
+        boot_id, (log, _) = f"{run.run_id}/{number:03}", understood.log(number)
         boot = _boot_of(understood, log)
         if boot is None or boot.clock.name in ("kernel", "none"):
             what = "the kernel's own clock" if boot and boot.clock.name == "kernel" else "no console's lines"
             raise UserError(
-                f"{run_id}/{number:03} has {what}: calibrate needs the stamps of what listened to a console",
+                f"{boot_id} has {what}: calibrate needs the stamps of what listened to a console",
                 hint="bootscope record --board serial:/dev/ttyUSB0",
             )
         error_ns = max(1, boot.clock.resolution_ns)
-        found.append(_heard(f"{run_id}/{number:03}", understood, number, error_ns, None, 0))
+        found.append(_heard(boot_id, understood, number, error_ns, None, 0))
     return found
 
 

@@ -23,7 +23,7 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.core.paths import store_dir
 from bootscope.report import check as text
 from bootscope.report.boots import named
-from bootscope.runs.sampling import sample_set
+from bootscope.runs.run import sample_set
 
 MISSED = 3
 """The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""

@@ -7,22 +7,17 @@ import argparse
 
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import ADVISED, against
-from bootscope.capture.store import RECORDED, Store
+from bootscope.capture.store import Store
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.report import boots as text
 from bootscope.report import boots_json
-from bootscope.runs.sampling import recorded
+from bootscope.runs.run import run_of
 
 
 def differ(store: Store, ids: tuple[str, str]) -> bool:
     """Whether one of two runs was not recorded on the emulated board, or has boots that differ there."""
-    if any(store.kind(run_id) != RECORDED for run_id in ids):
-        return True
-    runs = [store.load(run_id) for run_id in ids]
-    # Boots of one stream are the same boot; only others have to be looked at.
-    several = [run for run in runs if len({b.info.stream_sha256 for b in run.boots}) > 1]
-    return any(not recorded(run).exact for run in several)
+    return not all(run.exact for run in [run_of(store, run_id) for run_id in ids])
 
 
 def compare_boots(args: argparse.Namespace, a: SampleSet, b: SampleSet) -> int:

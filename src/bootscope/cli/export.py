@@ -21,7 +21,7 @@ from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
 from bootscope.report.html import trace_of_boot
 from bootscope.report.tables import make_table
-from bootscope.runs.sampling import sample_set
+from bootscope.runs.run import sample_set
 from bootscope.timeline.trace import Trace
 
 

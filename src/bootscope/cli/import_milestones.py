@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -15,12 +15,12 @@ from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.readers.sought import Missing
-from bootscope.runs.milestones import add, hint, words
+from bootscope.runs.milestones import add
 
 _ELSEWHERE = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "output")
 
 
-def name_milestones(args: argparse.Namespace, milestones: Mapping[str, str]) -> int:
+def name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> int:
     """Carries it out. Raises UserError where there is nothing to add, or files are named too."""
     others = [name.replace("_", "-") for name in _ELSEWHERE if getattr(args, name)]
     if others:
@@ -47,8 +47,8 @@ def name_milestones(args: argparse.Namespace, milestones: Mapping[str, str]) -> 
 def warn(out: Console, found: Sequence[Missing]) -> None:
     """Says which milestones were not found, and which lines may have been meant."""
     for one in found:
-        out.print(Text(words(one), "yellow"), soft_wrap=True)
-        out.print(Text(f"  {hint(one)}", "yellow"), soft_wrap=True)
+        out.print(Text(one.words, "yellow"), soft_wrap=True)
+        out.print(Text(f"  {one.hint}", "yellow"), soft_wrap=True)
 
 
 def document(found: Sequence[Missing]) -> list[dict[str, object]]:

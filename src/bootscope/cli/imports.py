@@ -17,10 +17,10 @@ from bootscope.core.paths import store_dir
 from bootscope.importing.files import ALL, Understood, by_file, understand
 from bootscope.readers import registry
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, PREVIOUS_NEWLINE
+from bootscope.readers.sought import missing
 from bootscope.readers.source import gather
 from bootscope.report import imported as text
 from bootscope.report import imported_json
-from bootscope.runs.milestones import not_found
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
 _OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "output")
@@ -96,16 +96,16 @@ class Import(Verb):
         raws = gather(args.file)
         found = understand(raws, answers, strict=not args.keep_going)
         check_names(found, answers)
-        missing = not_found(found, answers.milestones)
+        lacking = missing(answers.milestones, found.logs())
         name = safe_name(args.output or Path(args.file[0]).resolve().name.split(".")[0])
         run_id = None if args.dry_run else store_run(name, raws, found)
         if args.json:
-            print_json("import", {**imported_json.understood(run_id, found), "missing": document(missing)})
+            print_json("import", {**imported_json.understood(run_id, found), "missing": document(lacking)})
             return 0
         out = terminal()
         text.understood(out, found)
-        warn(out, missing)
-        if run_id and any(one.everywhere for one in missing):
+        warn(out, lacking)
+        if run_id and any(one.everywhere for one in lacking):
             out.print(f"mend it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)
         if run_id:
             out.print(f"kept as {run_id}; next: bootscope show {run_id}", markup=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
-from bootscope.analysis.views import View, comparison, view
-from bootscope.capture.store import BOARD, RECORDED, Store
+from bootscope.analysis.views import View, comparison
+from bootscope.capture.store import Store
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
@@ -19,8 +19,7 @@ from bootscope.core.text import seconds, size
 from bootscope.export.text import plain
 from bootscope.report import runs_html
 from bootscope.report.html import render
-from bootscope.runs.sampling import sample_set
-from bootscope.runs.seen import seen_boot
+from bootscope.runs.run import Recording, run_of, sample_set
 from bootscope.timeline.trace import Trace
 
 
@@ -47,11 +46,8 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
     """The boot id of a boot named on the command line, and the boot: of an emulated board, or as a trace."""
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
-    if store.kind(run_id) == RECORDED:
-        v = view(store, store.load(run_id), number)
-        return v.boot.info.boot_id, v
-    boot = seen_boot(store, run_id, number)
-    return boot.boot_id, boot.trace()
+    boot = run_of(store, run_id).boot(number)
+    return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
 
 
 def _run(store: Store, name: str) -> SampleSet | None:
@@ -74,7 +70,8 @@ def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None)
 def _until(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
-    return seen_boot(store, run_id, int(number)).until if store.kind(run_id) == BOARD else ""
+    run = run_of(store, run_id)
+    return "" if isinstance(run, Recording) else run.boot(int(number)).until
 
 
 def _compared(

@@ -9,7 +9,7 @@ import re
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
-from bootscope.capture.store import RECORDED, Store
+from bootscope.capture.store import Store, StoredRun
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -17,6 +17,7 @@ from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
+from bootscope.runs.run import Recording, run_of
 
 _DIFFERENCES = 20
 
@@ -39,7 +40,11 @@ def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | Non
 def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
     name, number = run_and_boot(name, number)
-    return view(store, store.find(name), number, load_board(board) if board else None, indexed=True)
+    return _view(store, store.find(name), number, board)
+
+
+def _view(store: Store, run: StoredRun, number: int | None, board: str | None) -> View:
+    return view(store, run, number, load_board(board) if board else None, indexed=True)
 
 
 class Show(Verb):
@@ -75,13 +80,13 @@ class Show(Verb):
         check_positive(args, "top")
         store = Store(store_dir())
         name, number = run_and_boot(args.run, args.boot)
-        run_id = store.find_id(name)
-        if store.kind(run_id) != RECORDED:
+        run = run_of(store, store.find_id(name))
+        if not isinstance(run, Recording):
             # The readers are not loaded for a recording.
             from bootscope.cli.show_imported import show_imported
 
-            return show_imported(store, run_id, number, args, all_rows)
-        v = view_of(store, run_id, number, args.board)
+            return show_imported(run, number, args, all_rows)
+        v = _view(store, run.stored, number, args.board)
         if args.view:
             tables = v.path_to(args.to) if args.to else v.tables(args.view, args.phase)
             if args.json:
@@ -125,7 +130,7 @@ class Compare(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         from bootscope.cli.compare_boots import compare_boots, differ
-        from bootscope.runs.sampling import sample_set
+        from bootscope.runs.run import sample_set
 
         check_positive(args, "top")
         store = Store(store_dir())

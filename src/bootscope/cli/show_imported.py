@@ -6,21 +6,18 @@ from __future__ import annotations
 import argparse
 
 from bootscope.analysis.trace_rows import rows_of_trace
-from bootscope.capture.store import BOARD, Store
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import print_json, terminal
 from bootscope.report import imported as text
 from bootscope.report import imported_json, rows, run_boots
-from bootscope.runs.sampling import sample_set
-from bootscope.runs.seen import SeenBoot, seen_boot
+from bootscope.runs.heard import MEASURED, SeenBoot
+from bootscope.runs.run import HeardRun
 
 
-def show_imported(
-    store: Store, run_id: str, number: int | None, args: argparse.Namespace, all_rows: bool
-) -> int:
+def show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> int:
     """Shows a boot; with `all_rows` JSON is not cut to --top."""
     refuse(args, ("board",), "counts costs anew, which only boots of an emulated board have")
-    boot = seen_boot(store, run_id, number)
+    boot = run.boot(number)
     if args.view:
         return _view(boot, args, all_rows)
     if args.json:
@@ -28,8 +25,8 @@ def show_imported(
         quiet = text.quiet(found, boot.index, boot.trace(lines=False), args.top)
         print_json("show-imported", imported_json.show(boot, quiet, args.top))
     else:
-        if store.kind(run_id) == BOARD and number is None:
-            run_boots.show(terminal(), sample_set(store, run_id))
+        if boot.how == MEASURED and number is None:
+            run_boots.show(terminal(), run.times())
         text.show(terminal(), boot, args.top)
     return 0
 

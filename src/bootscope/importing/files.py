@@ -99,6 +99,14 @@ class Understood:
         """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
         return console_log(self.read, self.joined.groups[number - 1])
 
+    def logs(self) -> list[list[Log]]:
+        """The logs of each boot that have lines, in all files that saw it."""
+        found = (
+            [self.files[m.file].reading.boots[m.boot].log for m in group.members]
+            for group in self.joined.groups
+        )
+        return [[log for log in logs if len(log)] for logs in found]
+
     def _own(self) -> list[Marker]:
         return [said(name, text) for name, text in self.answers.milestones.items()]
 

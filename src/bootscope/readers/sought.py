@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from bootscope.core.errors import printable
 from bootscope.readers.base import Log
 from bootscope.readers.markers import split_line
 
@@ -35,6 +36,27 @@ class Missing:
     def everywhere(self) -> bool:
         """Whether no boot has it."""
         return len(self.boots) == self.of
+
+    @property
+    def shown(self) -> str:
+        """Its text, for people."""
+        return printable(self.text)
+
+    @property
+    def words(self) -> str:
+        """What is wrong with the milestone, for people."""
+        if self.everywhere:
+            return f"milestone {printable(self.name)}: no line has '{self.shown}'"
+        without = ", ".join(str(n) for n in self.boots[:10]) + (", ..." if len(self.boots) > 10 else "")
+        return (
+            f"milestone {printable(self.name)}: no line of boot {without} (of {self.of}) has '{self.shown}'"
+        )
+
+    @property
+    def hint(self) -> str:
+        """Which lines may have been meant."""
+        lines = " | ".join(printable(line) for line in self.similar)
+        return f"lines like it: {lines}" if lines else "no line is like it"
 
 
 def missing(milestones: Mapping[str, str], boots: Sequence[Sequence[Log]]) -> list[Missing]:

@@ -20,7 +20,7 @@ from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.terminal import bar_cells
 from bootscope.runs.headline import told
-from bootscope.runs.seen import SeenBoot
+from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import Table, Trace, Track
 
 _MISSES = 3

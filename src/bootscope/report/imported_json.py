@@ -11,7 +11,7 @@ from bootscope.readers.early_kernel import Bound
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
 from bootscope.runs.headline import told
-from bootscope.runs.seen import SeenBoot
+from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import Table, Trace
 
 MISSED = 1000

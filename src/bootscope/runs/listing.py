@@ -21,7 +21,7 @@ from bootscope.capture.program import program_id
 from bootscope.capture.record import RUN, write_whole
 from bootscope.capture.store import Store, Summary
 from bootscope.core.errors import BootscopeError
-from bootscope.runs.sampling import sample_set
+from bootscope.runs.run import sample_set
 from bootscope.statistics.describe import describe
 
 FIGURE = "figure.json"

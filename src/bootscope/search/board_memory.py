@@ -11,7 +11,7 @@ from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.products import Products
 from bootscope.buildtrees.variants import Variant
 from bootscope.capture.measured import END_TEXT
-from bootscope.capture.store import BOARD, Store
+from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.hardware.measuring import Order
 from bootscope.search.journal import Comparison, Journal
@@ -51,8 +51,6 @@ class Memory:
     def _there(self, run_id: str, variant: Variant, order: Order) -> bool:
         """Whether a recording is in the store still, and is what it is remembered as."""
         try:
-            if self.store.kind(run_id) != BOARD:
-                return False
             info = self.store.load_measured(run_id).info
         except (UserError, OSError):
             return False

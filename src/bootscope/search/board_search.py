@@ -25,7 +25,7 @@ from bootscope.buildtrees.workshop import BuildFailedError
 from bootscope.changes.experiment import title
 from bootscope.core.errors import BoardError, UserError, printable
 from bootscope.core.text import span
-from bootscope.runs.seen import seen_boot
+from bootscope.runs.heard import Measured
 from bootscope.search.board_ablation import BoardWorth, board_ablate
 from bootscope.search.board_bench import BaseFailedError, BoardBench, SameImagesError
 from bootscope.search.board_verdict import BoardVerdict, board_verdict
@@ -130,7 +130,7 @@ class BoardSearch:
     def _findings(self) -> list[Finding]:
         """What may be tried: what applies by the tree's files and the first boot's console, and what was
         asked for by name and nothing speaks against."""
-        run = seen_boot(self.bench.store, self.first_run, None)
+        run = Measured(self.bench.store.load_measured(self.first_run)).boot(None)
         pieces = subject.pieces(self.bench.shop.tree)[0]
         with contextlib.suppress(UserError):  # a boot that ends with a silence may have no line
             pieces += of_understood(run.understood)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import FASTER, BootComparison, against
 from bootscope.capture.store import Store
-from bootscope.runs.sampling import sample_set
+from bootscope.runs.run import sample_set
 from bootscope.search.board_bench import Pair, whole
 
 

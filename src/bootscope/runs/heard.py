@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that were not recorded on the emulated board: boots of a real one, and imports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from bootscope.analysis.samples import BootTimes, SampleSet, of_trace, of_traces, step_of
+from bootscope.boards.pins import edge_names
+from bootscope.capture.imported import IMPORT, read_import
+from bootscope.capture.measured import MEASURED as DESCRIPTION
+from bootscope.capture.record import write_json
+from bootscope.capture.store import MeasuredRun, Store
+from bootscope.core.errors import UserError
+from bootscope.importing.files import Understood, of_boot, of_run
+from bootscope.readers.base import Log
+from bootscope.readers.markers import MARKERS
+from bootscope.readers.sought import missing
+from bootscope.runs.headline import Reached, reached, until_of
+from bootscope.timeline.trace import Trace
+
+MEASURED = "measured"
+
+
+@dataclass(frozen=True)
+class SeenBoot:
+    """Boot `number` (from 1) of `boots`; `index` is its number in what was understood. `how` it came, in a
+    word; `message` says how it ended where that is known."""
+
+    run_id: str
+    number: int
+    boots: int
+    how: str
+    understood: Understood
+    index: int
+    message: str = ""
+    until: str = ""
+    """The milestone that ended it; empty where none did, or nobody said which one."""
+
+    @property
+    def boot_id(self) -> str:
+        """How the boot is called on the command line."""
+        return f"{self.run_id}/{self.number:03}"
+
+    def reached(self, trace: Trace) -> Reached | None:
+        """When what the boot was for was reached, by its own trace."""
+        return reached(trace, self.until) if self.until else None
+
+    def trace(self, *, lines: bool = True) -> Trace:
+        """The boot as a trace; without `lines` it has no points for console lines."""
+        found = self.understood.trace(self.index, lines=lines)
+        # The files of an import have names that say something; a capture's are always the same.
+        return replace(found, title=self.boot_id) if self.how == MEASURED else found
+
+
+class Measured:
+    """A run of a real board."""
+
+    exact = False
+
+    def __init__(self, stored: MeasuredRun) -> None:
+        self.stored = stored
+        self.run_id = stored.path.name
+
+    def boot(self, number: int | None) -> SeenBoot:
+        """Boot `number`, by default the first one that came to its end."""
+        boots = {boot.info.number: boot.info for boot in self.stored.boots}
+        good = next((info.number for info in boots.values() if info.complete), 1)
+        chosen = _checked(self.run_id, number or good, len(boots))
+        found, info = of_boot(self.stored, chosen), boots[chosen]
+        until = until_of(self.stored.info) if info.complete else ""
+        return SeenBoot(self.run_id, chosen, len(boots), MEASURED, found, 1, info.message, until)
+
+    def times(self) -> SampleSet:
+        """The boots; those that did not come to their end say why."""
+        info = self.stored.info
+        good = [boot.info.number for boot in self.stored.boots if boot.info.complete]
+        understood = {number: of_boot(self.stored, number) for number in good}
+        traces = {number: found.trace(1, lines=False) for number, found in understood.items()}
+        # What a boot was to come to may also be a text or a silence, which is no milestone of its trace.
+        until = info.until if any(info.until in trace.milestones() for trace in traces.values()) else ""
+        seen = [
+            _with_zero(of_trace(boot.info.boot_id, traces[n], until), understood[n])
+            if (n := boot.info.number) in traces
+            else BootTimes(boot.info.boot_id, {}, False, f"{boot.info.ended}: {boot.info.message}")
+            for boot in self.stored.boots
+        ]
+        facts = {"board": info.board.name, "power": info.power}
+        facts |= {"techniques": ", ".join(info.techniques)} if info.techniques else {}
+        pins = edge_names(info.board.pins) if info.board.pins else {}
+        names = {until, *(m.name for m in MARKERS), *info.board.milestones, *info.milestones, *pins}
+        step_ns = step_of(traces.values())
+        # Phases follow from what there is to see, so that anything may be one.
+        return SampleSet(info.run_id, tuple(seen), False, until, step_ns, facts, possible=frozenset(names))
+
+    def logs(self) -> list[list[Log]]:
+        return [of_boot(self.stored, boot.info.number).logs()[0] for boot in self.stored.boots]
+
+    def add_milestones(self, milestones: dict[str, str]) -> None:
+        info = self.stored.info
+        more = msgspec.structs.replace(info, milestones={**info.milestones, **milestones})
+        write_json(self.stored.path / DESCRIPTION, more)
+
+
+def _with_zero(boot: BootTimes, found: Understood) -> BootTimes:
+    """A boot of a real board with what its times count from."""
+    log, way = found.log(1)
+    first_ns = way.at(log.at_ns[0]) if len(log) else None
+    return replace(boot, zero=found.zero(1), first_ns=first_ns)
+
+
+class Imported:
+    """A run that was imported. Its files are read when they are asked for."""
+
+    exact = False
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store, self.run_id = store, run_id
+
+    def understood(self) -> Understood:
+        """What all its files tell."""
+        return of_run(self._store, self.run_id)[1]
+
+    def boot(self, number: int | None) -> SeenBoot:
+        """Boot `number`, by default the first one."""
+        found = self.understood()
+        chosen = _checked(self.run_id, number or 1, found.boots)
+        return SeenBoot(self.run_id, chosen, found.boots, "imported", found, chosen)
+
+    def times(self) -> SampleSet:
+        """The boots, and the milestones that are in none of them."""
+        info, found = of_run(self._store, self.run_id)
+        numbers = range(1, found.boots + 1)
+        boots = [(f"{self.run_id}/{n:03}", found.trace(n, lines=False)) for n in numbers]
+        lacking = missing(info.answers.milestones, found.logs())
+        sought = {one.name: f"no line has '{one.shown}'; {one.hint}" for one in lacking if one.everywhere}
+        return replace(of_traces(self.run_id, boots, facts={"name": info.name}), sought=sought)
+
+    def logs(self) -> list[list[Log]]:
+        return self.understood().logs()
+
+    def add_milestones(self, milestones: dict[str, str]) -> None:
+        path = self._store.runs / self.run_id
+        info = read_import(path)
+        answers = msgspec.structs.replace(info.answers, milestones={**info.answers.milestones, **milestones})
+        write_json(path / IMPORT, msgspec.structs.replace(info, answers=answers))
+
+
+def _checked(run_id: str, number: int, boots: int) -> int:
+    if not boots:
+        raise UserError(f"run {run_id} has no boot")
+    if not 1 <= number <= boots:
+        raise UserError(f"run {run_id} has no boot {number}", hint=f"it has 1 to {boots}")
+    return number

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The times of the boots of a run of the emulator."""
+
+from __future__ import annotations
+
+from bootscope.analysis.samples import PHASE, WHOLE, BootTimes, Quantity, SampleSet, of_timeline
+from bootscope.capture.record import RunInfo
+from bootscope.capture.store import StoredRun
+from bootscope.system.load import BUILT_IN_MILESTONES
+from bootscope.timeline.build import timeline
+from bootscope.timeline.model import PHASES
+
+
+def times(run: StoredRun) -> SampleSet:
+    """The boots, which are exact unless two complete ones differ. Raises UserError when a stream cannot be
+    read."""
+    info = run.info
+    seen: dict[str, BootTimes] = {}
+    boots = []
+    for boot in run.boots:
+        if not boot.info.complete:
+            why = f"{boot.info.ended}: {boot.info.message}"
+            boots.append(BootTimes(boot.info.boot_id, {}, False, why))
+            continue
+        stream = boot.info.stream_sha256 or boot.info.boot_id
+        if stream not in seen:  # boots of one stream are the same boot
+            seen[stream] = of_timeline(timeline(boot.info.boot_id, boot.records(), info))
+        boots.append(BootTimes(boot.info.boot_id, seen[stream].times))
+    complete = [boot.times for boot in boots if boot.complete]
+    facts = {"system": info.system.name, "board": info.board.name, "build": info.build_id}
+    exact = all(times == complete[0] for times in complete)
+    return SampleSet(info.run_id, tuple(boots), exact, info.until, 0, facts, possible=_possible(info))
+
+
+def _possible(info: RunInfo) -> frozenset[str]:
+    """The milestones and phases that a boot of a recorded system may have."""
+    settings = (key.split(".") for key in info.system.settings)
+    declared = {names[1] for names in settings if names[0] == "milestones" and len(names) > 2}
+    phases = {str(Quantity(PHASE, name)) for name in PHASES}
+    return frozenset({info.until, *BUILT_IN_MILESTONES, *declared, *phases, str(WHOLE)})

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stored run, whatever made it: a recording of the emulator, boots of a real board, an import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from bootscope.capture.store import BOARD, RECORDED, Store, StoredRun
+
+if TYPE_CHECKING:
+    # What works out times takes long to load.
+    from bootscope.analysis.samples import SampleSet
+    from bootscope.analysis.views import View
+    from bootscope.readers.base import Log
+    from bootscope.runs.heard import SeenBoot
+
+
+class Run(Protocol):
+    """What all runs have in common."""
+
+    run_id: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether its boots are all the same. Raises UserError when a boot cannot be read."""
+
+    def times(self) -> SampleSet:
+        """When each of its boots reached what. Raises UserError when a boot cannot be read."""
+
+    def boot(self, number: int | None) -> View | SeenBoot:
+        """Boot `number` (from 1); by default the first one that came to its end.
+
+        Raises UserError for a boot that is not there, or cannot be read.
+        """
+
+
+class HeardRun(Run, Protocol):
+    """A run of which consoles and files are stored: boots of a real board, or an import."""
+
+    def boot(self, number: int | None) -> SeenBoot:
+        """See :meth:`Run.boot`."""
+
+    def logs(self) -> list[list[Log]]:
+        """The logs of each boot, in all files that saw it."""
+
+    def add_milestones(self, milestones: dict[str, str]) -> None:
+        """Writes down texts that are milestones; what was captured stays as it is."""
+
+
+def run_of(store: Store, run_id: str) -> Recording | HeardRun:
+    """A run by its whole id. Raises UserError when its description is damaged."""
+    kind = store.kind(run_id)
+    if kind == RECORDED:
+        return Recording(store, store.load(run_id))
+    # The readers are not loaded for a recording.
+    from bootscope.runs.heard import Imported, Measured
+
+    return Measured(store.load_measured(run_id)) if kind == BOARD else Imported(store, run_id)
+
+
+def sample_set(store: Store, name: str | None, number: int | None = None) -> SampleSet:
+    """The boots of the run called `name`, or of them only boot `number`.
+
+    Raises UserError when there is no such run or boot, or its files are damaged.
+    """
+    from bootscope.analysis.samples import single
+
+    found = run_of(store, store.find_id(name)).times()
+    return single(found, number) if number is not None else found
+
+
+class Recording:
+    """A run of the emulator."""
+
+    def __init__(self, store: Store, stored: StoredRun) -> None:
+        self._store, self.stored = store, stored
+        self.run_id = stored.path.name
+
+    @property
+    def exact(self) -> bool:
+        # Boots of one stream are the same boot; only others have to be looked at.
+        return len({boot.info.stream_sha256 for boot in self.stored.boots}) < 2 or self.times().exact
+
+    def boot(self, number: int | None) -> View:
+        """A boot, not yet looked at."""
+        from bootscope.analysis.views import view
+
+        return view(self._store, self.stored, number)
+
+    def times(self) -> SampleSet:
+        """The boots, which are exact unless two complete ones differ."""
+        from bootscope.runs.recorded import times
+
+        return times(self.stored)
