@@ -38,7 +38,8 @@ from bootscope.builder.progress import Silent
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.builder.steps.agent import AGENT, build_agent
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.cli.record import Quiet
 from bootscope.core.errors import BootscopeError
 from bootscope.core.paths import cache_dir

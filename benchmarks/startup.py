@@ -23,7 +23,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.analysis.view_names import NAMES
-from bootscope.capture.store import RECORDED, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import RECORDED
 from bootscope.core.paths import store_dir
 
 COMMAND = str(Path(__file__).resolve().parents[1] / "bin" / "bootscope")

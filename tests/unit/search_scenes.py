@@ -16,7 +16,8 @@ import pytest
 
 from bootscope.audit import findings, trials
 from bootscope.builder.ids import id_of
-from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import StepError, SymbolError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.kconfig import written

@@ -16,7 +16,8 @@ from bootscope.builder.progress import Silent
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.record import WatchNames
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.cli.record import Quiet
 from bootscope.core.errors import ToolError
 from bootscope.emulator import qemu

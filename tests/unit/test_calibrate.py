@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bootscope.boards.profile import Board, load_board
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.capture.stream import Record
 from tests.fixtures import stock_boot
 

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from bootscope.audit.alternatives import groups
 from bootscope.audit.findings import audit
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.cli import techniques as techniques_verb
 from bootscope.cli import trial
 from bootscope.cli.try_board import REFUSED

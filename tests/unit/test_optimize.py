@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bootscope.audit import trials
-from bootscope.capture.store import StoredRun
+from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import SpaceError, SymbolError, ToolError, UserError
 from bootscope.search import optimize as optimize_module
 from bootscope.search.optimize import Goal, Search

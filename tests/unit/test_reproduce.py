@@ -14,7 +14,8 @@ import pytest
 
 from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import Part
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.cli import reproduce as verb
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserError
 from bootscope.core.settings import Sourced

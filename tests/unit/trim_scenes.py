@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from bootscope.capture import objects
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import ToolError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.kconfig import written

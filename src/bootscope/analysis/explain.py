@@ -12,7 +12,8 @@ from bootscope.analysis.names import Names, UserPrograms
 from bootscope.analysis.replay import Replay
 from bootscope.boards.profile import Board
 from bootscope.capture import objects
-from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.image.symbols import Symbols
 from bootscope.timeline.build import timeline_of
 

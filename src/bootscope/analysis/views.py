@@ -17,7 +17,8 @@ from bootscope.boards.profile import Board
 from bootscope.capture import objects
 from bootscope.capture.index import Index
 from bootscope.capture.record import FRAME, PICTURE
-from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.timeline.model import Timeline
 

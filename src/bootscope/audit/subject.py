@@ -17,7 +17,8 @@ from bootscope.builder.cache import Cache
 from bootscope.buildtrees import subject as trees
 from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.model import Tree
-from bootscope.capture.store import RECORDED, Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds
 from bootscope.emulator.recording import flat

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from bootscope.boards.pins import Pins
 from bootscope.capture import dating, tap
 from bootscope.capture.measured import TAP
-from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError
 from bootscope.importing.files import Understood, of_boot
 from bootscope.readers.base import Boot, Log

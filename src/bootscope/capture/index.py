@@ -23,7 +23,7 @@ import msgspec
 
 from bootscope.capture import record
 from bootscope.capture.program import program_id
-from bootscope.capture.store import StoredBoot, StoredRun
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.paths import cache_dir
 
 T = TypeVar("T")

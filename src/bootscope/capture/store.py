@@ -23,101 +23,31 @@ import hashlib
 import os
 import re
 import shutil
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from bootscope.capture import access, decoded, naming, record, stream
+from bootscope.capture import access, naming, record
 from bootscope.capture.imported import IMPORT, read_import
-from bootscope.capture.measured import MEASURED, MeasuredInfo, read_measured
+from bootscope.capture.measured import MEASURED, read_measured
 from bootscope.capture.partial import mark_partial
-from bootscope.capture.record import RUN, BootInfo, RunInfo
+from bootscope.capture.record import RUN
+from bootscope.capture.run_index import RunIndex
+from bootscope.capture.stored import (
+    BOARD,
+    IMPORTED,
+    RECORDED,
+    MeasuredRun,
+    StoredBoot,
+    StoredRun,
+    Summary,
+    of_boots,
+    of_import,
+)
 from bootscope.core.errors import ToolError, UserError, to_stderr
 
-RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
-RECORDING = "recording"
-"""How a run has ended that is still being recorded."""
-_WHY = {
-    RECORDING: "it is being recorded",
-    "partial": "its recorder was killed",
-    "damaged": "it is damaged",
-    "no boot": "it has no boot",
-}
 _LOCK = "recording.lock"
-_TABLE = """
-CREATE TABLE IF NOT EXISTS runs (
-    run_id TEXT PRIMARY KEY, created TEXT, system TEXT, board TEXT, build_id TEXT,
-    until TEXT, boots INTEGER, complete INTEGER, ended TEXT, kind TEXT)
-"""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One line of the list of runs; `ended` is how the last boot ended.
-
-    `kind` is `recorded`, `imported` or `measured`; an imported run has a name for a system, and neither board
-    nor build, one of a real board no build.
-    """
-
-    run_id: str
-    created: str
-    system: str
-    board: str
-    build_id: str
-    until: str
-    boots: int
-    complete: int
-    ended: str
-    kind: str = RECORDED
-
-    @property
-    def usable(self) -> bool:
-        """Whether a boot at least came to its end, and nobody is recording it any more."""
-        return self.complete > 0 and self.ended != RECORDING
-
-    @property
-    def why(self) -> str:
-        """Why it is not usable, in words."""
-        return _WHY.get(self.ended, f"ended by {self.ended}")
-
-
-@dataclass(frozen=True)
-class StoredBoot:
-    """A boot in the store."""
-
-    info: BootInfo
-    path: Path
-
-    def records(self) -> list[stream.Record]:
-        """The records of its stream. Raises UserError when the file is no stream."""
-        try:
-            return decoded.read(self.path / record.STREAM, self.path / record.RECORDS)
-        except FileNotFoundError:
-            return []
-        except UserError as error:
-            raise UserError(f"boot {self.info.boot_id}: {error.message}", hint=error.hint) from error
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run in the store, with its boots in order."""
-
-    info: RunInfo
-    path: Path
-    boots: tuple[StoredBoot, ...]
-
-
-@dataclass(frozen=True)
-class MeasuredRun:
-    """A run of a real board in the store, with its boots in order."""
-
-    info: MeasuredInfo
-    path: Path
-    boots: tuple[StoredBoot, ...]
 
 
 class Store:
@@ -132,6 +62,7 @@ class Store:
         self._told: set[str] = set()
         self.runs = root / "runs"
         self._objects = root / "objects"
+        self._index = RunIndex(root / "index.sqlite")
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(OSError):
@@ -201,7 +132,7 @@ class Store:
         grave = self.root / f".removed-{run_id}"
         path.rename(grave)
         shutil.rmtree(grave)
-        self._forget([run_id])
+        self._index.forget([run_id])
 
     # ---- reading ----
 
@@ -281,17 +212,13 @@ class Store:
 
     def summaries(self) -> list[Summary]:
         """All runs, oldest first, from the index; what it lacks is read from the folders."""
-        ids = self.run_ids()
-        names = ", ".join(Summary.__dataclass_fields__)
-        rows = {row[0]: Summary(*row) for row in self._index(f"SELECT {names} FROM runs")}
-        self._forget(sorted(set(rows) - set(ids)))
+        ids, rows = self.run_ids(), self._index.all()
+        self._index.forget(sorted(set(rows) - set(ids)))
         return [rows[i] if i in rows else self._read_summary(i) for i in ids]
 
     def summary(self, run_id: str) -> Summary:
         """A run, from the index if it has it."""
-        names = ", ".join(Summary.__dataclass_fields__)
-        rows = self._index(f"SELECT {names} FROM runs WHERE run_id = ?", one=run_id)
-        return Summary(*rows[0]) if rows else self._read_summary(run_id)
+        return self._index.get(run_id) or self._read_summary(run_id)
 
     def _read_summary(self, run_id: str) -> Summary:
         """A run that the index lacks; one that cannot be read must not hide the others."""
@@ -306,46 +233,13 @@ class Store:
         recording = self._is_recording(self.runs / run_id)
         kind = self.kind(run_id)
         if kind == IMPORTED:
-            summary = self._of_import(run_id)
-        elif kind == BOARD:
-            summary = self._of_board(run_id, recording)
+            summary = of_import(run_id, read_import(self.runs / run_id))
         else:
-            summary = self._of_recording(run_id, recording)
+            run = self.load_measured(run_id) if kind == BOARD else self.load(run_id)
+            summary = of_boots(run_id, run, recording)
         if not recording:
-            values = tuple(getattr(summary, name) for name in summary.__dataclass_fields__)
-            self._index("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
+            self._index.put(summary)
         return summary
-
-    def _of_import(self, run_id: str) -> Summary:
-        info = read_import(self.runs / run_id)
-        return Summary(run_id, info.created, info.name, "", "", "", info.boots, info.boots, "", IMPORTED)
-
-    def _of_board(self, run_id: str, recording: bool) -> Summary:
-        run = self.load_measured(run_id)
-        complete, ended = _how_far(run.boots, recording)
-        info, n = run.info, len(run.boots)
-        return Summary(
-            run_id, info.created, info.name, info.board.name, "", info.until, n, complete, ended, BOARD
-        )
-
-    def _of_recording(self, run_id: str, recording: bool) -> Summary:
-        run = self.load(run_id)
-        complete, ended = _how_far(run.boots, recording)
-        info = run.info
-        return Summary(
-            run_id,
-            info.created,
-            info.system.name,
-            info.board.name,
-            info.build_id,
-            info.until,
-            len(run.boots),
-            complete,
-            ended,
-        )
-
-    def _forget(self, run_ids: list[str]) -> None:
-        self._index("DELETE FROM runs WHERE run_id = ?", [(run_id,) for run_id in run_ids])
 
     def _is_recording(self, path: Path) -> bool:
         try:
@@ -356,37 +250,6 @@ class Store:
         except FileNotFoundError:
             return False
         return False
-
-    def _index(
-        self, statement: str, rows: list[tuple[Any, ...]] | None = None, one: str | None = None
-    ) -> list[tuple[Any, ...]]:
-        """Runs one statement on the index, once for each of `rows` or about `one`; returns what it yields.
-
-        The index only saves time: a damaged one is thrown away, and one that cannot be written or read
-        (a full disk, a read-only store) is done without.
-        """
-        path = self.root / "index.sqlite"
-        for attempt in range(2):
-            try:
-                with contextlib.closing(sqlite3.connect(path, timeout=30)) as db, db:
-                    db.execute(_TABLE)
-                    if rows is None:
-                        return db.execute(statement, (one,) if one is not None else ()).fetchall()
-                    db.executemany(statement, rows)
-                    return []
-            except sqlite3.DatabaseError as error:
-                # An index with other columns is as useless as a damaged one.
-                if isinstance(error, sqlite3.OperationalError) and "column" not in str(error):
-                    return []
-                if attempt == 0:
-                    path.unlink(missing_ok=True)
-        return []
-
-
-def _how_far(boots: tuple[StoredBoot, ...], recording: bool) -> tuple[int, str]:
-    """(how many boots are complete, how the last one ended)."""
-    complete = sum(boot.info.complete for boot in boots)
-    return complete, RECORDING if recording else boots[-1].info.ended if boots else "no boot"
 
 
 def _natural(run_id: str) -> list[str | int]:

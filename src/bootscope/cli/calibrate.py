@@ -13,7 +13,8 @@ from bootscope.calibration import profile_file
 from bootscope.calibration.calibrate import calibrate
 from bootscope.calibration.model import EmulatedBoot
 from bootscope.calibration.observe import real_boots
-from bootscope.capture.store import RECORDED, Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
 from bootscope.cli.common import check_positive
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot

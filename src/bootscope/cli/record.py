@@ -10,7 +10,8 @@ from bootscope.boards.physical import is_real
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.progress import progress

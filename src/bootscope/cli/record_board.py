@@ -7,7 +7,8 @@ import argparse
 
 from bootscope.boards.physical import real_board
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import MeasuredRun
 from bootscope.cli.board_options import QuietBoots, ShownBoots, ordered
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.paths import store_dir

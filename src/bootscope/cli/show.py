@@ -9,7 +9,8 @@ import re
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable

@@ -14,7 +14,8 @@ from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
 from bootscope.builder.cache import Cache
 from bootscope.buildtrees.keep import is_tree
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, runner

@@ -22,7 +22,8 @@ from bootscope.boards.physical import Console, RealBoard, listening, speaks_teln
 from bootscope.capture import dating, record, tap, tapper
 from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo, read_measured
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import MeasuredRun
 from bootscope.capture.telnet import Telnet
 from bootscope.core.errors import BoardError
 from bootscope.core.text import seconds

@@ -15,7 +15,8 @@ from bootscope.boards.pins import Pins
 from bootscope.capture import tap
 from bootscope.capture.imported import Answers, ImportInfo, Raw, raw_files, read_import
 from bootscope.capture.measured import END_TEXT, TAP
-from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.importing import pin_correlation
 from bootscope.readers import kept as kept_readings

@@ -26,7 +26,8 @@ from bootscope.builder.sources import Resolved
 from bootscope.builder.steps import unpack
 from bootscope.capture import objects
 from bootscope.capture.record import RunInfo, write_whole
-from bootscope.capture.store import RECORDED, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import RECORDED
 from bootscope.core.errors import UserError
 from bootscope.kbuild import symbols as kconfig
 from bootscope.kbuild.graph import Configuration

@@ -11,7 +11,7 @@ import msgspec
 from bootscope.analysis.views import View, view
 from bootscope.boards.profile import Board, CardClass, load_board
 from bootscope.capture.record import RunInfo
-from bootscope.capture.store import StoredRun
+from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import variant, with_bases
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
 from bootscope.inventory.recorded import Recorded, facts

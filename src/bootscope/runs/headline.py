@@ -14,7 +14,7 @@ import msgspec
 
 from bootscope.capture.measured import END_TEXT, MeasuredInfo
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import MeasuredRun
+from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds
 from bootscope.timeline.trace import Point, Trace

@@ -12,7 +12,8 @@ from bootscope.boards.pins import edge_names
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED as DESCRIPTION
 from bootscope.capture.record import write_json
-from bootscope.capture.store import MeasuredRun, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError
 from bootscope.importing.files import Understood, of_boot, of_run
 from bootscope.readers.base import Log

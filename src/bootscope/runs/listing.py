@@ -19,7 +19,8 @@ from bootscope.capture.imported import IMPORT
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.program import program_id
 from bootscope.capture.record import RUN, write_whole
-from bootscope.capture.store import Store, Summary
+from bootscope.capture.store import Store
+from bootscope.capture.stored import Summary
 from bootscope.core.errors import BootscopeError
 from bootscope.runs.run import sample_set
 from bootscope.statistics.describe import describe

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from bootscope.capture.store import BOARD, RECORDED, Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import BOARD, RECORDED, StoredRun
 
 if TYPE_CHECKING:
     # What works out times takes long to load.

@@ -16,7 +16,8 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
 from bootscope.capture.record import WATCH
-from bootscope.capture.store import Store, StoredBoot, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until

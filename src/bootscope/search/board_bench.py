@@ -20,7 +20,8 @@ from bootscope.buildtrees.owner import told
 from bootscope.buildtrees.variants import Variant
 from bootscope.buildtrees.workshop import BuildFailedError, Workshop
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import Store, StoredBoot
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredBoot
 from bootscope.core.errors import UserError
 from bootscope.hardware.measuring import Measuring, Observer, Order, again, measuring
 from bootscope.hardware.power import Already

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bootscope.capture.store import BOARD, Store
+from bootscope.capture.store import Store
+from bootscope.capture.stored import BOARD
 from bootscope.core.errors import UserError
 from bootscope.search.journal import Journal
 

@@ -20,7 +20,7 @@ import msgspec
 from bootscope.analysis.views import view
 from bootscope.builder.workload import Workload
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import StoredRun
+from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
 from bootscope.emulator.recording import Order

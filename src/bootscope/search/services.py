@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bootscope.capture.store import StoredRun
+from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.process import environment
 from bootscope.emulator.plugin_config import Limits

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, comparison
-from bootscope.capture.store import Store, StoredRun
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
 from bootscope.search.outcome import faults, outcome_of
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the store holds: runs and boots, and a line about each run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.capture import decoded, record, stream
+from bootscope.capture.imported import ImportInfo
+from bootscope.capture.measured import MeasuredInfo
+from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.core.errors import UserError
+
+RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
+RECORDING = "recording"
+"""How a run has ended that is still being recorded."""
+_WHY = {
+    RECORDING: "it is being recorded",
+    "partial": "its recorder was killed",
+    "damaged": "it is damaged",
+    "no boot": "it has no boot",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of the list of runs; `ended` is how the last boot ended.
+
+    `kind` is `recorded`, `imported` or `measured`; an imported run has a name for a system, and neither board
+    nor build, one of a real board no build.
+    """
+
+    run_id: str
+    created: str
+    system: str
+    board: str
+    build_id: str
+    until: str
+    boots: int
+    complete: int
+    ended: str
+    kind: str = RECORDED
+
+    @property
+    def usable(self) -> bool:
+        """Whether a boot at least came to its end, and nobody is recording it any more."""
+        return self.complete > 0 and self.ended != RECORDING
+
+    @property
+    def why(self) -> str:
+        """Why it is not usable, in words."""
+        return _WHY.get(self.ended, f"ended by {self.ended}")
+
+
+@dataclass(frozen=True)
+class StoredBoot:
+    """A boot in the store."""
+
+    info: BootInfo
+    path: Path
+
+    def records(self) -> list[stream.Record]:
+        """The records of its stream. Raises UserError when the file is no stream."""
+        try:
+            return decoded.read(self.path / record.STREAM, self.path / record.RECORDS)
+        except FileNotFoundError:
+            return []
+        except UserError as error:
+            raise UserError(f"boot {self.info.boot_id}: {error.message}", hint=error.hint) from error
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in the store, with its boots in order."""
+
+    info: RunInfo
+    path: Path
+    boots: tuple[StoredBoot, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of a real board in the store, with its boots in order."""
+
+    info: MeasuredInfo
+    path: Path
+    boots: tuple[StoredBoot, ...]
+
+
+def of_import(run_id: str, info: ImportInfo) -> Summary:
+    """The line about an import."""
+    return Summary(run_id, info.created, info.name, "", "", "", info.boots, info.boots, "", IMPORTED)
+
+
+def of_boots(run_id: str, run: StoredRun | MeasuredRun, recording: bool) -> Summary:
+    """The line about a run of boots, which may be going on."""
+    info, count = run.info, len(run.boots)
+    complete = sum(boot.info.complete for boot in run.boots)
+    ended = RECORDING if recording else run.boots[-1].info.ended if run.boots else "no boot"
+    name, build, kind = (
+        (info.name, "", BOARD)
+        if isinstance(info, MeasuredInfo)
+        else (info.system.name, info.build_id, RECORDED)
+    )
+    board = info.board.name
+    return Summary(run_id, info.created, name, board, build, info.until, count, complete, ended, kind)
