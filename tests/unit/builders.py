@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.boards.profile import Board, CardClass, load_board
+from bootscope.boards.profile import Board, load_board
 from bootscope.capture import record, stream
 from bootscope.capture.record import BootInfo, Extent, RunInfo, SystemFacts, WatchNames
 from bootscope.capture.store import Store
@@ -29,6 +29,7 @@ from bootscope.capture.stream import (
     Text,
     Unknown,
 )
+from bootscope.devices.model import CardClass
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"

@@ -10,13 +10,15 @@ from datetime import datetime
 import msgspec
 
 from bootscope.boards.physical import Console, RealBoard
-from bootscope.boards.profile import Board, CardClass, Uart, load_board
+from bootscope.boards.profile import Board, load_board
 from bootscope.capture import record, tap, tapper
 from bootscope.capture.measured import MEASURED, TAP, MeasuredInfo
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
 from bootscope.core.settings import Sourced
+from bootscope.devices.model import CardClass
+from bootscope.devices.uart16550 import Uart16550
 from bootscope.timeline.build import timeline_of
 from bootscope.timeline.console import console_bytes
 
@@ -41,7 +43,7 @@ def profile(
 
     found = load_board("cubieboard")
     uart = found.devices["uart0"]
-    assert isinstance(uart, Uart)
+    assert isinstance(uart, Uart16550)
     uart = msgspec.structs.replace(
         uart,
         clock_hz=said(uart.clock_hz.value * line_percent // 100),

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bootscope.capture.stream import Record
 from bootscope.core.text import visible
+from bootscope.devices.model import ConsoleByte
 from bootscope.timeline.build import events_of
 from bootscope.timeline.console import console_bytes, disagreements, lines, marker_times
 from bootscope.timeline.costs import BoardClock
-from bootscope.timeline.devices import ConsoleByte
 from bootscope.timeline.model import Line, Phase
 
 from .builders import run_info, typed

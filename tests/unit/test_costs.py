@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.stream import Record, Sample
+from bootscope.devices.model import ConsoleByte, PinChange, StorageCommand
+from bootscope.devices.serial import LineQueue
 from bootscope.timeline.build import events_of
-from bootscope.timeline.costs import BoardClock, Cost, CostModel, LineQueue, costs, storage_cost_ns
-from bootscope.timeline.devices import ConsoleByte, PinChange, StorageCommand
+from bootscope.timeline.costs import BoardClock, Cost, CostModel, costs
 
 from .builders import BYTE_NS, POWER_ON_NS, board, card_read, run_info, typed
 
@@ -27,19 +28,19 @@ def found_costs(records: list[Record]) -> list[Cost]:
 
 def test_a_command_costs_its_latency_and_its_bytes() -> None:
     card = board(bandwidth=10_000_000, latency_ns=500_000).card
-    assert storage_cost_ns(0, card) == 500_000
-    assert storage_cost_ns(1_000_000, card) == 500_000 + 100_000_000
+    assert card.cost_ns(0) == 500_000
+    assert card.cost_ns(1_000_000) == 500_000 + 100_000_000
 
 
 def test_a_part_of_a_nanosecond_is_left_out() -> None:
     card = board(bandwidth=3, latency_ns=0).card
-    assert storage_cost_ns(1, card) == 333_333_333
-    assert storage_cost_ns(2, card) == 666_666_666
+    assert card.cost_ns(1) == 333_333_333
+    assert card.cost_ns(2) == 666_666_666
 
 
 @given(st.integers(0, 1 << 40), st.integers(1, 1 << 40), st.integers(0, 1 << 40))
 def test_storage_costs_are_exact_integers(size: int, bandwidth: int, latency: int) -> None:
-    ns = storage_cost_ns(size, board(bandwidth, latency).card) - latency
+    ns = board(bandwidth, latency).card.cost_ns(size) - latency
     assert ns * bandwidth <= size * 1_000_000_000 < (ns + 1) * bandwidth
 
 
@@ -133,7 +134,7 @@ def test_the_sum_begins_with_power_on_and_grows_with_each_cost() -> None:
 def test_what_costs_nothing_is_no_cost() -> None:
     model = CostModel(board(bandwidth=10**12, latency_ns=0))
     assert model.cost(StorageCommand(0, "mmc0", 18, 0, 512, False), 0) is None
-    assert model.cost(PinChange(0, "pio", 0, 1, 0), 0) is None
+    assert model.cost(PinChange(0, "pio", ("PA0",), ()), 0) is None
     assert model.added_ns == POWER_ON_NS
 
 

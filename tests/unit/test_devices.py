@@ -6,20 +6,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from bootscope.boards.profile import Uart
 from bootscope.capture.stream import Io, Record, Sample
-from bootscope.timeline.devices import (
-    ConsoleByte,
-    Decoder,
-    DeviceEvent,
-    PinChange,
-    StorageCommand,
-    SunxiGpioDecoder,
-    SunxiMmcDecoder,
-    UartDecoder,
-    decode,
-    decoder_for,
-)
+from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, PinChange, StorageCommand
+from bootscope.devices.sunxi_gpio import SunxiGpioDecoder
+from bootscope.devices.sunxi_mmc import SunxiMmcDecoder
+from bootscope.devices.uart16550 import Uart16550, Uart16550Decoder
+from bootscope.timeline.devices import decode
 
 from .builders import BYTE_NS, MMC, UART, board, card_read, typed
 
@@ -27,15 +19,15 @@ DATA, LINE, MODEM = 0, 3, 4
 START, WITH_DATA, WRITE = 1 << 31, 1 << 9, 1 << 10
 
 
-def uart(register_bytes: int = 4) -> UartDecoder:
+def uart(register_bytes: int = 4) -> Uart16550Decoder:
     description = board().devices["uart0"]
-    assert isinstance(description, Uart)
-    return UartDecoder("uart0", msgspec.structs.replace(description, register_bytes=register_bytes))
+    assert isinstance(description, Uart16550)
+    return Uart16550Decoder("uart0", msgspec.structs.replace(description, register_bytes=register_bytes))
 
 
 def store(decoder: Decoder, *stores: tuple[int, int]) -> list[DeviceEvent]:
     """Feeds (byte offset, value) pairs; the index of an event is that of its pair."""
-    found = (decoder.store(i, Io(0, 1, offset, 4, value)) for i, (offset, value) in enumerate(stores))
+    found = (decoder.store(i, offset, value) for i, (offset, value) in enumerate(stores))
     return [event for event in found if event]
 
 
@@ -110,7 +102,7 @@ def test_a_large_card_is_addressed_in_sectors() -> None:
 
 @pytest.mark.parametrize(("card_bytes", "sector"), [(2 << 30, 1), (4 << 30, 512)])
 def test_the_size_of_the_card_decides_how_it_is_addressed(card_bytes: int, sector: int) -> None:
-    decoder = decoder_for("mmc0", board().devices["mmc0"], card_bytes)
+    decoder = board().devices["mmc0"].decoder("mmc0", card_bytes)
     (found,) = store(decoder, (0x14, 512), (0x1C, 512), command(17))
     assert isinstance(found, StorageCommand)
     assert found.sector == sector
@@ -148,14 +140,14 @@ def port(name: str) -> int:
 
 def test_a_pin_change_names_what_went_high_and_low() -> None:
     assert store(SunxiGpioDecoder("pio"), (port("H"), 0b110), (port("H"), 0b011)) == [
-        PinChange(0, "pio", 7, 0b110, 0),
-        PinChange(1, "pio", 7, 0b001, 0b100),
+        PinChange(0, "pio", ("PH1", "PH2"), ()),
+        PinChange(1, "pio", ("PH0",), ("PH2",)),
     ]
 
 
 def test_ports_are_kept_apart_and_the_same_value_twice_is_no_change() -> None:
     found = store(SunxiGpioDecoder("pio"), (port("A"), 1), (port("I"), 1), (port("A"), 1), (port("B"), 0))
-    assert found == [PinChange(0, "pio", 0, 1, 0), PinChange(1, "pio", 8, 1, 0)]
+    assert found == [PinChange(0, "pio", ("PA0",), ()), PinChange(1, "pio", ("PI0",), ())]
 
 
 def test_only_data_registers_of_the_nine_ports_are_pins() -> None:
@@ -175,7 +167,7 @@ def test_events_come_in_stream_order_with_the_index_of_their_record() -> None:
         *typed(b"b"),
     ]
     devices = board().devices
-    decoders = {UART: decoder_for("uart0", devices["uart0"], 1), MMC: decoder_for("mmc0", devices["mmc0"], 1)}
+    decoders = {UART: devices["uart0"].decoder("uart0", 1), MMC: devices["mmc0"].decoder("mmc0", 1)}
     found = list(decode(records, decoders))
     assert [(event.index, type(event)) for event in found] == [
         (1, ConsoleByte),

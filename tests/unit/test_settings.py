@@ -152,9 +152,9 @@ def test_an_unknown_name_lists_those_there_are(kind: str, name: str) -> None:
 
 BOARD_CHECKS = [
     ("schema = 1", "schema = 2", "schema: expected 1, got 2"),
-    ('console = "uart0"', 'console = "uart9"', "console: expected the name of a uart16550"),
-    ('console = "uart0"', 'console = "mmc0"', "console: expected the name of a uart16550"),
-    ('storage = "mmc0"', 'storage = "uart0"', "storage: expected the name of a sunxi-mmc"),
+    ('console = "uart0"', 'console = "uart9"', "console: expected a serial port under [devices]: uart0"),
+    ('console = "uart0"', 'console = "mmc0"', "console: expected a serial port under [devices]: uart0"),
+    ('storage = "mmc0"', 'storage = "uart0"', "storage: expected a storage controller under [devices]: mmc0"),
     ('card_class = "slow-sd"', 'card_class = "x"', "card_class: expected one of ideal, slow-sd"),
     ("value = 1\n", "value = 11\n", "qemu.icount_shift.value: expected a number from 0 to 10"),
     ("value = 1\n", "value = -1\n", "qemu.icount_shift.value: expected a number from 0 to 10"),

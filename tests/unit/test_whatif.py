@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif import Prediction, predict
-from bootscope.boards.profile import Board, Uart
+from bootscope.boards.profile import Board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Io, Record
 from bootscope.core.errors import UserError
+from bootscope.devices.uart16550 import Uart16550
 from bootscope.image.symbols import Symbols
 
 from .builders import UART
@@ -159,7 +160,7 @@ def at_baud(baud: int) -> RunInfo:
     """The made-up run whose port begins at another rate."""
     run = run_of()
     uart = run.board.devices["uart0"]
-    assert isinstance(uart, Uart)
+    assert isinstance(uart, Uart16550)
     rate = msgspec.structs.replace(uart.default_baud, value=baud)
     devices = {**run.board.devices, "uart0": msgspec.structs.replace(uart, default_baud=rate)}
     return with_board(msgspec.structs.replace(run.board, devices=devices))

@@ -12,7 +12,6 @@ from bootscope.capture.record import Extent
 
 ROOT_PARTITION = "root file system"
 UNKNOWN = "space outside partitions"
-SECTOR_BYTES = 512
 _LINE = re.compile(r"^([0-9]{1,15})\t([0-9]{1,15})\t([^\t\n]*)(?:\t([0-9]{1,15}))?$", re.MULTILINE)
 
 

@@ -14,8 +14,8 @@ from bootscope.analysis.functions import label
 from bootscope.analysis.kernel_activity import Message
 from bootscope.analysis.messages import align
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.devices.model import ConsoleByte
 from bootscope.timeline.console import console_bytes
-from bootscope.timeline.devices import ConsoleByte
 
 QUIET_LEVEL = 4
 """`quiet` shows what is more urgent than this: CONFIG_CONSOLE_LOGLEVEL_QUIET's usual value."""

@@ -16,8 +16,8 @@ from bootscope.analysis.names import Names
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.core.errors import UserError
+from bootscope.devices.model import DeviceEvent
 from bootscope.timeline.costs import BoardClock, Cost
-from bootscope.timeline.devices import DeviceEvent
 from bootscope.timeline.model import Timeline
 
 BEFORE_TASKS = {

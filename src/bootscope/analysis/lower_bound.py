@@ -15,7 +15,6 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.storage import Access, accesses
 from bootscope.analysis.waits import spinning_in
-from bootscope.timeline.costs import storage_cost_ns
 
 COLUMNS = (
     Column("what", "what", "text"),
@@ -73,6 +72,7 @@ def _reading(evidence: Evidence, found: list[Access]) -> list[dict[str, Cell]]:
         if not access.write and access.what.startswith("/") and _by_application(access, evidence):
             needed[access.what] = "the application's process reads it"
     rows: list[dict[str, Cell]] = []
+    board = evidence.run.board
     for what, why in needed.items():
         parts = [a for a in found if a.what == what and not a.write]
         size = sum(a.size_bytes - a.again_bytes for a in parts)
@@ -82,7 +82,7 @@ def _reading(evidence: Evidence, found: list[Access]) -> list[dict[str, Cell]]:
                 {
                     "what": f"reading {what}",
                     "phase": evidence.phase_at(parts[0].start_ns),
-                    "floor_ns": min(today_ns, storage_cost_ns(size, evidence.run.board.card)),
+                    "floor_ns": min(today_ns, board.storage_device.cost_ns(size, board.card)),
                     "today_ns": today_ns,
                     "why": f"{size:,} bytes: {why}",
                 }

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bootscope.analysis.blocks import SECTOR_BYTES, Piece
+from bootscope.analysis.blocks import Piece
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import label
 from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.timeline.devices import StorageCommand
+from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 
 _RANK = "most expensive first"
 _PAGE_SECTORS = 8

@@ -28,10 +28,10 @@ from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
-from bootscope.boards.profile import Board, CardClass, Uart
+from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
-from bootscope.timeline.devices import byte_ns
+from bootscope.devices.model import CardClass
 
 KNOWN = {
     "quiet": "the kernel keeps its messages off the console",
@@ -208,14 +208,8 @@ _READABLE = 40
 def _console(plan: Plan, value: str) -> None:
     if not re.fullmatch(r"[0-9]{1,8}", value) or not 300 <= int(value) <= 10_000_000:
         raise UserError(f"'{printable(value)}' is no line rate", hint="for example console=921600")
-    uart = plan.board.devices[plan.board.console]
-    assert isinstance(uart, Uart)
-    # As drivers do it: the divisor that comes closest.
-    clock_hz, sixteen = uart.clock_hz.value, 16 * int(value)
-    divisor = max(1, (clock_hz + sixteen // 2) // sixteen)
-    plan.byte_ns = byte_ns(uart, divisor)
+    plan.byte_ns, real = plan.board.console_called(plan.board.console).at_rate(int(value))
     plan.assumptions.append(f"boot loader and kernel both run the console at {value} baud")
-    real = clock_hz // (16 * divisor)
     if abs(real - int(value)) * _READABLE > int(value):
         plan.assumptions.append(
             f"the port's clock makes {real} baud of that, and whoever listens can take it"

@@ -16,7 +16,7 @@ from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.core.errors import UserError
 from bootscope.core.settings import Setting, Sourced, load
-from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
+from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 RATES = Path(__file__).with_name("loader_rates.toml")

@@ -23,8 +23,8 @@ from bootscope.capture import objects
 from bootscope.capture.stream import StackSample
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load
+from bootscope.devices.model import DeviceEvent, StorageCommand
 from bootscope.kbuild.kconfig import parse
-from bootscope.timeline.devices import DeviceEvent, StorageCommand
 from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")

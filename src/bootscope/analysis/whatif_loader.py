@@ -11,7 +11,7 @@ from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.waits import countdown
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.core.errors import UserError
-from bootscope.timeline.devices import SECTOR_BYTES, StorageCommand
+from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 

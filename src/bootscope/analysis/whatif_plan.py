@@ -26,8 +26,8 @@ from bootscope.boards.profile import Board
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
+from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.timeline.costs import costs_ns
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent
 
 KERNEL_PHASES = ("kernel", "init", "application")
 

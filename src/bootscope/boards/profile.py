@@ -14,6 +14,8 @@ from bootscope.core.errors import UserError
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
 from bootscope.core.settings import expected as wrong_value
+from bootscope.devices.model import CardClass, Console, Storage
+from bootscope.devices.registry import AnyDevice
 
 SCHEMA = 1
 UNSCALED_PPM = 1_000_000
@@ -43,42 +45,6 @@ class Qemu(Setting, frozen=True):
     loader_code: tuple[tuple[int, int], ...] = ()
 
 
-class Uart(Setting, frozen=True, tag="uart16550", tag_field="kind"):
-    """A 16550-class serial port with registers `register_bytes` apart."""
-
-    base: int
-    size: int
-    register_bytes: int
-    clock_hz: Sourced
-    fifo_bytes: Sourced
-    default_baud: Sourced
-
-
-class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
-    """The SD/MMC host controller of Allwinner SoCs."""
-
-    base: int
-    size: int
-
-
-class SunxiGpio(Setting, frozen=True, tag="sunxi-gpio", tag_field="kind"):
-    """The port controller of Allwinner SoCs: nine ports of 32 pins."""
-
-    base: int
-    size: int
-
-
-Device = Uart | SunxiMmc | SunxiGpio
-
-
-class CardClass(Setting, frozen=True):
-    """What a storage command costs: latency_ns + bytes / bandwidth."""
-
-    title: str
-    bandwidth_bytes_per_s: Sourced
-    command_latency_ns: Sourced
-
-
 class Addresses(Setting, frozen=True):
     """Where the stages of the boot chain start running, before any MMU is on."""
 
@@ -102,7 +68,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     console: str
     storage: str
     card_class: str
-    devices: dict[str, Device]
+    devices: dict[str, AnyDevice]
     card_classes: dict[str, CardClass]
     cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: as the emulator counts")
 
@@ -115,6 +81,19 @@ class Board(Setting, frozen=True, omit_defaults=True):
     def card(self) -> CardClass:
         """The card class in use."""
         return self.card_classes[self.card_class]
+
+    def console_called(self, device: str) -> Console:
+        """The serial port of this name."""
+        found = self.devices[device]
+        assert isinstance(found, Console)
+        return found
+
+    @property
+    def storage_device(self) -> Storage:
+        """The controller that the board boots from."""
+        found = self.devices[self.storage]
+        assert isinstance(found, Storage)
+        return found
 
 
 def board_dir() -> Path:
@@ -144,10 +123,14 @@ def _check(board: Board, path: Path) -> None:
 
     if board.schema != SCHEMA:
         raise wrong("schema", f"{SCHEMA}, got {board.schema}")
-    if not isinstance(board.devices.get(board.console), Uart):
-        raise wrong("console", "the name of a uart16550 under [devices]")
-    if not isinstance(board.devices.get(board.storage), SunxiMmc):
-        raise wrong("storage", "the name of a sunxi-mmc under [devices]")
+    ports = sorted(name for name, device in board.devices.items() if isinstance(device, Console))
+    if board.console not in ports:
+        raise wrong("console", f"a serial port under [devices]: {', '.join(ports) or 'there is none'}")
+    drives = sorted(name for name, device in board.devices.items() if isinstance(device, Storage))
+    if board.storage not in drives:
+        raise wrong(
+            "storage", f"a storage controller under [devices]: {', '.join(drives) or 'there is none'}"
+        )
     if board.card_class not in board.card_classes:
         raise wrong("card_class", f"one of {', '.join(sorted(board.card_classes))}")
     if not 0 <= board.qemu.icount_shift.value <= 10:
@@ -173,10 +156,7 @@ def _positive(board: Board) -> list[tuple[str, int]]:
         for n, c in board.card_classes.items()
     ]
     for name, device in board.devices.items():
-        if isinstance(device, Uart):
-            found.append((f"devices.{name}.register_bytes", device.register_bytes))
-            for key in ("clock_hz", "fifo_bytes", "default_baud"):
-                found.append((f"devices.{name}.{key}.value", getattr(device, key).value))
+        found += [(f"devices.{name}.{key}", number) for key, number in device.divisors().items()]
     return found
 
 

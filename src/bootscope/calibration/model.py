@@ -13,14 +13,14 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bootscope.boards.profile import Board, Uart
+from bootscope.boards.profile import Board
 from bootscope.calibration.rates import Parts, Rates
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
+from bootscope.devices.model import ConsoleByte, DeviceEvent, StorageCommand
 from bootscope.timeline.build import Made
 from bootscope.timeline.console import console_bytes
 from bootscope.timeline.cpu_time import CpuTime, sees_delays
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent, StorageCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,5 @@ class _Board:
 
     def _queue(self, device: str) -> deque[_Moment]:
         if device not in self._queues:
-            uart = self._board.devices[device]
-            assert isinstance(uart, Uart)
-            self._queues[device] = deque(maxlen=uart.fifo_bytes.value)
+            self._queues[device] = deque(maxlen=self._board.console_called(device).fifo_bytes.value)
         return self._queues[device]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bootscope.boards.profile import Board, CardClass, Uart
+from bootscope.boards.profile import Board
 from bootscope.calibration.result import (
     BANDWIDTH,
     CPU_SCALE,
@@ -22,6 +22,7 @@ from bootscope.calibration.result import (
     Figure,
 )
 from bootscope.core.settings import Sourced, as_toml
+from bootscope.devices.model import CardClass, Console
 
 CARD = "calibrated"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -36,9 +37,9 @@ def calibrated_board(found: Calibration, name: str) -> Board:
     board = found.board
     line = found.figure(LINE_RATE)
     devices = dict(board.devices)
-    uart = devices[board.console]
-    if isinstance(uart, Uart) and line.how != KEPT and line.value != line.before:
-        devices[board.console] = _at_rate(uart, line, found)
+    port = devices[board.console]
+    if isinstance(port, Console) and line.how != KEPT and line.value != line.before:
+        devices[board.console] = port.with_rates(lambda number: _scaled(number, line, found))
     classes, card = dict(board.card_classes), board.card_class
     bandwidth, latency = found.figure(BANDWIDTH), found.figure(LATENCY)
     if KEPT not in (bandwidth.how, latency.how) or bandwidth.how != latency.how:
@@ -65,16 +66,10 @@ def _once(title: str, words: str) -> str:
     return title if title.endswith(words) else f"{title}, {words}"
 
 
-def _at_rate(uart: Uart, line: Figure, found: Calibration) -> Uart:
-    """The port with the clock by which the divisors that programs set make the rate of the real line."""
-
-    def scaled(number: Sourced) -> Sourced:
-        value = max(1, round(number.value * line.value / line.before))
-        return Sourced(value=value, source=_source(line, found))
-
-    return msgspec.structs.replace(
-        uart, clock_hz=scaled(uart.clock_hz), default_baud=scaled(uart.default_baud)
-    )
+def _scaled(number: Sourced, line: Figure, found: Calibration) -> Sourced:
+    """A number with which what programs set the port to makes the rate of the real line."""
+    value = max(1, round(number.value * line.value / line.before))
+    return Sourced(value=value, source=_source(line, found))
 
 
 def _sourced(figure: Figure, before: Sourced, found: Calibration) -> Sourced:

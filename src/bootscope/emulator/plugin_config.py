@@ -86,11 +86,11 @@ class Watch:
         """The numbers of the hooks called `name`."""
         return [number for number, known in self.hooks.names.items() if known == name]
 
-    def console_text(self, name: str, device: int, data: bytes) -> None:
-        """Adds a text to look for in the bytes of the console (its data register)."""
+    def console_text(self, name: str, device: int, offset: int, data: bytes) -> None:
+        """Adds a text to look for in the bytes stored to the register at `offset` of a device."""
         number = len(self.texts) + 1
         self.texts[number] = name
-        self.lines.append(f"text {number} {device} 0 {data.hex()}")
+        self.lines.append(f"text {number} {device} {offset} {data.hex()}")
 
 
 def watch(
@@ -209,9 +209,10 @@ def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> Non
 
 def _add_texts(w: Watch, board: Board, system: System) -> None:
     device = next(number for number, name in w.devices.items() if name == board.console)
+    offset = board.console_called(board.console).data_offset
     for name, milestone in system.milestones.items():
-        w.console_text(MILESTONE_TEXT + name, device, milestone.console.encode())
-    w.console_text(PANIC_TEXT, device, b"---[ end Kernel panic")
+        w.console_text(MILESTONE_TEXT + name, device, offset, milestone.console.encode())
+    w.console_text(PANIC_TEXT, device, offset, b"---[ end Kernel panic")
 
 
 def _add_frame(w: Watch, board: Board, system: System, path: Path) -> None:

@@ -50,16 +50,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def machine_arguments(board: Board, card: Path) -> list[str]:
-    """QEMU's arguments for the machine itself: all that decides what the guest sees.
-
-    The card is opened as a snapshot, so a boot never changes the image. The serial port leads
-    nowhere: the plugin sees every byte, and a reader that is slow cannot hold the guest up.
-    """
+    """QEMU's arguments for the machine itself: all that decides what the guest sees."""
     q = board.qemu
     return [
         *("-M", q.machine, "-m", q.memory, "-display", "none", "-monitor", "none"),
-        *("-serial", "null", "-nic", "none", "-no-reboot"),
-        *("-drive", f"file={_escaped(card)},format=raw,if=sd,snapshot=on"),
+        *board.console_called(board.console).qemu_arguments(),
+        *("-nic", "none", "-no-reboot"),
+        *board.storage_device.qemu_arguments(_escaped(card)),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from bootscope.analysis.views import View, view
-from bootscope.boards.profile import Board, CardClass, load_board
+from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import variant, with_bases
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.devices.model import CardClass
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
 from bootscope.published.measures import measured

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.readers.bootchart_log import TICK_NS, Block, Counter
 from bootscope.readers.timespan import LONGEST_NS
 from bootscope.timeline.trace import Span, Table, Track
 
-_SECTOR_BYTES = 512
 _MAX_TICKS = 10**10
 _MS_NS = 1_000_000
 # Of a line "cpu ..." in /proc/stat (man proc_stat), by what the time went to.
@@ -119,7 +119,7 @@ def _figures(text: bytes) -> tuple[int, ...]:
     """Reads, bytes read, writes, bytes written, busy ns: fields 1, 3, 5, 7, 10 of Linux' iostats.rst."""
     n = [int(x) for x in text.split()]
     return tuple(
-        min(x, LONGEST_NS) for x in (n[0], n[2] * _SECTOR_BYTES, n[4], n[6] * _SECTOR_BYTES, n[9] * _MS_NS)
+        min(x, LONGEST_NS) for x in (n[0], n[2] * SECTOR_BYTES, n[4], n[6] * SECTOR_BYTES, n[9] * _MS_NS)
     )
 
 

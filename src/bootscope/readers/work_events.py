@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.readers.layout import track
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Span, Track
@@ -19,7 +20,6 @@ _FUNCTION = re.compile(r"func=([^\s+]{1,200})(?:\+\S+)?(?: \[([\w-]+)\])?")
 _RET = re.compile(r"ret=(\S{1,32})")
 _IRQ = re.compile(r"irq=(\d{1,6})(?: (?:name|handler)=(\S{1,64}))?")
 _SOFTIRQ = re.compile(r"vec=(\d{1,4})(?: \[action=(\w{1,32})\])?")
-_SECTOR_BYTES = 512
 
 
 class Storage:
@@ -43,7 +43,7 @@ class Storage:
         request = self._requests.pop((found[1], int(found[3])), None)
         if request:
             issued, kind, size = request
-            size = size or int(found[4]) * _SECTOR_BYTES
+            size = size or int(found[4]) * SECTOR_BYTES
             detail: dict[str, str | int] = {
                 "bytes": size,
                 "sector": int(found[3]),

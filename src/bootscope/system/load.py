@@ -15,9 +15,10 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import package_dir, store_dir
 from bootscope.core.settings import expected as wrong
 from bootscope.core.settings import find, load, names_in
+from bootscope.devices import sd_card
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Card, Source, System
 
-SECTOR_BYTES = 512
 FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
 """Root file systems that can be made."""
 
@@ -144,7 +145,7 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
 
 def _check_card(card: Card, require: Callable[[bool, str, str], None]) -> None:
     size = card.size_bytes
-    require(size >= 1 << 20 and size & (size - 1) == 0, "card.size_bytes", "a power of two, 1 MiB or more")
+    require(sd_card.fits(size), "card.size_bytes", sd_card.IMAGE_SIZE)
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
     require(1 <= card.loader_sector < card.boot_sector, "card.loader_sector", "1 or more, before boot_sector")

@@ -10,10 +10,11 @@ from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
 from bootscope.core.errors import UserError
+from bootscope.devices.model import DeviceEvent, PinChange, StorageCommand
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.cpu_time import at_cpu_speed
-from bootscope.timeline.devices import DeviceEvent, PinChange, StorageCommand, decode, decoder_for
+from bootscope.timeline.devices import decode, decoders_of
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
@@ -32,11 +33,7 @@ def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
     for name in run.watch.devices.values():
         if name not in run.board.devices:
             raise UserError(f"board {run.board.name} has no device '{name}', which the recording has")
-    decoders = {
-        number: decoder_for(name, run.board.devices[name], run.system.card_bytes)
-        for number, name in run.watch.devices.items()
-    }
-    return list(decode(records, decoders))
+    return list(decode(records, decoders_of(run)))
 
 
 @dataclass(frozen=True)
@@ -154,8 +151,7 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
     result: list[tuple[int, str]] = []
     for event in events:
         if isinstance(event, PinChange):
-            for mask, level in ((event.high, "high"), (event.low, "low")):
-                names = [f"P{chr(65 + event.port)}{bit}" for bit in range(32) if mask >> bit & 1]
+            for names, level in ((event.high, "high"), (event.low, "low")):
                 result += [(clock.before(event.index), f"{name} {level}") for name in names]
     return tuple(result)
 

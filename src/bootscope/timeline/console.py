@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.timeline.costs import BoardClock
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent
 from bootscope.timeline.model import Disagreement, Line, Phase
 
 

@@ -4,9 +4,8 @@
 QEMU's serial port and card take no time. The board's do, so every event is given a cost, kept beside
 it and never mixed into its stamp:
 
-- A storage command costs latency + bytes / bandwidth.
-- A console byte enters a queue that the line empties at 10 bits a byte. It costs nothing while there
-  is room; when the queue is full, it costs the wait for a place. So bytes drain while the CPU works.
+- A storage command costs what its controller says (devices/): latency + bytes / bandwidth.
+- A console byte enters the port's queue, which the line empties (devices/serial.py).
 
     board_ns(e) = virtual_ns(e) + power_on_ns + sum of the costs of the events at or before e
 """
@@ -14,15 +13,15 @@ it and never mixed into its stamp:
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from bootscope.boards.profile import Board, CardClass, Uart
+from bootscope.boards.profile import Board
 from bootscope.capture.stream import Record
-from bootscope.timeline.devices import ConsoleByte, DeviceEvent, StorageCommand
+from bootscope.devices.model import ConsoleByte, DeviceEvent, StorageCommand
+from bootscope.devices.serial import LineQueue
 
 CostKind = Literal["storage", "console"]
 
@@ -36,36 +35,11 @@ class Cost:
     ns: int
 
 
-def storage_cost_ns(size_bytes: int, card: CardClass) -> int:
-    """latency + bytes / bandwidth, rounded down to a nanosecond."""
-    transfer = size_bytes * 1_000_000_000 // card.bandwidth_bytes_per_s.value
-    return card.command_latency_ns.value + transfer
-
-
-class LineQueue:
-    """The bytes that a serial port holds, and when each leaves it."""
-
-    def __init__(self, depth_bytes: int) -> None:
-        self._leaves_ns: deque[int] = deque(maxlen=depth_bytes)
-        self._depth = depth_bytes
-
-    def put(self, now_ns: int, byte_ns: int) -> int:
-        """Puts a byte in at board time `now_ns`; returns the wait for a free place."""
-        leaves = self._leaves_ns
-        full = len(leaves) == self._depth
-        wait_ns = leaves[0] - now_ns if full and leaves[0] > now_ns else 0
-        starts_ns = now_ns + wait_ns
-        if leaves and leaves[-1] > starts_ns:
-            starts_ns = leaves[-1]
-        leaves.append(starts_ns + byte_ns)
-        return wait_ns
-
-
 class CostModel:
     """Gives device events their costs, one after the other; `added_ns` is the sum so far."""
 
     def __init__(self, board: Board) -> None:
-        self._board = board
+        self._board, self._storage, self._card = board, board.storage_device, board.card
         self._queues: dict[str, LineQueue] = {}
         self.added_ns = board.power_on_ns.value
 
@@ -81,16 +55,15 @@ class CostModel:
             queue = self._queues.get(event.device) or self._new_queue(event.device)
             ns = queue.put(virtual_ns + self.added_ns, event.byte_ns)
         elif isinstance(event, StorageCommand):
-            ns = storage_cost_ns(event.size_bytes, self._board.card)
+            ns = self._storage.cost_ns(event.size_bytes, self._card)
         else:
             return 0
         self.added_ns += ns
         return ns
 
     def _new_queue(self, device: str) -> LineQueue:
-        uart = self._board.devices[device]
-        assert isinstance(uart, Uart)
-        queue = self._queues[device] = LineQueue(uart.fifo_bytes.value)
+        depth_bytes = self._board.console_called(device).fifo_bytes.value
+        queue = self._queues[device] = LineQueue(depth_bytes)
         return queue
 
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Decoder, Hook, Io, Record
+from bootscope.devices.model import ConsoleByte
 from bootscope.timeline.costs import CostModel
 from bootscope.timeline.cpu_time import CpuTime
-from bootscope.timeline.devices import ConsoleByte, decoder_for
+from bootscope.timeline.devices import decoders_of
 from bootscope.timeline.phases import reads_kernel
 
 _PHASE_OF_HOOK = {
@@ -32,10 +33,7 @@ class Live:
     def __init__(self, run: RunInfo, on_line: Callable[[int, str, bytes], None]) -> None:
         self._run, self._on_line = run, on_line
         self._decoder = Decoder()
-        self._devices = {
-            number: decoder_for(name, run.board.devices[name], run.system.card_bytes)
-            for number, name in run.watch.devices.items()
-        }
+        self._devices = decoders_of(run)
         self._costs = CostModel(run.board)
         self._line = bytearray()
         self._line_ns = 0
@@ -66,7 +64,7 @@ class Live:
 
     def _store(self, record: Io) -> None:
         decoder = self._devices.get(record.device)
-        event = decoder.store(0, record) if decoder else None
+        event = decoder.store(0, record.offset, record.value) if decoder else None
         if event is None:
             return
         self._costs.cost(event, self._virtual_ns)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import Hook, Idle, Record
+from bootscope.devices.model import SECTOR_BYTES, DeviceEvent, StorageCommand
 from bootscope.timeline.costs import BoardClock, Cost
-from bootscope.timeline.devices import SECTOR_BYTES, DeviceEvent, StorageCommand
 from bootscope.timeline.model import PHASES, Phase
 
 KERNEL_IMAGE = "kernel"

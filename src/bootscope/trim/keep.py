@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from bootscope.arch.registry import BUILT
+from bootscope.devices import sd_card
 from bootscope.system.model import System
 
 IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
@@ -24,7 +25,10 @@ IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
         "a kernel for several CPUs on one": ("SMP_ON_UP",),
     },
     "uboot": {
-        "recovery": ("AUTOBOOT", "CMDLINE", "CMD_BOOTDELAY", "HUSH_PARSER", "CMD_MMC", "CMD_RUN", "CMD_ENV*"),
+        "recovery": (
+            *("AUTOBOOT", "CMDLINE", "CMD_BOOTDELAY", "HUSH_PARSER", "CMD_RUN", "CMD_ENV*"),
+            sd_card.LOADER_SYMBOL,
+        ),
         "errors": ("PRINTF", "PANIC_HANG", "SYS_HUSH_PARSER"),
     },
     "busybox": {"recovery": ("ASH", "SH_IS_ASH", "INIT", "REBOOT", "MOUNT", "UMOUNT", "LOGIN")},
@@ -62,6 +66,6 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
     found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
     if any(path.startswith(f"/lib/{BUILT.tools.libraries[0]}") for path in files):
         found |= BUILT.program_symbols
-    if "root=/dev/mmcblk" in system.kernel.command_line:
-        found["MMC_BLOCK"] = "the root file system is on an MMC or SD card"
+    if f"root={sd_card.ROOT}" in system.kernel.command_line:
+        found[sd_card.KERNEL_SYMBOL] = "the root file system is on an MMC or SD card"
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bootscope.builder.filesystems.model import FileSystem, Order, Piece
 from bootscope.core.errors import ToolError
-from bootscope.system.load import SECTOR_BYTES
+from bootscope.devices.model import SECTOR_BYTES
 
 _JOURNAL = "<8>"
 _BLOCK_BYTES = re.compile(r"^Block size:\s+(\d+)", re.M)

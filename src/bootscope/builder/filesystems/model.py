@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from bootscope.builder.step import EPOCH, Context
 from bootscope.core.errors import ToolError, UserError, printable
-from bootscope.system.load import SECTOR_BYTES
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
 Piece = tuple[int, int, str, int]

@@ -19,8 +19,8 @@ from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, initramfs, payload, rootfs, uboot
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.system.load import SECTOR_BYTES
 from bootscope.system.model import Card, Environment, System
 
 IMAGE, LAYOUT = "sd.img", "layout.json"

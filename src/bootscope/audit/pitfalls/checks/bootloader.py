@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bootscope.audit.pitfalls.checks.base import check, falcon, listed
 from bootscope.core.text import size, span
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.indicators import told
 from bootscope.inventory.inventory import Image, Inventory, Part, number
 from bootscope.inventory.loader_script import hexadecimal
@@ -18,7 +19,6 @@ _BLOCK = 128 << 20
 _TEXT_OFFSET = 0x8000
 _SURELY_BYTES, _FAR_BYTES = 1 << 20, 64 << 20
 _MORE_BYTES = 64 << 10
-_SECTOR_BYTES = 512
 _NO = ("no", "n", "0", "false", "off")
 
 
@@ -138,7 +138,7 @@ def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]
     for words in known.loader.called("mmc", "nand", "sf"):
         if words[1:2] == ["read"] and len(words) > 4:
             count = hexadecimal(words[4])
-            factor = _SECTOR_BYTES if words[0] == "mmc" else 1
+            factor = SECTOR_BYTES if words[0] == "mmc" else 1
             yield " ".join(words), hexadecimal(words[2]), count * factor if count is not None else None
 
 

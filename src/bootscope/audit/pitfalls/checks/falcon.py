@@ -8,14 +8,14 @@ from itertools import combinations
 
 from bootscope.audit.pitfalls.checks.base import check, falcon, listed
 from bootscope.core.text import size, span
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.loader_script import hexadecimal
 from bootscope.inventory.recorded import Recorded
 
-_SECTOR_BYTES = 512
 _UNIT_SECTORS = 8192
 """4 MiB: what most cards tell as their preferred erase size."""
-_MOST_SECTORS = (1 << 30) // _SECTOR_BYTES
+_MOST_SECTORS = (1 << 30) // SECTOR_BYTES
 _MS = 1_000_000
 _WRITE = re.compile(r"\bmmc write(?:\.\w+)?\s+(\S{1,80})\s+(\S{1,80})\s+([^\s;]{1,80})")
 Region = tuple[str, int, int]
@@ -50,7 +50,7 @@ def _bytes_for_sectors(known: Inventory) -> str:
         if sectors is None:
             continue
         if sectors > _MOST_SECTORS:
-            return f"{match[0]}: that is {size(sectors * _SECTOR_BYTES)}"
+            return f"{match[0]}: that is {size(sectors * SECTOR_BYTES)}"
         for name, start, _ in _partitions(known):
             if first is not None and first < start < first + sectors:
                 return f"{match[0]}: that reaches into {name} (sector {start:#x})"
@@ -63,7 +63,7 @@ def _tree_cut_off(known: Inventory) -> str | None:
         return ""
     tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
     sectors = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS")
-    room = sectors * _SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
+    room = sectors * SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
     if not tree or not room:
         return None
     return f"room for {size(room)}, the tree has {size(tree.size_bytes)}" if tree.size_bytes > room else ""
@@ -79,7 +79,7 @@ def _raw(known: Inventory) -> list[Region]:
     first = known.number("uboot", "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR")
     kernel = next((i for i in known.images.values() if i.kind in ("zImage", "uImage", "Image")), None)
     if first:
-        found.append(("the kernel", first, -(-kernel.size_bytes // _SECTOR_BYTES) if kernel else 1))
+        found.append(("the kernel", first, -(-kernel.size_bytes // SECTOR_BYTES) if kernel else 1))
     return found
 
 
@@ -101,7 +101,7 @@ def _areas_overlap(known: Inventory) -> str:
 def _worked_out(known: Inventory) -> str:
     if not falcon(known):
         return ""
-    return listed([f"{a} at sector {s:#x} = {s * _SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
+    return listed([f"{a} at sector {s:#x} = {s * SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
 
 
 @check("falcon-spl-on-fat", Part.UBOOT)
@@ -127,7 +127,7 @@ def _alignment(known: Inventory) -> str | None:
     uneven = [(a, s) for a, s, _ in _raw(known) if s % _UNIT_SECTORS] if falcon(known) else []
     if uneven:
         a, sector = uneven[0]
-        into = size(sector % _UNIT_SECTORS * _SECTOR_BYTES)
+        into = size(sector % _UNIT_SECTORS * SECTOR_BYTES)
         return f"{a} begins at sector {sector:#x}, {into} into a unit of 4 MiB"
     return None if offsets and not block else ""
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be known of a device, and what devices do. Each device fills it in, in a file beside this one.
+
+A device is a table of a board profile (``[devices.NAME]``, ``kind``), so its class is a Setting with a tag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+from bootscope.core.settings import Setting, Sourced
+
+SECTOR_BYTES = 512
+"""The unit that storage is addressed in, by controllers, partition tables and Linux alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceEvent:
+    """Something a device was told to do; `index` is that of the record in the stream."""
+
+    index: int
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleByte(DeviceEvent):
+    """A byte given to the serial port, which needs `byte_ns` to put it on the line."""
+
+    value: int
+    byte_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StorageCommand(DeviceEvent):
+    """A command with data. `sector` is None for data that are not the medium's contents."""
+
+    opcode: int
+    sector: int | None
+    size_bytes: int
+    write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PinChange(DeviceEvent):
+    """Output pins, by the names that the SoC's manual has for them, went high and low."""
+
+    high: tuple[str, ...]
+    low: tuple[str, ...]
+
+
+class Decoder(Protocol):
+    """Turns the stores to one device into events. It sees nothing else, so a better one improves old
+    recordings."""
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        """The event, if any, that record `index` causes: a store `offset` bytes into the device."""
+
+
+class CardClass(Setting, frozen=True):
+    """What a storage command costs: latency_ns + bytes / bandwidth."""
+
+    title: str
+    bandwidth_bytes_per_s: Sourced
+    command_latency_ns: Sourced
+
+    def cost_ns(self, size_bytes: int) -> int:
+        """latency + bytes / bandwidth, rounded down to a nanosecond."""
+        transfer = size_bytes * 1_000_000_000 // self.bandwidth_bytes_per_s.value
+        return self.command_latency_ns.value + transfer
+
+
+class Device(Protocol):
+    """A device whose registers the plugin watches: `size` bytes from the physical address `base` on."""
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+    def decoder(self, name: str, medium_bytes: int) -> Decoder:
+        """A decoder for the device called `name`; what it stores to holds `medium_bytes`, if it does."""
+
+    def divisors(self) -> Mapping[str, int]:
+        """The settings that formulas divide by, with their keys: they must be above 0."""
+
+
+@runtime_checkable
+class Console(Device, Protocol):
+    """A serial port that can be the board's console."""
+
+    @property
+    def data_offset(self) -> int:
+        """Where in the device the register lies that bytes to be sent are stored to."""
+
+    @property
+    def fifo_bytes(self) -> Sourced:
+        """How many bytes the port holds. A byte more costs the wait for a place (devices/serial.py)."""
+
+    def at_rate(self, baud: int) -> tuple[int, int]:
+        """(ns a byte takes, real rate in baud) where a driver sets the rate that comes closest to `baud`."""
+
+    def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
+        """The port with another clock: each number that the line's rate depends on is `scaled`."""
+
+    def qemu_arguments(self) -> tuple[str, ...]:
+        """What QEMU needs for it."""
+
+
+@runtime_checkable
+class Storage(Device, Protocol):
+    """A storage controller that the board can boot from."""
+
+    def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
+        """What a command with so many bytes costs on the real board."""
+
+    def qemu_arguments(self, image: str) -> tuple[str, ...]:
+        """What QEMU needs for it: `image`, a path as QEMU's options write it, as a snapshot, so that no boot
+        changes it."""

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The devices that there are. A new one is a file beside this one, and its place here."""
+
+from __future__ import annotations
+
+from bootscope.devices.sunxi_gpio import SunxiGpio
+from bootscope.devices.sunxi_mmc import SunxiMmc
+from bootscope.devices.uart16550 import Uart16550
+
+AnyDevice = Uart16550 | SunxiMmc | SunxiGpio
+"""What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SD/MMC host controller of Allwinner SoCs."""
+
+from __future__ import annotations
+
+from bootscope.core.settings import Setting
+from bootscope.devices import sd_card
+from bootscope.devices.model import SECTOR_BYTES, CardClass, DeviceEvent, StorageCommand
+
+
+class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
+    """The controller, with an SD card in it."""
+
+    base: int
+    size: int
+
+    def decoder(self, name: str, medium_bytes: int) -> SunxiMmcDecoder:
+        return SunxiMmcDecoder(name, sd_card.byte_addressed(medium_bytes))
+
+    def divisors(self) -> dict[str, int]:
+        return {}
+
+    def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
+        return medium.cost_ns(size_bytes)
+
+    def qemu_arguments(self, image: str) -> tuple[str, ...]:
+        return ("-drive", f"file={image},format=raw,if=sd,snapshot=on")
+
+
+class SunxiMmcDecoder:
+    """The command register starts what the others describe.
+
+    `byte_addressed` cards take byte addresses, others sectors.
+    """
+
+    _BYTE_COUNT, _COMMAND, _ARGUMENT = 0x14, 0x18, 0x1C
+    _START, _DATA, _WRITE = 1 << 31, 1 << 9, 1 << 10
+
+    def __init__(self, name: str, byte_addressed: bool) -> None:
+        self._name, self._byte_addressed = name, byte_addressed
+        self._bytes = self._argument = 0
+        self._after_app_command = False
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        if offset == self._BYTE_COUNT:
+            self._bytes = value
+        elif offset == self._ARGUMENT:
+            self._argument = value
+        elif offset == self._COMMAND and value & self._START:
+            return self._command(index, value)
+        return None
+
+    def _command(self, index: int, value: int) -> DeviceEvent | None:
+        opcode = value & 0x3F
+        sector = None
+        if opcode in sd_card.SECTOR_OPCODES and not self._after_app_command:
+            sector = self._argument // SECTOR_BYTES if self._byte_addressed else self._argument
+        self._after_app_command = opcode == sd_card.APP_COMMAND
+        if not value & self._DATA:
+            return None
+        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE))
