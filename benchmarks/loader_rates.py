@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bootscope.analysis.blocks import SECTOR_BYTES
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif_image import RATES
 from bootscope.capture.store import Store
 from bootscope.cli.show import view_of
 from bootscope.core.paths import store_dir
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.timeline.phases import KERNEL_IMAGE
 
 

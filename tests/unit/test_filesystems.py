@@ -29,7 +29,8 @@ from bootscope.builder.steps import rootfs
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.process import search_path
 from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
-from bootscope.system.load import FILE_SYSTEMS, SECTOR_BYTES
+from bootscope.devices.model import SECTOR_BYTES
+from bootscope.system.load import FILE_SYSTEMS
 from bootscope.system.model import RootFs
 
 from .lab_scenes import stock
