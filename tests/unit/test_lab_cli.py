@@ -121,7 +121,7 @@ def test_an_explanation_reaches_the_user(main_here: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["nonsense"], "unknown technique 'nonsense'", "there are 140, such as: "),
+        (["nonsense"], "unknown technique 'nonsense'", f"there are {len(techniques())}, such as: "),
         (["\x1b[31m"], r"unknown technique '\x1b[31m'", ""),
         (["--phase", "colonel"], "unknown phase 'colonel'", "bootloader"),
         (["--status", "maybe"], "unknown value of --status 'maybe'", "runs-here"),
@@ -357,7 +357,7 @@ def test_a_try_that_never_got_there_has_no_times(main_here: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["nonsense"], "unknown technique 'nonsense'", "there are 140, such as: "),
+        (["nonsense"], "unknown technique 'nonsense'", f"there are {len(techniques())}, such as: "),
         (["kernel-quiet", "nonsense", "--json"], "unknown technique 'nonsense'", ""),
         (["kernel-compression"], "kernel-compression has several ways", "kernel-compression=lz4"),
         (["kernel-quiet=loud"], "unknown way of kernel-quiet 'loud'", "there are: quiet"),

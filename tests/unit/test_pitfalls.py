@@ -32,10 +32,8 @@ def looked(given: dict[str, Any]) -> Beware:
 # ---- records ----
 
 
-def test_there_are_88_pitfalls_and_each_has_its_function() -> None:
-    assert len(pitfalls()) == 88
+def test_each_pitfall_has_its_function() -> None:
     assert set(CHECKS) == set(pitfalls())
-    assert sum(p.how == How.CHECKED for p in pitfalls().values()) == 77
 
 
 @pytest.mark.parametrize("name", list(pitfalls()))

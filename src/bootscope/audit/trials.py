@@ -85,9 +85,7 @@ def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
     one, two = name_of(spec), name_of(other)
     if one == two:
         return spec != other
-    known = techniques()
-    told = two in known[one].conflicts or one in known[two].conflicts
-    return told or bool(conflicts({spec: change, other: another}))
+    return two in techniques()[one].conflicts or bool(conflicts({spec: change, other: another}))
 
 
 def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:

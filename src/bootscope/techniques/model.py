@@ -17,6 +17,7 @@ from bootscope.system.changes import Change
 
 SCHEMA = 1
 HERE = Path(__file__).parent
+CATALOGUE = HERE / "catalogue"
 MEASURED = HERE / "measured.json"
 """What techniques were worth on the reference system; written by tools/measure_techniques.py."""
 
@@ -47,7 +48,7 @@ class Applies(Setting, frozen=True):
     `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths
     of which the root file system must have at least one each. `compiler_options`: of the application;
     `compiler_options_lack`: such as it must not have.
-    `shows`: something that a recorded boot must show (techniques/signs.py).
+    `shows`: something that a recorded boot must show (`SIGNS` in inventory/indicators.py).
     """
 
     kernel: dict[str, str | bool] = {}
@@ -80,7 +81,8 @@ class Way(Setting, frozen=True):
 
 class Technique(Setting, frozen=True):
     """A technique. `ways` is empty when bootscope does not carry it out by itself; `carried_out_by` names
-    what does so then for its part: other techniques, or the verb `trim`."""
+    what does so then for its part: other techniques, or the verb `trim`. `conflicts` may be told by either of
+    two; :func:`techniques` has them on both."""
 
     schema: int
     id: str
@@ -178,25 +180,39 @@ def measured_of(found: Technique) -> list[Measured]:
 
 def technique_ids() -> list[str]:
     """The ids of all techniques, in alphabetical order."""
-    return names_in(HERE / "catalogue")
+    return names_in(CATALOGUE)
 
 
 def technique(name: str) -> Technique:
     """The technique of that id. Raises UserError when there is none."""
     if name not in technique_ids():
         raise unknown("technique", name, technique_ids())
-    path = HERE / "catalogue" / f"{name}.toml"
+    return techniques()[name]
+
+
+@functools.cache
+def techniques(folder: Path = CATALOGUE) -> dict[str, Technique]:
+    """All techniques of a folder by id, in the order of the phases they belong to, then by id.
+
+    Raises UserError for a file that is none, and for one that conflicts with what is not there.
+    """
+    found = [_read(folder, name) for name in names_in(folder)]
+    pairs = {pair for t in found for other in t.conflicts for pair in ((t.id, other), (other, t.id))}
+    if missing := sorted({one for one, _ in pairs} - {t.id for t in found}):
+        raise UserError(f"{folder}: techniques conflict with {', '.join(missing)}, which is not there")
+    whole = (
+        msgspec.structs.replace(t, conflicts=tuple(sorted(two for one, two in pairs if one == t.id)))
+        for t in found
+    )
+    return {t.id: t for t in sorted(whole, key=lambda t: (PHASES.index(t.phase), t.id))}
+
+
+def _read(folder: Path, name: str) -> Technique:
+    path = folder / f"{name}.toml"
     found = load(path, Technique)
     if found.id != name or found.phase not in PHASES:
         raise UserError(f"{path}: expected id '{name}' and a phase of {', '.join(PHASES)}")
     return found
-
-
-@functools.cache
-def techniques() -> dict[str, Technique]:
-    """All techniques by id, in the order of the phases they belong to, then by id."""
-    found = [technique(name) for name in technique_ids()]
-    return {t.id: t for t in sorted(found, key=lambda t: (PHASES.index(t.phase), t.id))}
 
 
 def in_order(specs: Iterable[str]) -> list[str]:
