@@ -6,7 +6,7 @@
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
-unless --again. Takes some hours where nothing was built before: every way of the kernel is a build.
+unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
 
 -n N has so many under way at a time: while one boots, another is built. Boots of the emulated board are
 exact, so that the figures are the same.
@@ -151,14 +151,14 @@ def main() -> int:
 
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
-    """The ways that are to be tried: all, or those of `only`, but for what is known."""
+    """The recipes that are to be tried: all, or those of `only`, but for what is known."""
     applying = {f["technique"] for f in bootscope("audit", system)["techniques"]}
     specs = []
     for found in techniques().values():
-        for name, way in found.ways.items():
+        for name, recipe in found.recipes.items():
             spec = title(found, name)
             # What does not apply is not proposed, so there is nothing to prove, unless it brings a base.
-            applies = spec in applying or way.base.claims()
+            applies = spec in applying or recipe.base.claims()
             if applies and (not only or found.id in only) and spec not in known:
                 specs.append(spec)
     return specs

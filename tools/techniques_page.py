@@ -40,7 +40,7 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     all_of_them = techniques()
     counts = {status: sum(t.status == status for t in all_of_them.values()) for status in Status}
-    ours = sum(bool(t.ways) for t in all_of_them.values())
+    ours = sum(bool(t.recipes) for t in all_of_them.values())
     parts = sum(bool(t.carried_out_by) for t in all_of_them.values())
     yield "# Techniques"
     yield ""
@@ -109,7 +109,7 @@ def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
         "|---|---|---|",
     )
     for t in chosen:
-        here = "tried by `try`" if t.ways else _by(t) or _STATUS[t.status]
+        here = "tried by `try`" if t.recipes else _by(t) or _STATUS[t.status]
         yield f"| [{t.title}](#{t.id}) | {here} | {', '.join(t.loses)} |"
     for t in chosen:
         yield from _technique(t)
@@ -126,7 +126,7 @@ def _technique(t: Technique) -> Iterator[str]:
         "See instead": _links(t.replaced_by),
         "Not together with": _links(t.conflicts),
         "Do first": _links(t.after),
-        "Ways": ", ".join(f"`{t.id}={way}`" for way in t.ways) if len(t.ways) > 1 else "",
+        "Recipes": ", ".join(f"`{t.id}={recipe}`" for recipe in t.recipes) if len(t.recipes) > 1 else "",
     }
     yield from (f"- {name}: {_text(text)}" for name, text in named.items() if text)
     yield from (f"- Measured: {_text(measured_text(row))} ({row.date})" for row in measured_of(t))
@@ -141,7 +141,7 @@ def _figure(name: str) -> str:
 
 
 def _by(t: Technique) -> str:
-    """What carries a technique out that has no way of its own."""
+    """What carries a technique out that has no recipe of its own."""
     names = (f"`{name}`" if name == "trim" else f"[{name}](#{name})" for name in t.carried_out_by)
     return f"by {', '.join(names)}" if t.carried_out_by else ""
 

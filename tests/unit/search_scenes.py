@@ -29,19 +29,31 @@ from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques import model
-from bootscope.techniques.model import Status, Technique, Way
+from bootscope.techniques.model import Recipe, Status, Technique
 
 from .lab_scenes import CONFIGS, boot, keep, stock
 
 INIT_MS = 5000
 
 
-def made_up(name: str, phase: str = "kernel", *ways: str, off: bool = False, **fields: object) -> Technique:
-    """A technique whose ways set the symbol that is called as it is; with `off` it leaves it out."""
-    value: Callable[[str], str | bool] = lambda way: False if off else way  # noqa: E731
-    given = {way: Way(change=Change(kernel={name.upper(): value(way)})) for way in ways or ("on",)}
+def made_up(
+    name: str, phase: str = "kernel", *recipes: str, off: bool = False, **fields: object
+) -> Technique:
+    """A technique whose recipes set the symbol that is called as it is; with `off` it leaves it out."""
+    value: Callable[[str], str | bool] = lambda recipe: False if off else recipe  # noqa: E731
+    given = {
+        recipe: Recipe(change=Change(kernel={name.upper(): value(recipe)})) for recipe in recipes or ("on",)
+    }
     words = {"title": name, "what": "what", "detect": "detect", "apply": "apply"}
-    made = {"schema": 1, "id": name, "phase": phase, "status": Status.RUNS, "ways": given, **words, **fields}
+    made = {
+        "schema": 1,
+        "id": name,
+        "phase": phase,
+        "status": Status.RUNS,
+        "recipes": given,
+        **words,
+        **fields,
+    }
     return Technique(**made)  # type: ignore[arg-type]
 
 

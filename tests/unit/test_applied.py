@@ -19,12 +19,12 @@ from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, apply
 from bootscope.system.model import Symbols, System
 from bootscope.techniques import model
-from bootscope.techniques.model import Way, techniques
+from bootscope.techniques.model import Recipe, techniques
 
 from .lab_scenes import CONFIGS, FILES, known, listed, stock
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
-WAYS = {title(t, name): way for t in techniques().values() for name, way in t.ways.items()}
+RECIPES = {title(t, name): recipe for t in techniques().values() for name, recipe in t.recipes.items()}
 
 
 def recorded(store: Store, system: System, change: Change) -> Recorded:
@@ -42,15 +42,15 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
     return known(store, None, system, configs=configs, files=files)
 
 
-@pytest.mark.parametrize("spec", WAYS)
+@pytest.mark.parametrize("spec", RECIPES)
 def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
-    way: Way = WAYS[spec]
-    base = apply(stock().system, {"base": way.base})
-    before = recorded(store, base, way.base)
-    change = composed(base, {spec: told(way.change, before)})[spec]
-    assert change == filled(way.change, before)
+    recipe: Recipe = RECIPES[spec]
+    base = apply(stock().system, {"base": recipe.base})
+    before = recorded(store, base, recipe.base)
+    change = composed(base, {spec: told(recipe.change, before)})[spec]
+    assert change == filled(recipe.change, before)
     after = recorded(store, apply(base, {spec: change}), change)
-    assert why_not(way, after)
+    assert why_not(recipe, after)
     assert spec not in {f.spec for f in audit(after).findings}
 
 
@@ -65,7 +65,7 @@ def test_what_the_optimized_system_has_no_use_for_is_not_proposed(store: Store) 
     accepted = json.loads(OPTIMIZED.read_text())["accepted"]
     base = stock().system
     before = recorded(store, base, Change())
-    changes = composed(base, {spec: told(WAYS[spec].change, before) for spec in accepted})
+    changes = composed(base, {spec: told(RECIPES[spec].change, before) for spec in accepted})
     symbols: dict[str, Symbols] = {
         tree: {name: value for c in changes.values() for name, value in getattr(c, tree).items()}
         for tree in TREES
@@ -76,7 +76,7 @@ def test_what_the_optimized_system_has_no_use_for_is_not_proposed(store: Store) 
     assert not {name for name in proposed if techniques()[name].phase in phases}
     assert not proposed & {"busybox-minimise", "busybox-prefer-applets", "rootfs-simplify", "fs-smaller-root"}
     assert not proposed & {spec.partition("=")[0] for spec in accepted} - {
-        # Another way of the same may still be tried.
+        # Another recipe of the same may still be tried.
         "kernel-compression",
         "kernel-limit-memory",
     }

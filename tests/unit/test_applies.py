@@ -14,7 +14,7 @@ from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.changes import Change, Settings, apply
-from bootscope.techniques.model import Applies, Way
+from bootscope.techniques.model import Applies, Recipe
 
 from ..fixtures.stock_boot import unpack
 from .lab_scenes import CONFIGS, FILES, boot, keep, kept_view, known, listed, stock
@@ -29,7 +29,7 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def reason(some: Recorded, change: Change, **applies: object) -> str:
-    return why_not(Way(change=change, applies=Applies(**applies)), some)  # type: ignore[arg-type]
+    return why_not(Recipe(change=change, applies=Applies(**applies)), some)  # type: ignore[arg-type]
 
 
 # ---- what is known ----

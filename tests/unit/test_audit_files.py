@@ -24,7 +24,7 @@ from bootscope.inventory.inventory import Inventory, Part
 from bootscope.report import audited
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system, system_dir
-from bootscope.techniques.model import Applies, Way
+from bootscope.techniques.model import Applies, Recipe
 
 from . import artefact_builders as made
 from .conftest import Command
@@ -86,8 +86,8 @@ def test_nothing_is_taken_for_granted_of_a_fragment() -> None:
 )
 def test_what_would_have_to_be_known_is_named(change: Change, given: dict[str, Any], missing: str) -> None:
     known = inventory_of(**given)
-    assert why_not(Way(change=change), known) == ""
-    assert not_known(Way(change=change), known) == missing
+    assert why_not(Recipe(change=change), known) == ""
+    assert not_known(Recipe(change=change), known) == missing
 
 
 @pytest.mark.parametrize(
@@ -101,19 +101,19 @@ def test_what_would_have_to_be_known_is_named(change: Change, given: dict[str, A
 )
 def test_one_difference_that_is_known_is_enough(change: Change, given: dict[str, Any]) -> None:
     known = inventory_of(**given)
-    assert (why_not(Way(change=change), known), not_known(Way(change=change), known)) == ("", "")
+    assert (why_not(Recipe(change=change), known), not_known(Recipe(change=change), known)) == ("", "")
 
 
 def test_conditions_that_cannot_be_told() -> None:
     change = Change(command_line=("quiet",))
     known = inventory_of(command_line="")
     wanted = Applies(uboot={"SPL": True}, filesystem=("ext4",), shows="countdown")
-    assert not_known(Way(change=change, applies=wanted), known) == (
+    assert not_known(Recipe(change=change, applies=wanted), known) == (
         "U-Boot configuration, the kind of root file system, "
         "a boot that shows whether there is a countdown in U-Boot"
     )
     assert why_not(
-        Way(change=change, applies=Applies(filesystem=("ext4",))),
+        Recipe(change=change, applies=Applies(filesystem=("ext4",))),
         inventory_of(command_line="rootfstype=jffs2"),
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of techniques: whole, without contradictions, and every way makes a system."""
+"""The catalogue of techniques: whole, without contradictions, and every recipe makes a system."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from bootscope.techniques.model import (
     ABILITIES,
     DOCUMENTS,
     PHASES,
+    Recipe,
     Status,
     Technique,
-    Way,
     figures,
     technique,
     technique_ids,
@@ -40,10 +40,10 @@ from .builders import ROOT
 from .lab_scenes import known, stock
 
 ALL = techniques()
-WAYS = [(t, name, way) for t in ALL.values() for name, way in t.ways.items()]
-NAMES = [f"{t.id}={name}" for t, name, _ in WAYS]
+RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
+NAMES = [f"{t.id}={name}" for t, name, _ in RECIPES]
 every = pytest.mark.parametrize("t", ALL.values(), ids=list(ALL))
-every_way = pytest.mark.parametrize("way", [way for _, _, way in WAYS], ids=NAMES)
+every_recipe = pytest.mark.parametrize("recipe", [recipe for _, _, recipe in RECIPES], ids=NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +110,15 @@ def test_its_file_says_what_every_technique_says(t: Technique) -> None:
         assert text.isascii() or text.replace("\n", "").isprintable()
     assert bool(t.status_why) == (t.status is not Status.RUNS)
     assert set(t.loses) <= set(ABILITIES)
-    assert not t.ways or t.status is Status.RUNS
+    assert not t.recipes or t.status is Status.RUNS
     assert not t.replaced_by or t.status is Status.OBSOLETE
 
 
 @every
 def test_whatever_it_names_is_there(t: Technique) -> None:
     carried_out_by = [name for name in t.carried_out_by if name != "trim"]
-    assert all(ALL[name].ways for name in carried_out_by)
-    assert not (t.carried_out_by and t.ways)
+    assert all(ALL[name].recipes for name in carried_out_by)
+    assert not (t.carried_out_by and t.recipes)
     for names in (t.conflicts, t.after, t.replaced_by, carried_out_by):
         assert set(names) <= ALL.keys()
         assert t.id not in names
@@ -155,14 +155,14 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
         assert figure.value
 
 
-# ---- ways ----
+# ---- recipes ----
 
 
-@every_way
-def test_a_way_makes_a_system_of_the_stock_one(way: Way, stock_facts: Recorded) -> None:
-    base = apply(stock().system, {"its base": way.base})
+@every_recipe
+def test_a_recipe_makes_a_system_of_the_stock_one(recipe: Recipe, stock_facts: Recorded) -> None:
+    base = apply(stock().system, {"its base": recipe.base})
     load._check(base, stock().path)
-    change = filled(way.change, stock_facts)
+    change = filled(recipe.change, stock_facts)
     made = apply(base, {"it": change})
     load._check(made, stock().path)
     assert made != base
@@ -181,24 +181,24 @@ def test_a_way_makes_a_system_of_the_stock_one(way: Way, stock_facts: Recorded) 
         assert text.endswith("\n")
 
 
-@every_way
-def test_a_way_asks_for_signs_and_predictions_that_there_are(way: Way) -> None:
-    assert not way.applies.shows or way.applies.shows in SIGNS
-    assert set(way.applies.filesystem) <= set(load.FILE_SYSTEMS)
+@every_recipe
+def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) -> None:
+    assert not recipe.applies.shows or recipe.applies.shows in SIGNS
+    assert set(recipe.applies.filesystem) <= set(load.FILE_SYSTEMS)
     known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
-    asked = {re.split("[=:]", change)[0] for change in way.predict}
+    asked = {re.split("[=:]", change)[0] for change in recipe.predict}
     assert asked <= known_names | {LEFT_OUT}
-    for text in (*way.change.command_line, *way.change.write.values(), *way.predict):
+    for text in (*recipe.change.command_line, *recipe.change.write.values(), *recipe.predict):
         assert set(re.findall(r"@(\w+)@", text)) <= VALUES.keys() | SETTINGS.keys() | ADDRESSES.keys()
 
 
-@every_way
-def test_a_way_changes_something(way: Way) -> None:
-    assert way.change != Change()
-    assert way.change.claims()
+@every_recipe
+def test_a_recipe_changes_something(recipe: Recipe) -> None:
+    assert recipe.change != Change()
+    assert recipe.change.claims()
 
 
-def test_ways_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
+def test_recipes_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
     stock_facts: Recorded,
 ) -> None:
     """Of two techniques that want different things of one symbol, each must name the other.
@@ -208,8 +208,8 @@ def test_ways_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
     """
     unsaid = [
         (a.id, b.id, clash)
-        for number, (a, _, one) in enumerate(WAYS)
-        for b, _, other in WAYS[number + 1 :]
+        for number, (a, _, one) in enumerate(RECIPES)
+        for b, _, other in RECIPES[number + 1 :]
         if a.id != b.id and b.id not in a.conflicts
         for clash in conflicts({"a": filled(one.change, stock_facts), "b": filled(other.change, stock_facts)})
         if ".config." in clash[2]
@@ -268,3 +268,15 @@ def test_a_name_that_is_nearly_right_is_answered_with_those_like_it() -> None:
     assert caught.value.hint is not None
     assert "uboot-bootdelay" in caught.value.hint
     assert len(caught.value.hint) < 200
+
+
+def test_a_file_of_version_0_1_opens_where_recipes_are_called_ways(catalogue: Path) -> None:
+    found = techniques(catalogue.parent)
+    old = catalogue.parent / "old" / catalogue.name
+    old.parent.mkdir()
+    old.write_text(catalogue.read_text().replace("[recipes.quiet]", "[ways.quiet]"))
+    assert "[ways.quiet]" in old.read_text()
+    assert techniques(old.parent) == found
+    old.write_text(catalogue.read_text() + '\n[ways.loud]\nchange = { command_line = ["debug"] }\n')
+    with pytest.raises(UserError, match="unknown key `ways`"):
+        techniques(old.parent / ".." / "old")

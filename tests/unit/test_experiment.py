@@ -18,17 +18,20 @@ from bootscope.core.errors import UserError
 from bootscope.inventory.recorded import Recorded
 from bootscope.search.verdict import Verdict, verdict
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Applies, Status, Technique, Way, technique, techniques
+from bootscope.techniques.model import Applies, Recipe, Status, Technique, technique, techniques
 
 from .lab_scenes import MS, boot, kept_view, known, stock
 
 
-def made_up(name: str, *ways: str, status: Status = Status.RUNS, **fields: Any) -> Technique:
-    """A technique with ways that set a symbol."""
+def made_up(name: str, *recipes: str, status: Status = Status.RUNS, **fields: Any) -> Technique:
+    """A technique with recipes that set a symbol."""
     words = {"title": f"T {name}", "what": "what", "detect": "detect", "apply": "apply"}
-    given = {way: Way(change=Change(kernel={"X": f"{name} {way}"}), applies=Applies()) for way in ways}
+    given = {
+        recipe: Recipe(change=Change(kernel={"X": f"{name} {recipe}"}), applies=Applies())
+        for recipe in recipes
+    }
     return Technique(
-        **{"schema": 1, "id": name, "phase": "kernel", "status": status, "ways": given, **words, **fields}
+        **{"schema": 1, "id": name, "phase": "kernel", "status": status, "recipes": given, **words, **fields}
     )
 
 
@@ -56,8 +59,8 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> dict[str, Technique]:
 
 def test_a_technique_with_one_way_needs_no_way(catalogue: dict[str, Technique]) -> None:
     for spec in ("one", "one=on", "one="):
-        found, name, way = chosen(spec)
-        assert (found.id, name, way) == ("one", "on", catalogue["one"].ways["on"])
+        found, name, recipe = chosen(spec)
+        assert (found.id, name, recipe) == ("one", "on", catalogue["one"].recipes["on"])
         assert title(found, name) == "one"
     found, name, _ = chosen("many=small")
     assert title(found, name) == "many=small"
@@ -66,10 +69,10 @@ def test_a_technique_with_one_way_needs_no_way(catalogue: dict[str, Technique]) 
 @pytest.mark.parametrize(
     ("spec", "message", "hint"),
     [
-        ("many", "many has several ways", "one of: many=fast, many=small"),
-        ("many=", "many has several ways", "one of: many=fast, many=small"),
-        ("many=slow", "unknown way of many 'slow'", "there are: fast, small"),
-        ("one=\x1b[m", r"unknown way of one '\x1b[m'", "there are: on"),
+        ("many", "many has several recipes", "one of: many=fast, many=small"),
+        ("many=", "many has several recipes", "one of: many=fast, many=small"),
+        ("many=slow", "unknown recipe of many 'slow'", "there are: fast, small"),
+        ("one=\x1b[m", r"unknown recipe of one '\x1b[m'", "there are: on"),
         (
             "by-hand",
             "by-hand cannot be tried: bootscope does not carry it out by itself yet",
@@ -87,8 +90,8 @@ def test_what_cannot_be_tried_is_refused_with_the_reason(spec: str, message: str
     assert hint in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", [t.id for t in techniques().values() if not t.ways])
-def test_every_technique_without_a_way_says_why(name: str) -> None:
+@pytest.mark.parametrize("name", [t.id for t in techniques().values() if not t.recipes])
+def test_every_technique_without_a_recipe_says_why(name: str) -> None:
     with pytest.raises(UserError, match=f"{name} cannot be tried: ") as caught:
         chosen(name)
     assert caught.value.message.isprintable()
@@ -144,7 +147,7 @@ def test_two_ways_of_one_technique_are_refused() -> None:
     """At once: two compressions of a kernel would only be found out by its build."""
     with pytest.raises(UserError) as caught:
         check(["kernel-compression=lz4", "kernel-quiet", "kernel-compression=xz"])
-    assert caught.value.message.startswith("kernel-compression=lz4 and kernel-compression=xz are two ways")
+    assert caught.value.message.startswith("kernel-compression=lz4 and kernel-compression=xz are two recipes")
     assert len(check(["kernel-compression=lz4", "kernel-compression=lz4"])) == 2
 
 
@@ -251,8 +254,8 @@ def test_the_largest_predicted_saving_comes_first_then_what_must_be_tried(some: 
 
 def test_every_way_is_found_or_left_out_with_a_reason(some: Recorded) -> None:
     found = audit(some)
-    ways = [title(t, way) for t in techniques().values() for way in t.ways]
-    assert sorted([*specs(found.findings), *found.not_for_us]) == sorted(ways)
+    recipes = [title(t, recipe) for t in techniques().values() for recipe in t.recipes]
+    assert sorted([*specs(found.findings), *found.not_for_us]) == sorted(recipes)
     assert found.not_for_us["kernel-compression=gzip"] == "it is so already"
     assert all(found.not_for_us.values())
 
@@ -275,10 +278,10 @@ def test_a_saving_that_cannot_be_predicted_for_this_boot_is_left_to_a_try(
     some: Recorded, catalogue: dict[str, Technique]
 ) -> None:
     """One prediction that fails must not hide all other findings."""
-    way = Way(change=Change(kernel={"X": "y"}), predict=("later:nothing-of-the-kind",))
-    cost = Way(change=Change(kernel={"X": "m"}), predict=("card=0.5x",))
-    catalogue["fails"] = made_up("fails", ways={"it": way})
-    catalogue["costs"] = made_up("costs", ways={"it": cost})
+    recipe = Recipe(change=Change(kernel={"X": "y"}), predict=("later:nothing-of-the-kind",))
+    cost = Recipe(change=Change(kernel={"X": "m"}), predict=("card=0.5x",))
+    catalogue["fails"] = made_up("fails", recipes={"it": recipe})
+    catalogue["costs"] = made_up("costs", recipes={"it": cost})
     found = audit(some).findings
     assert found[0].spec == "costs"
     assert found[0].saving_ns is not None
@@ -295,8 +298,8 @@ def test_a_technique_that_is_followed_already_begins_from_its_own_base(
     catalogue: dict[str, Technique],
 ) -> None:
     base = Change(kernel={"X": "before"}, write={"/etc/init.d/S01": "@application@ &"})
-    way = Way(change=Change(kernel={"X": "one on"}), base=base)
-    catalogue["one"] = made_up("one", ways={"on": way})
+    recipe = Recipe(change=Change(kernel={"X": "one on"}), base=base)
+    catalogue["one"] = made_up("one", recipes={"on": recipe})
     before = with_bases(stock(), ["one"])
     assert before.system.kernel.config["X"] == "before"
     assert before.system.rootfs.files == {"/etc/init.d/S01": "/usr/bin/testcard &"}
@@ -306,7 +309,7 @@ def test_a_technique_that_is_followed_already_begins_from_its_own_base(
 
 def test_bases_that_want_different_things_are_refused(catalogue: dict[str, Technique]) -> None:
     for name, other in (("many", "a"), ("two", "b")):
-        way = Way(change=Change(kernel={name: True}), base=Change(kernel={"X": other}))
-        catalogue[name] = made_up(name, ways={"on": way})
+        recipe = Recipe(change=Change(kernel={name: True}), base=Change(kernel={"X": other}))
+        catalogue[name] = made_up(name, recipes={"on": recipe})
     with pytest.raises(UserError, match="the base of many and the base of two cannot be used together"):
         with_bases(stock(), ["many", "two"])

@@ -28,7 +28,7 @@ from bootscope.inventory import closure
 from bootscope.inventory.closure import Closures, Lost, source_of
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Way
+from bootscope.techniques.model import Recipe
 
 from .builders import KERNEL_SECTOR
 from .lab_scenes import known
@@ -148,16 +148,16 @@ def test_a_kernel_that_was_not_kept_cannot_be_taken_apart(tmp_path: Path) -> Non
     (Change(uboot={"USB": False}), False),
 ])  # fmt: skip
 def test_there_is_a_model_of_what_only_leaves_out(change: Change, told: bool) -> None:
-    assert can_be_told(Way(change=change)) == told
-    assert can_be_told(Way(change=change, predict=("quiet",)))
+    assert can_be_told(Recipe(change=change)) == told
+    assert can_be_told(Recipe(change=change, predict=("quiet",)))
 
 
 def test_without_sources_or_a_model_nothing_is_predicted(tmp_path: Path) -> None:
     here = known(Store(tmp_path / "store"))
     with pytest.raises(UserError, match="no model"):
-        forecast(here, [Way(change=Change(kernel={"USB": True}))])
+        forecast(here, [Recipe(change=Change(kernel={"USB": True}))])
     with pytest.raises(UserError, match="sources are not known"):
-        forecast(here, [Way(change=Change(kernel={"USB": False}))])
+        forecast(here, [Recipe(change=Change(kernel={"USB": False}))])
 
 
 GONE, STAYS = "/soc/usb@1c14000", "/soc/mmc@1c0f000"
@@ -192,11 +192,11 @@ def test_parts_of_source_files_are_not_taken_for_nothing(tmp_path: Path) -> None
     """A symbol without an object file of its own may be worth much: a contest of routines, for one."""
     symbols_only = SimpleNamespace(lost=lambda _off, _only: Lost(("CONTEST",), (), 0))
     here = replace(known(Store(tmp_path / "store")), closures=cast(Closures, symbols_only))
-    way = Way(change=Change(kernel={"CONTEST": False}))
+    recipe = Recipe(change=Change(kernel={"CONTEST": False}))
     with pytest.raises(UserError, match="parts of source files"):
-        forecast(here, [way])
+        forecast(here, [recipe])
     # What is known of it otherwise holds.
-    assert forecast(here, [msgspec.structs.replace(way, predict=("no-console",))]).saving_ns > 0
+    assert forecast(here, [msgspec.structs.replace(recipe, predict=("no-console",))]).saving_ns > 0
 
 
 def sleeping(*, usb: bool = True) -> Evidence:
@@ -273,8 +273,8 @@ def test_another_root_is_told_whatever_the_root_is_today(
         configs={"kernel": parse(ROOT_CONFIG.decode())},
         settings=settings,
     )
-    way = Way(change=Change(kernel={**change}), predict=("left-out", "rootfs=erofs-none"))
-    saving_ns = forecast(facts, [way]).saving_ns
+    recipe = Recipe(change=Change(kernel={**change}), predict=("left-out", "rootfs=erofs-none"))
+    saving_ns = forecast(facts, [recipe]).saving_ns
     driver = {"squashfs": "SQUASHFS", "ext4": "EXT4_FS"}[present]
     told = predict(evidence, Stacks(evidence), ["rootfs=erofs-none"]).saving_ns
     # What today's kind takes is told by the table, unless its driver goes: then by the kernel, where there is

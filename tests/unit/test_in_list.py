@@ -21,10 +21,10 @@ from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
 from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Applies, Way, techniques
+from bootscope.techniques.model import Applies, Recipe, techniques
 
 from .lab_scenes import CONFIGS, known, stock
-from .test_applied import OPTIMIZED, WAYS
+from .test_applied import OPTIMIZED, RECIPES
 
 KEPT = json.loads(OPTIMIZED.read_text())
 ACCEPTED = {"all": KEPT["accepted"], "beside": KEPT["beside"]["accepted"]}
@@ -38,8 +38,8 @@ def built(store: Store) -> Recorded:
     return known(store, configs={**CONFIGS, "kernel": kernel})
 
 
-def ways(*specs: str) -> dict[str, Way]:
-    return {spec: WAYS[spec] for spec in specs}
+def recipes(*specs: str) -> dict[str, Recipe]:
+    return {spec: RECIPES[spec] for spec in specs}
 
 
 # ---- what a search accepted ----
@@ -50,7 +50,7 @@ def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Record
     """In whatever order it is given: nobody types it in that of the search."""
     accepted = ACCEPTED[name]
     search = Search(cast(Any, None), stock(), Goal(), print)
-    searched = search.system({spec: told(WAYS[spec].change, built) for spec in accepted}).system
+    searched = search.system({spec: told(RECIPES[spec].change, built) for spec in accepted}).system
     shuffled = random.Random(15).sample(accepted, len(accepted))
     for order in (accepted, accepted[::-1], shuffled):
         tried = variant(stock(), built, order).system
@@ -59,7 +59,7 @@ def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Record
 
 def test_what_it_needed_is_refused_alone(built: Recorded) -> None:
     """The test above would pass for a rule that refuses nothing."""
-    alone = {spec: why_not(WAYS[spec], built) for spec in ACCEPTED["all"]}
+    alone = {spec: why_not(RECIPES[spec], built) for spec in ACCEPTED["all"]}
     assert alone["kernel-no-sysfs"] == "kernel has USB=y, it is for USB=n"
     assert alone["kernel-no-block"] == "initramfs.place is not set, it is for built-in"
     with pytest.raises(UserError) as caught:
@@ -81,19 +81,19 @@ def test_one_that_applies_in_no_order_is_named(built: Recorded) -> None:
 
 
 def test_each_that_applies_in_no_order_is_named(built: Recorded) -> None:
-    found = refused(ways("kernel-no-block", "kernel-no-sysfs", "kernel-quiet"), built)
+    found = refused(recipes("kernel-no-block", "kernel-no-sysfs", "kernel-quiet"), built)
     assert list(found) == ["kernel-no-block", "kernel-no-sysfs"]
 
 
 @pytest.mark.parametrize("first", ["kernel-allnoconfig-up", "kernel-no-usb"])
 def test_usb_goes_before_sysfs_whichever_is_named_first(built: Recorded, first: str) -> None:
     specs = ["kernel-no-sysfs", "init-replace-by-app", first]
-    assert refused(ways(*specs), built) == refused(ways(*reversed(specs)), built) == {}
+    assert refused(recipes(*specs), built) == refused(recipes(*reversed(specs)), built) == {}
 
 
 def test_the_sources_tell_what_goes_with_a_symbol(built: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they do not name USB, it stays."""
-    specs = ways("kernel-no-sysfs", "init-replace-by-app", "kernel-no-usb")
+    specs = recipes("kernel-no-sysfs", "init-replace-by-app", "kernel-no-usb")
     asked: list[list[str]] = []
 
     def lost(gone: tuple[str, ...]) -> Closures:
@@ -113,17 +113,17 @@ def test_the_sources_tell_what_goes_with_a_symbol(built: Recorded, monkeypatch: 
 def test_the_first_process_of_a_root_in_memory_is_one_too(built: Recorded) -> None:
     """What came in the place of init= does not take along what was for it."""
     specs = ["kernel-no-sysfs", "kernel-no-usb", "initramfs-minimal-content"]
-    assert refused(ways(*specs), built) == {}
-    other = Way(change=Change(command_line=("rdinit=/init",)))
-    found = refused({**ways(*specs[:2]), "other": other}, built)
+    assert refused(recipes(*specs), built) == {}
+    other = Recipe(change=Change(command_line=("rdinit=/init",)))
+    found = refused({**recipes(*specs[:2]), "other": other}, built)
     assert found == {"kernel-no-sysfs": "the command line lacks init=/usr/bin/testcard"}
 
 
 def test_needs_may_go_round_several_corners_but_not_in_a_circle(built: Recorded) -> None:
-    def needs(own: str, other: str) -> Way:
-        return Way(change=Change(kernel={own: True}), applies=Applies(kernel={other: True}))
+    def needs(own: str, other: str) -> Recipe:
+        return Recipe(change=Change(kernel={own: True}), applies=Applies(kernel={other: True}))
 
-    chain = {"c": needs("C", "B"), "b": needs("B", "A"), "a": Way(change=Change(kernel={"A": True}))}
+    chain = {"c": needs("C", "B"), "b": needs("B", "A"), "a": Recipe(change=Change(kernel={"A": True}))}
     assert refused(chain, built) == {}
     circle = {"c": needs("C", "B"), "b": needs("B", "C"), "a": chain["a"]}
     assert list(refused(circle, built)) == ["c", "b"]
@@ -143,27 +143,27 @@ def test_every_kind_of_change_may_be_what_another_one_waits_for(built: Recorded,
         files=("/etc/needed",) if change.write or change.link else (),
         compiler_options=change.compiler_options,
     )
-    waits = Way(change=Change(kernel={"WAITS": True}), applies=wanted)
+    waits = Recipe(change=Change(kernel={"WAITS": True}), applies=wanted)
     assert list(refused({"waits": waits}, built)) == ["waits"]
-    assert refused({"waits": waits, "other": Way(change=change)}, built) == {}
+    assert refused({"waits": waits, "other": Recipe(change=change)}, built) == {}
 
 
 def test_what_another_one_takes_away_is_not_there_any_more(built: Recorded) -> None:
-    waits = Way(change=Change(kernel={"WAITS": True}), applies=Applies(command_line_lacks=("root",)))
+    waits = Recipe(change=Change(kernel={"WAITS": True}), applies=Applies(command_line_lacks=("root",)))
     assert list(refused({"waits": waits}, built)) == ["waits"]
-    assert refused({"waits": waits, "other": Way(change=Change(command_line_drop=("root",)))}, built) == {}
+    assert refused({"waits": waits, "other": Recipe(change=Change(command_line_drop=("root",)))}, built) == {}
 
 
 def test_two_that_do_the_same_are_no_reason_to_refuse_one(built: Recorded) -> None:
-    same = Way(change=Change(kernel={"SAME": True}))
+    same = Recipe(change=Change(kernel={"SAME": True}))
     assert refused({"one": same, "two": same}, built) == {}
 
 
 def test_what_is_so_already_is_still_refused(built: Recorded) -> None:
-    done = Way(change=Change(kernel={"SMP": True}))
-    assert refused({"done": done, **ways("kernel-quiet")}, built) == {"done": "it is so already"}
+    done = Recipe(change=Change(kernel={"SMP": True}))
+    assert refused({"done": done, **recipes("kernel-quiet")}, built) == {"done": "it is so already"}
 
 
 def test_all_accepted_names_are_ways_of_techniques() -> None:
-    every = {title(t, way) for t in techniques().values() for way in t.ways}
+    every = {title(t, recipe) for t in techniques().values() for recipe in t.recipes}
     assert {spec for accepted in ACCEPTED.values() for spec in accepted} <= every

@@ -85,8 +85,8 @@ def test_one_technique_as_json(main_here: Command) -> None:
     assert found["id"] == "kernel-quiet"
     assert found["loses"] == list(quiet.loses)
     assert [figure["id"] for figure in found["figures"]] == list(quiet.figures)
-    assert found["ways"]["quiet"]["change"]["command_line"] == ["quiet"]
-    assert found["ways"]["quiet"]["predict"] == ["quiet"]
+    assert found["recipes"]["quiet"]["change"]["command_line"] == ["quiet"]
+    assert found["recipes"]["quiet"]["predict"] == ["quiet"]
 
 
 @pytest.mark.parametrize("name", list(techniques()))
@@ -359,8 +359,8 @@ def test_a_try_that_never_got_there_has_no_times(main_here: Command) -> None:
     [
         (["nonsense"], "unknown technique 'nonsense'", f"there are {len(techniques())}, such as: "),
         (["kernel-quiet", "nonsense", "--json"], "unknown technique 'nonsense'", ""),
-        (["kernel-compression"], "kernel-compression has several ways", "kernel-compression=lz4"),
-        (["kernel-quiet=loud"], "unknown way of kernel-quiet 'loud'", "there are: quiet"),
+        (["kernel-compression"], "kernel-compression has several recipes", "kernel-compression=lz4"),
+        (["kernel-quiet=loud"], "unknown recipe of kernel-quiet 'loud'", "there are: quiet"),
         (["falcon-raw-nand"], "falcon-raw-nand cannot be tried: it needs hardware: ", "bootscope techniques"),
         (["kernel-no-printk", "kernel-quiet", "--system", "none"], "unknown system 'none'", "stock"),
         ([], "the following arguments are required", "--help"),

@@ -33,7 +33,7 @@ from bootscope.search.journal import Journal
 from bootscope.search.optimize import Goal, Search
 from bootscope.search.pareto import Point, front, loses, measure_keepers, pareto
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Measured, Technique, Way
+from bootscope.techniques.model import Measured, Recipe, Technique
 
 from .lab_scenes import stock
 from .search_scenes import FakeBench, Make, Scene, made_up, removals
@@ -88,7 +88,7 @@ def test_of_two_that_stand_for_each_other_only_one_goes(scene: Make) -> None:
 
 
 def test_without_being_asked_no_kernel_is_built_for_it(scene: Make) -> None:
-    words = made_up("word", "init", ways={"on": Way(change=Change(command_line=("word",)))})
+    words = made_up("word", "init", recipes={"on": Recipe(change=Change(command_line=("word",)))})
     search = scene(made_up("good"), words).search({"GOOD=on": 10})
     search.accepted = {"word": Change(command_line=("word",))}
     search.run()

@@ -24,8 +24,8 @@ NAMES = (
 LOOPS = {
     technique.id: text
     for technique in techniques().values()
-    for way in technique.ways.values()
-    if "for script in" in (text := way.change.write.get(RCS, ""))
+    for recipe in technique.recipes.values()
+    if "for script in" in (text := recipe.change.write.get(RCS, ""))
 }
 
 

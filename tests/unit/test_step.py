@@ -27,13 +27,13 @@ def nothing(_context: Context) -> None:
 
 def step(
     name: str = "fake",
-    recipe: int = 1,
+    revision: int = 1,
     inputs: Mapping[str, object] | None = None,
     needs: tuple[str, ...] = (),
     work: Work = nothing,
     programs: tuple[str, ...] = (),
 ) -> Step:
-    return Step(name, "a fake step", recipe, work, inputs or {}, needs, programs)
+    return Step(name, "a fake step", revision, work, inputs or {}, needs, programs)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_the_same_step_has_the_same_id() -> None:
     "other",
     [
         step(name="other"),
-        step(recipe=2),
+        step(revision=2),
         step(inputs={"a": 1}),
         step(inputs={"a": "1"}),
         step(inputs={"a": None}),

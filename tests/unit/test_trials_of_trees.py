@@ -159,7 +159,7 @@ def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:
         UserError, match="nothing of fs-smaller-root can be written for kernel and U-Boot trees"
     ):
         variants.of(["fs-smaller-root"])
-    with pytest.raises(UserError, match="two ways to do the same"):
+    with pytest.raises(UserError, match="two recipes of one technique"):
         variants.of(["kernel-compression=lz4", "kernel-compression=xz"])
 
 

@@ -27,8 +27,8 @@ def groups(findings: Iterable[Finding]) -> list[Group]:
 def _instead(best: Finding, other: Finding) -> bool:
     """Whether `other` is an alternative to `best`: it cannot be there beside it, or is predicted by the same
     change of the boot."""
-    ways = (best.technique.ways[best.way], other.technique.ways[other.way])
+    recipes = (best.technique.recipes[best.recipe], other.technique.recipes[other.recipe])
     # What leaves something out leaves out something else each time.
-    told = ways[0].predict if LEFT_OUT not in ways[0].predict else ()
-    same = bool(told) and told == ways[1].predict
+    told = recipes[0].predict if LEFT_OUT not in recipes[0].predict else ()
+    same = bool(told) and told == recipes[1].predict
     return same or exclude(best.spec, best.change, other.spec, other.change)

@@ -15,27 +15,27 @@ from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Technique, Way, techniques
+from bootscope.techniques.model import Recipe, Technique, techniques
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A way of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
+    """A recipe of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
     be done without trying. `evidence` says what the boot shows, `assumptions` what the prediction takes
     for granted."""
 
     technique: Technique
-    way: str
+    recipe: str
     saving_ns: int | None
     evidence: str
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
-    """The way's change with what this boot tells filled in (see compose.py)."""
+    """The recipe's change with what this boot tells filled in (see compose.py)."""
 
     @property
     def spec(self) -> str:
         """How `bootscope try` calls it."""
-        return title(self.technique, self.way)
+        return title(self.technique, self.recipe)
 
 
 @dataclass(frozen=True)
@@ -55,48 +55,48 @@ def audit(facts: Inventory) -> Audit:
     others: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for technique in techniques().values():
-        for name, way in technique.ways.items():
-            reason = why_not(way, facts)
+        for name, recipe in technique.recipes.items():
+            reason = why_not(recipe, facts)
             if reason:
                 others[title(technique, name)] = reason
-            elif missing := not_known(way, facts):
+            elif missing := not_known(recipe, facts):
                 unknown[title(technique, name)] = missing
             else:
-                findings.append(_finding(technique, name, way, facts))
+                findings.append(_finding(technique, name, recipe, facts))
     findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
     return Audit(tuple(findings), others, unknown)
 
 
-def predicted_ns(facts: Recorded, ways: list[Way]) -> int | None:
-    """What ways of techniques are worth together on this boot, in ns; None where that cannot be told."""
+def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:
+    """What recipes of techniques are worth together on this boot, in ns; None where that cannot be told."""
     try:
-        return forecast(facts, ways).saving_ns
+        return forecast(facts, recipes).saving_ns
     except UserError:
         return None
 
 
-def _finding(technique: Technique, name: str, way: Way, facts: Inventory) -> Finding:
-    evidence = (told(way.applies.shows, facts) or "") if way.applies.shows else ""
-    change = told_change(way.change, facts)
+def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) -> Finding:
+    evidence = (told(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
+    change = told_change(recipe.change, facts)
     if not isinstance(facts, Recorded):
-        found = _without_recording(way, facts)
+        found = _without_recording(recipe, facts)
         saving_ns, assumptions = found or (None, ())
         return Finding(technique, name, saving_ns, evidence, assumptions, change)
-    if not can_be_told(way):
+    if not can_be_told(recipe):
         return Finding(technique, name, None, evidence, change=change)
     try:
-        prediction = forecast(facts, [way])
+        prediction = forecast(facts, [recipe])
     except UserError as error:
         # Not for this boot, that is; the others can be told all the same.
         return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
     return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
 
 
-def _without_recording(way: Way, known: Inventory) -> Prediction | None:
-    """What a log alone allows to predict of a way."""
-    found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in way.predict]
+def _without_recording(recipe: Recipe, known: Inventory) -> Prediction | None:
+    """What a log alone allows to predict of a recipe."""
+    found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in recipe.predict]
     sure = [one for one in found if one]
     if not found or len(sure) < len(found):
-        by_sign = BY_SIGN.get(way.applies.shows)
+        by_sign = BY_SIGN.get(recipe.applies.shows)
         return by_sign(known) if by_sign else None
     return sum(ns for ns, _ in sure), tuple(dict.fromkeys(text for _, texts in sure for text in texts))

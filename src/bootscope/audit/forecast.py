@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a way of a technique is worth on a recorded boot, before it is tried.
+"""What a recipe of a technique is worth on a recorded boot, before it is tried.
 
-The catalogue names changes that `what-if` knows. Beside these, what a way only leaves out of the kernel
+The catalogue names changes that `what-if` knows. Beside these, what a recipe only leaves out of the kernel
 is told from the kernel itself: its parts' initcalls and probes, their code that was seen running, their
-bytes in the image; and the probes of devices that a way takes out of the device tree.
+bytes in the image; and the probes of devices that a recipe takes out of the device tree.
 """
 
 from __future__ import annotations
@@ -28,53 +28,53 @@ from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Way
+from bootscope.techniques.model import Recipe
 
 _DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
 _OUT = ("n", "m")
 """Values of symbols whose code is not in the kernel's image."""
 LEFT_OUT = "left-out"
-"""In a way's `predict`: of all that it changes, what leaves the kernel is what counts."""
+"""In a recipe's `predict`: of all that it changes, what leaves the kernel is what counts."""
 _ROOT = "rootfs="
 _UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
 
 
-def can_be_told(way: Way) -> bool:
-    """Whether there is a model for what a way does."""
-    return bool(way.predict) or _leaves_out(way.change) or _NODES in way.change.settings
+def can_be_told(recipe: Recipe) -> bool:
+    """Whether there is a model for what a recipe does."""
+    return bool(recipe.predict) or _leaves_out(recipe.change) or _NODES in recipe.change.settings
 
 
-def what_ifs(way: Way) -> list[str]:
-    """The changes of a way that `what-if` knows, and that nothing tells better here."""
-    known = [change for change in way.predict if change != LEFT_OUT]
-    return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in way.predict)]
+def what_ifs(recipe: Recipe) -> list[str]:
+    """The changes of a recipe that `what-if` knows, and that nothing tells better here."""
+    known = [change for change in recipe.predict if change != LEFT_OUT]
+    return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in recipe.predict)]
 
 
-def forecast(facts: Recorded, ways: Iterable[Way]) -> Prediction:
-    """The boot with some ways together.
+def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
+    """The boot with some recipes together.
 
     Raises UserError when it cannot be told, of one of them or on this boot.
     """
-    ways = list(ways)
+    recipes = list(recipes)
     changes: list[str] = []
     extra: list[Extra] = []
-    for way in ways:
-        if not can_be_told(way):
+    for recipe in recipes:
+        if not can_be_told(recipe):
             raise UserError("there is no model of what this does", hint="bootscope try measures it")
-        changes += [with_values(change, facts) for change in what_ifs(way)]
-        extra += _extra(facts, filled(way.change, facts), way)
+        changes += [with_values(change, facts) for change in what_ifs(recipe)]
+        extra += _extra(facts, filled(recipe.change, facts), recipe)
     view = facts.view
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
 
 
-def _extra(facts: Recorded, change: Change, way: Way) -> list[Extra]:
-    """What is told from what a change, that of a way, leaves out."""
+def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
+    """What is told from what a change, that of a recipe, leaves out."""
     found: list[Extra] = []
-    if LEFT_OUT in way.predict or _leaves_out(change):
-        kinds = [name.removeprefix(_ROOT) for name in way.predict if name.startswith(_ROOT)]
-        lost, without = _without_code(facts, change, bool(kinds or what_ifs(way)))
+    if LEFT_OUT in recipe.predict or _leaves_out(change):
+        kinds = [name.removeprefix(_ROOT) for name in recipe.predict if name.startswith(_ROOT)]
+        lost, without = _without_code(facts, change, bool(kinds or what_ifs(recipe)))
         found += without
-        if LEFT_OUT in way.predict:
+        if LEFT_OUT in recipe.predict:
             found += [_other_root(facts, kind, lost) for kind in kinds]
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):

@@ -57,7 +57,7 @@ def stage(technique: Technique) -> tuple[bool, int]:
 
 
 def name_of(spec: str) -> str:
-    """The technique of an `ID=WAY`."""
+    """The technique of an `ID=RECIPE`."""
     return spec.partition("=")[0]
 
 
@@ -168,8 +168,8 @@ def _together(
     for tree in TREES:
         group: list[Finding] = []
         for f in here:
-            ways = sum(g.technique.id == f.technique.id for g in here)
-            if leaves_out(f.change) != tree or ways > 1 or f.spec in alone or rivals(f, accepted):
+            recipes = sum(g.technique.id == f.technique.id for g in here)
+            if leaves_out(f.change) != tree or recipes > 1 or f.spec in alone or rivals(f, accepted):
                 continue
             if not any(exclude(f.spec, f.change, g.spec, g.change) for g in group):
                 group.append(f)

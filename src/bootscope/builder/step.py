@@ -40,7 +40,7 @@ BUILD_ENV = {
 class Step:
     """One step of a build.
 
-    `recipe` changes when the way of working changes; `inputs` are values and hashes of files;
+    `revision` rises when the way of working changes; `inputs` are values and hashes of files;
     `needs` names the steps whose results go in; `tools` the programs whose version matters.
 
     For the estimate of a build: `program` is what is compiled, in words; `figures` the name under which the
@@ -50,7 +50,7 @@ class Step:
 
     name: str
     title: str
-    recipe: int
+    revision: int
     work: Callable[[Context], None]
     inputs: Mapping[str, object] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Step:
         return id_of(
             {
                 "step": self.name,
-                "recipe": self.recipe,
+                "recipe": self.revision,  # its name when the first ids were made
                 "inputs": self.inputs,
                 "needs": {name: ids[name] for name in self.needs},
                 "tools": versions(*self.tools),

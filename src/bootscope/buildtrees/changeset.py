@@ -51,8 +51,8 @@ OfRun = Callable[[str], Sequence[str]]
 
 
 def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -> ChangeSet:
-    """The changes that names stand for: techniques (ID, ID=WAY), folders, and runs of a search or of a board
-    that `of_run` knows. `values` are put in for placeholders (``@name@``).
+    """The changes that names stand for: techniques (ID, ID=RECIPE), folders, and runs of a search or of a
+    board that `of_run` knows. `values` are put in for placeholders (``@name@``).
 
     Raises UserError for what is none of these, and for changes that want different things.
     """
@@ -68,9 +68,9 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
             whole = line or whole
         else:
             specs += of_run(name) or [name]
-    for found, way_name, way in check(list(dict.fromkeys(specs))):
-        spec = title(found, way_name)
-        changes[spec] = _filled(spec, way.change, values)
+    for found, recipe_name, recipe in check(list(dict.fromkeys(specs))):
+        spec = title(found, recipe_name)
+        changes[spec] = _filled(spec, recipe.change, values)
         loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
         about.append(f"{spec}: {found.title}{loses}")
     clashing = conflicts(changes)

@@ -19,7 +19,7 @@ from bootscope.inventory.indicators import SIGNS, told
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
-from bootscope.techniques.model import Applies, Way
+from bootscope.techniques.model import Applies, Recipe
 
 _MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
 """Words of a command line that say how the root is mounted."""
@@ -73,37 +73,37 @@ def fill(change: Change, put_in: Callable[[str], str]) -> Change:
 SO_ALREADY = "it is so already"
 
 
-def why_not(way: Way, facts: Inventory) -> str:
-    """Why a way of a technique need not be tried on this system; empty when it applies, or when too little
+def why_not(recipe: Recipe, facts: Inventory) -> str:
+    """Why a recipe of a technique need not be tried on this system; empty when it applies, or when too little
     is known to tell (see :func:`not_known`)."""
-    return SO_ALREADY if changes_nothing(way, facts) else unmet(way, facts)
+    return SO_ALREADY if changes_nothing(recipe, facts) else unmet(recipe, facts)
 
 
-def changes_nothing(way: Way, facts: Inventory) -> bool:
-    """Whether a way is known to make no difference to this system."""
+def changes_nothing(recipe: Recipe, facts: Inventory) -> bool:
+    """Whether a recipe is known to make no difference to this system."""
     try:
-        change = filled(way.change, facts)
+        change = filled(recipe.change, facts)
     except UserError:
         return False
     return not any(_differences(change, facts)) and not any(_blind(change, facts))
 
 
-def unmet(way: Way, facts: Inventory) -> str:
-    """The first condition of a way that this system does not meet; empty when it meets all, or when too
+def unmet(recipe: Recipe, facts: Inventory) -> str:
+    """The first condition of a recipe that this system does not meet; empty when it meets all, or when too
     little is known to tell."""
     try:
-        change = filled(way.change, facts)
+        change = filled(recipe.change, facts)
     except UserError as error:
         return error.message if facts.knows(Part.BOOT) else ""
-    return next(chain(_unmet(way.applies, facts), _out_of_it(change, facts)), "")
+    return next(chain(_unmet(recipe.applies, facts), _out_of_it(change, facts)), "")
 
 
-def not_known(way: Way, facts: Inventory) -> str:
-    """What would have to be known to tell whether a way applies that nothing speaks against; empty when it
+def not_known(recipe: Recipe, facts: Inventory) -> str:
+    """What would have to be known to tell whether a recipe applies that nothing speaks against; empty when it
     does apply."""
-    missing = list(_missing(way.applies, facts))
+    missing = list(_missing(recipe.applies, facts))
     try:
-        change = filled(way.change, facts)
+        change = filled(recipe.change, facts)
     except UserError as error:
         return ", ".join(dict.fromkeys([*missing, error.message]))
     if not any(_differences(change, facts)):

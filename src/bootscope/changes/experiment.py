@@ -16,17 +16,17 @@ from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import apply
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import Status, Technique, Way, in_order, technique
+from bootscope.techniques.model import Recipe, Status, Technique, in_order, technique
 
 
-def chosen(spec: str) -> tuple[Technique, str, Way]:
+def chosen(spec: str) -> tuple[Technique, str, Recipe]:
     """The technique and way that `ID` or `ID=WAY` names; a technique with one way needs no way.
 
     Raises UserError for one that does not exist, or that bootscope does not carry out by itself.
     """
     name, _, wanted = spec.partition("=")
     found = technique(name)
-    if not found.ways:
+    if not found.recipes:
         why = {
             Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
             Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
@@ -35,18 +35,18 @@ def chosen(spec: str) -> tuple[Technique, str, Way]:
             else "bootscope does not carry it out by itself yet",
         }[found.status]
         raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
-    if not wanted and len(found.ways) > 1:
-        ways = ", ".join(f"{name}={way}" for way in found.ways)
-        raise UserError(f"{name} has several ways", hint=f"one of: {ways}")
-    wanted = wanted or next(iter(found.ways))
-    if wanted not in found.ways:
-        raise unknown(f"way of {name}", wanted, list(found.ways))
-    return found, wanted, found.ways[wanted]
+    if not wanted and len(found.recipes) > 1:
+        recipes = ", ".join(f"{name}={recipe}" for recipe in found.recipes)
+        raise UserError(f"{name} has several recipes", hint=f"one of: {recipes}")
+    wanted = wanted or next(iter(found.recipes))
+    if wanted not in found.recipes:
+        raise unknown(f"recipe of {name}", wanted, list(found.recipes))
+    return found, wanted, found.recipes[wanted]
 
 
-def title(found: Technique, way: str) -> str:
-    """How a way of a technique is written: `ID`, or `ID=WAY` where there are several."""
-    return f"{found.id}={way}" if len(found.ways) > 1 else found.id
+def title(found: Technique, recipe: str) -> str:
+    """How a recipe of a technique is written: `ID`, or `ID=RECIPE` where there are several."""
+    return f"{found.id}={recipe}" if len(found.recipes) > 1 else found.id
 
 
 def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool = False) -> LoadedSystem:
@@ -55,51 +55,51 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
     Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
     neither to the system that `facts` tells of nor to that with others of them.
     """
-    ways = {title(found, name): way for found, name, way in check(specs)}
+    recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     if not force:
-        check_apply(ways, facts, loaded.system.name)
-    changes = {name: told(ways[name].change, facts) for name in in_order(ways)}
+        check_apply(recipes, facts, loaded.system.name)
+    changes = {name: told(recipes[name].change, facts) for name in in_order(recipes)}
     system = apply(loaded.system, composed(loaded.system, changes))
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)
 
 
-def check_apply(ways: Mapping[str, Way], known: Inventory, name: str) -> None:
-    """Raises UserError when some ways of techniques do not apply to the system called `name`, in whatever
+def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> None:
+    """Raises UserError when some recipes of techniques do not apply to the system called `name`, in whatever
     order, as far as what is known of it tells."""
-    left = refused(ways, known)
+    left = refused(recipes, known)
     if left:
-        others = ", also with the others" if len(ways) > len(left) else ""
+        others = ", also with the others" if len(recipes) > len(left) else ""
         told_why = "; ".join(f"{spec} does not apply to {name}{others}: {why}" for spec, why in left.items())
         raise UserError(printable(told_why), hint="--force tries it all the same")
 
 
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
-    """The system as it is before the techniques, where it follows them already (see Way.base). Placeholders
-    are filled in from the system's file.
+    """The system as it is before the techniques, where it follows them already (see Recipe.base).
+    Placeholders are filled in from the system's file.
 
     Raises UserError when their bases want different things.
     """
     known = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
-    bases = {f"the base of {title(t, name)}": filled(way.base, known) for t, name, way in check(specs)}
+    bases = {f"the base of {title(t, name)}": filled(recipe.base, known) for t, name, recipe in check(specs)}
     if not any(change.claims() for change in bases.values()):
         return loaded
     system = apply(loaded.system, bases)
     return LoadedSystem(msgspec.structs.replace(system, name=f"{loaded.system.name}.base"), loaded.path)
 
 
-def check(specs: list[str]) -> list[tuple[Technique, str, Way]]:
-    """The techniques and ways that `specs` name (see :func:`chosen`).
+def check(specs: list[str]) -> list[tuple[Technique, str, Recipe]]:
+    """The techniques and recipes that `specs` name (see :func:`chosen`).
 
     Raises UserError as that does, and for techniques that exclude each other; for this neither a build
     nor a boot is needed.
     """
     picked = [chosen(spec) for spec in specs]
-    for found, way, _ in picked:
+    for found, recipe, _ in picked:
         for other, another, _ in picked:
             if other.id in found.conflicts:
                 raise UserError(f"{found.id} and {other.id} exclude each other")
-            if other.id == found.id and another != way:
-                names = f"{title(found, way)} and {title(other, another)}"
-                raise UserError(f"{names} are two ways to do the same: choose one")
+            if other.id == found.id and another != recipe:
+                names = f"{title(found, recipe)} and {title(other, another)}"
+                raise UserError(f"{names} are two recipes of one technique: choose one")
     return picked

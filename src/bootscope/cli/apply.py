@@ -36,8 +36,8 @@ class Apply(Verb):
             "what",
             nargs="+",
             metavar="CHANGES",
-            help="technique (ID, ID=WAY), folder of `optimize -o` or `trim -o`, or run that `optimize` made,"
-            " or `try` on a board",
+            help="technique (ID, ID=RECIPE), folder of `optimize -o` or `trim -o`, or run that `optimize`"
+            " made, or `try` on a board",
         )
         parser.add_argument(
             "--to",

@@ -88,7 +88,7 @@ def _run(names: Sequence[str], boot: str | None) -> str:
 
 
 def _specs(found: Audit) -> dict[str, str]:
-    """Techniques that apply, each with its best way."""
+    """Techniques that apply, each with its best recipe."""
     return {f.technique.id: f.spec for f in reversed(found.findings)}
 
 

@@ -17,6 +17,8 @@ from bootscope.techniques.model import DOCUMENTS, PHASES, Status, Technique, fig
 from bootscope.techniques.model import techniques as all_techniques
 from bootscope.techniques.words import figure_text, measured_text, saving
 
+_SCHEMA = 2
+"""Of `techniques ID --json`; in version 1 recipes were called `ways`."""
 _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "dim"}
 
 
@@ -67,9 +69,9 @@ def _short(found: Technique) -> dict[str, object]:
 
 def _whole(found: Technique) -> dict[str, object]:
     table: dict[str, object] = msgspec.to_builtins(found)
-    del table["schema"]
     return {
         **table,
+        "schema": _SCHEMA,
         "saving": saving(found),
         "measured": [msgspec.to_builtins(row) for row in measured_of(found)],
         "figures": [msgspec.to_builtins(figures()[name]) for name in found.figures],

@@ -42,7 +42,9 @@ class Try(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "technique", nargs="+", help="ID, or ID=WAY where a technique has several ways; all together"
+            "technique",
+            nargs="+",
+            help="ID, or ID=RECIPE where a technique has several; all together",
         )
         parser.add_argument(
             "--system", default="stock", metavar="S", help="the base, also an imported one (default: stock)"
@@ -70,8 +72,8 @@ class Try(Verb):
         refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         picked = check(args.technique)
-        for name, (_, _, way) in zip(args.technique, picked, strict=True):
-            refuse_configuring(loaded.system, name, way.change)
+        for name, (_, _, recipe) in zip(args.technique, picked, strict=True):
+            refuse_configuring(loaded.system, name, recipe.change)
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
         store, watcher = Store(store_dir()), progress(quiet=args.json)
@@ -82,7 +84,7 @@ class Try(Verb):
             raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
         known = facts(store, base, cache)
         changed = variant(loaded, known, args.technique, args.force)
-        predicted = predicted_ns(known, [way for _, _, way in picked])
+        predicted = predicted_ns(known, [recipe for _, _, recipe in picked])
         self._check_base(bench, loaded, base, args.check)
         found = verdict(store, base, view(store, bench.measured(changed)))
         if found.works:

@@ -62,8 +62,8 @@ def try_on_board(args: argparse.Namespace) -> int:
 
 def _check_apply(tree: Tree, specs: list[str]) -> None:
     """Raises UserError for what need not be tried, as far as the tree's files tell."""
-    ways = {title(found, name): way for found, name, way in check(specs)}
-    check_apply(ways, together(subject.pieces(tree)[0]), tree.name)
+    recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
+    check_apply(recipes, together(subject.pieces(tree)[0]), tree.name)
 
 
 @dataclass

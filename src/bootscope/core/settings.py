@@ -99,13 +99,22 @@ def expected(path: Path, key: str, what: str) -> UserError:
     return UserError(f"{spot(path, key.split('.'))}: {key}: expected {what}")
 
 
-def load(path: Path, kind: type[T], examples: Mapping[str, str] | None = None) -> T:
-    """Reads `path` as a `kind`; `examples` are lines of TOML by the name of the table they stand in.
+def load(
+    path: Path,
+    kind: type[T],
+    examples: Mapping[str, str] | None = None,
+    old_names: Mapping[str, str] | None = None,
+) -> T:
+    """Reads `path` as a `kind`; `examples` are lines of TOML by the name of the table they stand in,
+    `old_names` are former names of top-level keys, with their names now.
 
     Raises UserError as :func:`read_toml` does, and when the file has a wrong type, an unknown key
     or a missing value: the message names file, line, key and what was expected.
     """
     table, text = read_toml(path)
+    for old, new in (old_names or {}).items():
+        if old in table and new not in table:
+            table[new] = table.pop(old)
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:

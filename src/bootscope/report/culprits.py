@@ -15,7 +15,7 @@ from bootscope.core.text import span
 from bootscope.report.tables import make_table
 
 Specs = Mapping[str, str]
-"""Id of a technique that applies -> how `bootscope try` calls the best of its ways."""
+"""Id of a technique that applies -> how `bootscope try` calls the best of its recipes."""
 
 
 def applying(cure: Cure, specs: Specs) -> str:

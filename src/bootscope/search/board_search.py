@@ -137,9 +137,9 @@ class BoardSearch:
         seen = audit(together(pieces))
         found = list(seen.findings)
         for technique in techniques().values():
-            for name, way in technique.ways.items():
+            for name, recipe in technique.recipes.items():
                 if technique.id in self.goal.only and title(technique, name) in seen.unknown:
-                    found.append(Finding(technique, name, None, "", change=way.change))
+                    found.append(Finding(technique, name, None, "", change=recipe.change))
         return [f for f in found if self._allowed(f)]
 
     def _allowed(self, finding: Finding) -> bool:

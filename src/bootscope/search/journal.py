@@ -35,7 +35,7 @@ class SavedFinding(msgspec.Struct, frozen=True):
     """A finding of an audit, as it is kept."""
 
     technique: str
-    way: str
+    recipe: str = msgspec.field(name="way")
     saving_ns: int | None
     evidence: str
     assumptions: tuple[str, ...]
@@ -124,13 +124,13 @@ class Journal:
         """The findings of the audit of a recording; `make` makes them where they are not known yet."""
         if run_id not in self._audits:
             saved = tuple(
-                SavedFinding(f.technique.id, f.way, f.saving_ns, f.evidence, f.assumptions, f.change)
+                SavedFinding(f.technique.id, f.recipe, f.saving_ns, f.evidence, f.assumptions, f.change)
                 for f in make()
             )
             self._write(Line("audit", _now(), self._code, run_id=run_id, findings=saved))
         found = techniques()
         return [
-            Finding(found[s.technique], s.way, s.saving_ns, s.evidence, s.assumptions, s.change)
+            Finding(found[s.technique], s.recipe, s.saving_ns, s.evidence, s.assumptions, s.change)
             for s in self._audits[run_id]
         ]
 

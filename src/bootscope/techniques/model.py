@@ -41,7 +41,7 @@ class Status(StrEnum):
 
 
 class Applies(Setting, frozen=True):
-    """When a technique's way is worth trying, beside that it would change anything; all must hold.
+    """When a technique's recipe is worth trying, beside that it would change anything; all must hold.
 
     `kernel`, `uboot`, `busybox`: symbols with the value they must have in the configuration as built.
     `command_line`: words that must be there; `command_line_lacks`: names of words that must not.
@@ -64,8 +64,8 @@ class Applies(Setting, frozen=True):
     shows: str = ""
 
 
-class Way(Setting, frozen=True):
-    """One way to carry a technique out: its change, and how its saving is predicted.
+class Recipe(Setting, frozen=True):
+    """How to carry a technique out: its change, and how its saving is predicted.
 
     `predict` are changes that `bootscope what-if` knows, and "left-out": of all that it changes, what leaves
     the kernel is what counts (see audit/forecast.py). `base` makes a system in which there is something
@@ -80,7 +80,7 @@ class Way(Setting, frozen=True):
 
 
 class Technique(Setting, frozen=True):
-    """A technique. `ways` is empty when bootscope does not carry it out by itself; `carried_out_by` names
+    """A technique. `recipes` is empty when bootscope does not carry it out by itself; `carried_out_by` names
     what does so then for its part: other techniques, or the verb `trim`. `conflicts` may be told by either of
     two; :func:`techniques` has them on both."""
 
@@ -102,7 +102,7 @@ class Technique(Setting, frozen=True):
     after: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
-    ways: dict[str, Way] = {}
+    recipes: dict[str, Recipe] = {}
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a way of a technique was worth, alone, on the reference system: the milestone without and with
+    """What a recipe of a technique was worth, alone, on the reference system: the milestone without and with
     it in ns of board time, and the two recordings. `error` says why there is none."""
 
     technique: str
@@ -167,14 +167,14 @@ def figures() -> dict[str, Figure]:
 
 @functools.cache
 def measured() -> dict[str, Measured]:
-    """What was measured by ourselves, by technique or `technique=way`."""
+    """What was measured by ourselves, by technique or `technique=recipe`."""
     table = msgspec.json.decode(MEASURED.read_bytes(), type=Table) if MEASURED.exists() else Table()
     return {row.technique: row for row in table.rows}
 
 
 def measured_of(found: Technique) -> list[Measured]:
-    """What was measured of a technique's ways, in their order."""
-    names = [found.id, *(f"{found.id}={way}" for way in found.ways)]
+    """What was measured of a technique's recipes, in their order."""
+    names = [found.id, *(f"{found.id}={recipe}" for recipe in found.recipes)]
     return [measured()[name] for name in names if name in measured()]
 
 
@@ -209,14 +209,14 @@ def techniques(folder: Path = CATALOGUE) -> dict[str, Technique]:
 
 def _read(folder: Path, name: str) -> Technique:
     path = folder / f"{name}.toml"
-    found = load(path, Technique)
+    found = load(path, Technique, old_names={"ways": "recipes"})
     if found.id != name or found.phase not in PHASES:
         raise UserError(f"{path}: expected id '{name}' and a phase of {', '.join(PHASES)}")
     return found
 
 
 def in_order(specs: Iterable[str]) -> list[str]:
-    """Ways of techniques (ID or ID=WAY) in one order, whatever the order that they come in: so that the same
-    techniques make the same system."""
+    """Recipes of techniques (ID or ID=RECIPE) in one order, whatever the order that they come in: so that the
+    same techniques make the same system."""
     order = {name: number for number, name in enumerate(techniques())}
     return sorted(specs, key=lambda spec: (order.get(spec.partition("=")[0], len(order)), spec))

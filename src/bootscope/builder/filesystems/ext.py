@@ -20,7 +20,7 @@ _GROUP_PARTS = re.compile(
 
 def kind(name: str) -> FileSystem:
     """The kind called `name`: ext2, ext3 or ext4."""
-    return FileSystem(make, pieces, (f"mkfs.{name}", "debugfs", "dumpe2fs"), recipe=0)
+    return FileSystem(make, pieces, (f"mkfs.{name}", "debugfs", "dumpe2fs"), revision=0)
 
 
 def make(order: Order) -> None:

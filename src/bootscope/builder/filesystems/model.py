@@ -101,14 +101,14 @@ class FileSystem:
     """One kind of file system.
 
     `make` writes the image, `pieces` tells what lies where in it. `tools` are the programs that both call;
-    `recipe` changes when the way of working changes, and 0 leaves ids as they were before there were kinds.
+    `revision` rises when the way of working changes, and 0 leaves ids as they were before there were kinds.
     `steady`: made with the library that keeps a mkfs still (see steady.py).
     """
 
     make: Callable[[Order], None]
     pieces: Callable[[Order], Iterable[Piece]]
     tools: tuple[str, ...]
-    recipe: int = 1
+    revision: int = 1
     steady: bool = False
 
 

@@ -65,8 +65,8 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, mod
         "sectors": sectors,
         "libraries": library_hashes(),
     }
-    if kind.recipe:
-        inputs["filesystem"] = kind.recipe
+    if kind.revision:
+        inputs["filesystem"] = kind.revision
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), BUILT.tools.tool("strip"))
