@@ -12,10 +12,11 @@ from bootscope.audit import trials
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import SpaceError, SymbolError, ToolError, UserError
 from bootscope.search import optimize as optimize_module
+from bootscope.search.journal import SavedFinding
 from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques.model import Applies, Measured, Technique, Way
+from bootscope.techniques.model import Applies, Measured, Recipe, Technique
 
 from .lab_scenes import keep
 from .search_scenes import FakeBench, Make, made_up, removals
@@ -143,7 +144,7 @@ def test_a_kernel_from_nothing_comes_before_what_leaves_out_its_parts(
 ) -> None:
     def nothing(name: str) -> Technique:
         change = Change(kernel={name.upper(): "on"}, settings={"kernel.defconfig": "allnoconfig"})
-        return msgspec.structs.replace(made_up(name), ways={"on": Way(change=change)})
+        return msgspec.structs.replace(made_up(name), recipes={"on": Recipe(change=change)})
 
     found = (*removals("part1", "part2"), nothing("bare"))
     saves = {"part1": 900, "part2": 900, "bare": 500}
@@ -179,11 +180,11 @@ def test_only_what_is_asked_for_is_tried(scene: Make) -> None:
 # ---- one or the other ----
 
 
-@pytest.mark.parametrize("ways", [("small", "fast", "none"), ("fast", "small"), ("none", "small", "fast")])
-def test_of_several_ways_the_best_one_is_left(scene: Make, ways: tuple[str, ...]) -> None:
-    made = scene(made_up("many", "kernel", *ways)).search({"MANY=fast": 7, "MANY=small": 3, "MANY=none": -1})
+@pytest.mark.parametrize("names", [("small", "fast", "none"), ("fast", "small"), ("none", "small", "fast")])
+def test_of_several_recipes_the_best_one_is_left(scene: Make, names: tuple[str, ...]) -> None:
+    made = scene(made_up("many", "kernel", *names)).search({"MANY=fast": 7, "MANY=small": 3, "MANY=none": -1})
     assert ran(made) == ["many=fast"]
-    assert len(made.experiments) == len(ways)
+    assert len(made.experiments) == len(names)
 
 
 @pytest.mark.parametrize(("good", "better"), [(10, 20), (20, 10)])
@@ -198,8 +199,8 @@ def test_of_two_that_exclude_each_other_the_better_one_is_left(scene: Make, good
 
 
 def test_two_that_want_different_things_of_a_setting_exclude_each_other(scene: Make) -> None:
-    ways = {"on": Way(change=Change(kernel={"GOOD": "more"}))}
-    made = scene(made_up("good"), made_up("better", ways=ways)).search({GOOD: 10, "GOOD=more": 20})
+    recipes = {"on": Recipe(change=Change(kernel={"GOOD": "more"}))}
+    made = scene(made_up("good"), made_up("better", recipes=recipes)).search({GOOD: 10, "GOOD=more": 20})
     assert ran(made) == ["better"]
 
 
@@ -292,8 +293,10 @@ def test_what_excludes_another_of_a_group_waits_for_its_turn(scene: Make) -> Non
 def layout() -> tuple[Technique, Technique]:
     """A change of the layout, and what may be left out only after it."""
     change = Change(settings={"rootfs.label": "memory"}, kernel={"LAYOUT": "on"})
-    ways = {"off": Way(change=Change(kernel={"CARD": False}), applies=Applies(kernel={"LAYOUT": "on"}))}
-    return made_up("layout", "filesystem", ways={"on": Way(change=change)}), made_up("card", ways=ways)
+    recipes = {"off": Recipe(change=Change(kernel={"CARD": False}), applies=Applies(kernel={"LAYOUT": "on"}))}
+    return made_up("layout", "filesystem", recipes={"on": Recipe(change=change)}), made_up(
+        "card", recipes=recipes
+    )
 
 
 @pytest.mark.parametrize(("card", "accepted"), [(30, ["card", "layout"]), (5, [])])
@@ -321,8 +324,8 @@ class Late(FakeBench):
 
 @pytest.mark.parametrize("good", [20, -20])
 def test_what_saved_nothing_at_first_is_tried_once_more_at_the_end(scene: Make, good: int) -> None:
-    ways = {"on": Way(change=Change(command_line=("early",)))}
-    here = scene(made_up("early", "application", ways=ways), made_up("bad"), made_up("good"))
+    recipes = {"on": Recipe(change=Change(command_line=("early",)))}
+    here = scene(made_up("early", "application", recipes=recipes), made_up("bad"), made_up("good"))
     here.bench = Late(here.store, {"EARLY=on": -1, "GOOD=on": good, "BAD=on": -1})
     made = here.again()
     assert sorted(ran(made)) == (["early", "good"] if good > 0 else [])
@@ -436,3 +439,10 @@ def test_a_full_disk_ends_the_search_and_a_missing_tool_does_not(
     # Neither is remembered: it may be mended by the next time.
     errors.clear()
     assert len(again.scheduler.journal._outcomes) == 1
+
+
+def test_a_finding_in_a_journal_names_its_recipe_as_it_always_did() -> None:
+    line = b'{"technique":"a","way":"on","saving_ns":1,"evidence":"","assumptions":[],"change":{}}'
+    found = msgspec.json.decode(line, type=SavedFinding)
+    assert found.recipe == "on"
+    assert b'"way":"on"' in msgspec.json.encode(found)
