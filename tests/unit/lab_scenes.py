@@ -18,6 +18,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
 from bootscope.emulator.recording import flat
 from bootscope.inventory.recorded import Recorded, facts
+from bootscope.loaders.uboot import UBOOT
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import System
 
@@ -32,11 +33,6 @@ CONFIGS = {
     "kernel": {"MODULES": "y", "SMP": "y", "KERNEL_GZIP": "y", "PRINTK": "y", "LOG_BUF_SHIFT": "14"},
     "uboot": {"BOOTDELAY": "2", "PREBOOT": '""'},
     "busybox": {"FEATURE_PREFER_APPLETS": "n"},
-}
-_KEPT = {
-    "kernel": objects.KERNEL_CONFIG,
-    "uboot": objects.UBOOT_CONFIG,
-    "busybox": objects.BUSYBOX_CONFIG,
 }
 FILES = {
     "/etc": "folder",
@@ -84,14 +80,14 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
     assert isinstance(more, Mapping)
     assert isinstance(size_bytes, int)
     kept = {
-        _KEPT[tree]: "".join(
+        objects.CONFIG_OF[tree]: "".join(
             f"# CONFIG_{name} is not set\n" if value == "n" else f"CONFIG_{name}={value}\n"
             for name, value in symbols.items()
         ).encode()
         for tree, symbols in configs.items()
     }
     kept[objects.ROOT_CONTENTS] = "".join(f"{path}\t{what}\n" for path, what in files.items()).encode()
-    kept[objects.UBOOT_SYMBOLS] = UBOOT_MAP
+    kept[UBOOT.main.symbols] = UBOOT_MAP
     kept |= more
     base = run_info(run_id)
     told = msgspec.structs.replace(

@@ -143,6 +143,7 @@ def evidence_of(
     made = timeline_of("x/001", records, run)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
     objects = dict(kept or {})
+    loader = run.board.boot_loader
     return Evidence(
         run=made.run,
         records=made.records,
@@ -153,7 +154,7 @@ def evidence_of(
         clock=made.clock,
         scene=scene,
         ledger=Ledger(scene.slices, made.costs),
-        names=Names(dict(tables or {}), made.timeline.uboot_offset, UserPrograms({}), 0),
+        names=Names(dict(tables or {}), loader, made.timeline.loader_offset, UserPrograms({}), 0),
         blocks=BlockMap.make(run.system.extents, blocks),
         levels=dict(levels or {}),
         scripts=dict(scripts or {}),

@@ -12,8 +12,8 @@ from bootscope.capture import stream
 from bootscope.capture.store import Store
 from bootscope.emulator.qemu import PoweredOff
 from bootscope.emulator.recording import how_it_ended
+from bootscope.loaders.registry import PHASES
 from bootscope.timeline.live import Live
-from bootscope.timeline.model import PHASES
 from tests.fixtures.stock_boot import unpack
 
 ENDED_WELL = PoweredOff(status=0, timed_out=False, stalled=False, host_ns=1)

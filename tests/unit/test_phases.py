@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.stream import Idle, Record, Sample
+from bootscope.loaders.registry import PHASES
 from bootscope.timeline.build import timeline
-from bootscope.timeline.model import PHASES, Phase, Timeline
+from bootscope.timeline.model import Phase, Timeline
 
 from .builders import (
     BYTE_NS,

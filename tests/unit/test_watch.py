@@ -42,7 +42,7 @@ def made(
 ) -> Watch:
     uboot = code(Fn("relocate_code", thumb(0x4770, 0x4770), thumb=True), base=UBOOT_BASE)
     spl = code(function("_main"), base=SPL_BASE)
-    programs = Programs(spl, uboot, kernel or kernel_of(*KERNEL), layout or {})
+    programs = Programs({"spl": spl, "uboot": uboot}, kernel or kernel_of(*KERNEL), layout or {})
     return watch(board(), system, programs, until, frame, limits or Limits())
 
 
@@ -265,7 +265,9 @@ def test_the_loaders_steps_move_with_u_boot() -> None:
     others = [Fn(name, thumb(0xBF00, 0x4770), thumb=True) for name in names]
     relocate = Fn("relocate_code", thumb(0x4770, 0x4770), thumb=True)
     uboot = code(relocate, steps, *others, base=UBOOT_BASE)
-    programs = Programs(code(function("udelay"), base=SPL_BASE), uboot, kernel_of(*KERNEL), {})
+    programs = Programs(
+        {"spl": code(function("udelay"), base=SPL_BASE), "uboot": uboot}, kernel_of(*KERNEL), {}
+    )
     found = hooks_of(watch(board(), STOCK, programs, "init", Path("/f"), Limits()))
     assert found["spl.delay"] == ["every reg 0 reg 14"]
     assert found["uboot.delay"] == ["every reg 0 reg 14 moves"]

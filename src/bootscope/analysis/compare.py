@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bootscope.capture.record import RunInfo
-from bootscope.timeline.model import PHASES, Phase, Timeline
+from bootscope.loaders.registry import PHASES
+from bootscope.timeline.model import Phase, Timeline
 
 SPLIT = ("cpu_ns", "storage_ns", "console_ns", "idle_ns", "fixed_ns")
 

@@ -18,19 +18,19 @@ from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.kernel_activity import Call, Slice, Task, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.waits import caller, reason, sleeper
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import hooks
 
 RUNS, SLEEPS, READY = "runs", "sleeps", "ready"
 _LABELLED = (
     "initcall",
     "probe",
     "work",
-    "uboot.command",
-    "uboot.initcall",
-    "uboot.probe",
-    "spl.probe",
+    *hooks(Hooked.COMMAND, Hooked.INITCALL, Hooked.PROBE),
     "module",
 )
-_DELAYS = ("delay", "spl.delay", "uboot.delay")
+_DELAYS = ("delay", *hooks(Hooked.DELAY))
+_COMMANDS = (*hooks(Hooked.COMMAND), "initcall", "work")
 # What threads sleep in that wait for something to do for others.
 _SERVERS = (
     "worker_thread",
@@ -260,7 +260,7 @@ def _what(calls: list[Call], evidence: Evidence) -> tuple[str, str]:
     labelled = [c for c in calls if c.kind in _LABELLED]
     spins = [c for c in calls if c.kind in _DELAYS][:1]
     # Scripts nest commands and workers nest probes: the innermost command, the outermost probe in it.
-    commands = [i for i, c in enumerate(labelled) if c.kind in ("uboot.command", "initcall", "work")]
+    commands = [i for i, c in enumerate(labelled) if c.kind in _COMMANDS]
     at = commands[-1] if commands else 0
     inner = [label(c, evidence) for c in labelled[at + 1 :]]
     inner += [f"delay in {caller(c, evidence)}" for c in spins]

@@ -17,16 +17,12 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
+from bootscope.loaders.model import ROM
+from bootscope.loaders.registry import program_of
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
 
-BEFORE_TASKS = {
-    "rom": "boot ROM",
-    "spl": "SPL",
-    "bootloader": "U-Boot",
-    "load": "U-Boot",
-    "decompress": "decompressor",
-}
+_BEFORE_TASKS = {ROM.phase: "boot ROM", "decompress": "decompressor"}
 
 if TYPE_CHECKING:
     # The disassembler takes a tenth of a second to load, and few views need it.
@@ -78,6 +74,11 @@ class Evidence:
         """The phase that a moment lies in."""
         return self.timeline.phases[max(0, bisect_right(self._phase_starts, time_ns) - 1)].name
 
+    def phase_of(self, hook: str) -> str:
+        """The phase in which code with this hook begins to run; 'kernel' for a hook of Linux."""
+        program = program_of(hook)
+        return self.run.board.boot_loader.phases_of(program)[0] if program else "kernel"
+
     def phase_ends(self) -> list[tuple[int, str]]:
         """The index of the first record after each phase, and the phase; the last has no end."""
         starts = [*(phase.start_ns for phase in self.timeline.phases[1:])]
@@ -98,7 +99,10 @@ class Evidence:
         """A task as people know it; before the kernel runs, the program that does."""
         phase = self.phase_at(time_ns)
         if task.number == 0:
-            return BEFORE_TASKS.get(phase) or self._without_task(phase, time_ns)
+            program = self.run.board.boot_loader.program(phase)
+            return (
+                program.title if program else _BEFORE_TASKS.get(phase) or self._without_task(phase, time_ns)
+            )
         name = task.name_at(time_ns)
         if task.pid == 1 and name.startswith("swapper"):
             name = "kernel_init"

@@ -45,7 +45,8 @@ def evidence(store: Store, run: StoredRun, boot: StoredBoot, board: Board | None
         ledger=Ledger(scene.slices, made.costs),
         names=Names(
             {name: table for name, table in tables.items() if len(table)},
-            made.timeline.uboot_offset,
+            run.info.board.boot_loader,
+            made.timeline.loader_offset,
             users,
             made.timeline.kernel_image,
         ),

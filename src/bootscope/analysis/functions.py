@@ -15,6 +15,8 @@ from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.arch.registry import BUILT
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Stack
 
@@ -32,20 +34,18 @@ _ROOTS = frozenset(
         *("call_with_stack", "_main", "_start"),
     )
 )
+_CONTEXTS = (Hooked.COMMAND, Hooked.INITCALL, Hooked.PROBE)
 # The function in whose call path what belongs to a context begins.
 _FUNCTION_OF = {
     "initcall": "do_one_initcall",
     "probe": "really_probe",
     "work": "process_one_work",
     "irq": "__handle_irq_event_percpu",
-    "uboot.command": "cmd_process",
-    "uboot.initcall": "initcall_run_list",
-    "spl.initcall": "initcall_run_list",
-    "uboot.probe": "device_probe",
-    "spl.probe": "device_probe",
+    **{p.hook(what): name for p in PROGRAMS for what, name in p.functions.items() if what in _CONTEXTS},
 }
 _BRIEF = "code that ran too briefly to be sampled"
 _NO_SYMBOL = "code without a symbol"
+_TITLES = ("kernel", *(program.title for program in PROGRAMS))
 COLUMNS = (
     Column("what", "function", "text"),
     Column("phase", "phase", "text"),
@@ -110,6 +110,7 @@ class Stacks:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._loader = evidence.run.board.boot_loader
         self._self_times: dict[tuple[str, str], int] = {}
         self._unwinders: dict[str, list[Unwinder]] = {}
 
@@ -118,7 +119,8 @@ class Stacks:
         if name not in self._unwinders:
             from bootscope.analysis.unwind import Unwinder
 
-            offsets = [0, self._evidence.timeline.uboot_offset] if name == objects.UBOOT else [0]
+            moving = [p.code for p in self._loader.programs if p.moves]
+            offsets = [0, self._evidence.timeline.loader_offset] if name in moving else [0]
             code = self._evidence.program(name)
             self._unwinders[name] = (
                 [Unwinder(code, o, _ROOTS) for o in dict.fromkeys(offsets)] if code else []
@@ -135,10 +137,8 @@ class Stacks:
         return [function.address for function in self._called(sample, phase)[0]]
 
     def _called(self, sample: StackSample, phase: str) -> tuple[list[Function], bool]:
-        program = {"spl": objects.SPL, "bootloader": objects.UBOOT, "load": objects.UBOOT}.get(
-            phase, objects.KERNEL
-        )
-        for unwinder in self._of_program(program):
+        program = self._loader.program(phase)
+        for unwinder in self._of_program(program.code if program else objects.KERNEL):
             first = unwinder.function(sample.pc)
             if first:
                 path = unwinder.path(sample)
@@ -186,8 +186,7 @@ def label(call: Call, evidence: Evidence) -> str:
         return f"irq {call.text or call.value}"
     if call.kind == "work":
         return "work " + evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
-    kind = {"uboot.command": "command"}.get(call.kind, call.kind.rpartition(".")[2])
-    return f"{kind} {name_of(call, evidence)}"
+    return f"{call.kind.rpartition('.')[2]} {name_of(call, evidence)}"
 
 
 def _inside(functions: list[str], contexts: list[Call]) -> list[str]:
@@ -223,11 +222,12 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
     """Functions by their own CPU time; `total` counts what they called, too."""
     own = self_times(evidence)
     total: dict[tuple[str, str], int] = defaultdict(int)
-    programs = {"spl": "SPL ", "bootloader": "U-Boot ", "load": "U-Boot "}
+    loader = evidence.run.board.boot_loader
     for stack in stacks:
         phase = stack.frames[0]
         for name in set(stack.frames[2:]):
-            total[phase, programs.get(phase, "kernel ") + name] += stack.ns
+            program = loader.program(phase)
+            total[phase, f"{program.title if program else 'kernel'} {name}"] += stack.ns
     whole = sum(own.values()) or 1
     rows: list[dict[str, Cell]] = []
     for phase, name in own.keys() | {
@@ -258,8 +258,7 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
 
 def _is_unnamed(name: str) -> bool:
     """Whether a name tells neither a symbol nor a process's program."""
-    unnamed = (f"SPL {_NO_SYMBOL}", f"U-Boot {_NO_SYMBOL}", f"kernel {_NO_SYMBOL}")
-    return name in (*unnamed, _BRIEF, "user programs")
+    return name in (*(f"{title} {_NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs")
 
 
 def _is_function(name: str) -> bool:

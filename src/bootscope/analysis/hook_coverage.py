@@ -9,19 +9,18 @@ from collections.abc import Iterable
 from bootscope.analysis.evidence import Evidence
 from bootscope.capture import objects
 from bootscope.core.errors import UserError
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import program_of
 
 SWITCHES = {"switch": "which process ran"}
 _PROCESSES = SWITCHES | {"fork": "who started whom"}
 _WAKES = SWITCHES | {"wake": "who woke whom"}
-_DELAYS = {"delay": "delays of the kernel", "uboot.delay": "delays of U-Boot"}
+_DELAYS = {"delay": "delays of the kernel"}
 # View -> hook -> what it does not know without it.
 _NEEDED = {
     "initcalls": {
         "initcall": "the kernel's initcalls",
         "probe": "driver probes",
-        "uboot.initcall": "U-Boot's steps",
-        "uboot.probe": "U-Boot's probes",
-        "uboot.command": "U-Boot's commands",
     },
     "functions": SWITCHES,
     "processes": _PROCESSES,
@@ -31,11 +30,31 @@ _NEEDED = {
     "critical-path": _WAKES,
     "floor": _DELAYS | {"bio": "what the application read"},
 }
-_PROGRAMS = {
-    objects.SPL: "the SPL",
-    objects.UBOOT: "U-Boot",
-    objects.KERNEL: "the kernel",
+_IN_LOADER = {
+    "initcalls": {
+        Hooked.INITCALL: "{title}'s steps",
+        Hooked.PROBE: "{title}'s probes",
+        Hooked.COMMAND: "{title}'s commands",
+    },
+    "waits": {Hooked.DELAY: "delays of {title}"},
+    "floor": {Hooked.DELAY: "delays of {title}"},
 }
+"""The same for hooks in the last program of the boot loader."""
+
+
+def _needed(view: str, evidence: Evidence) -> dict[str, str]:
+    """Hook -> what a view does not know without it."""
+    main = evidence.run.board.boot_loader.main
+    inside = {
+        main.hook(what): text.format(title=main.title) for what, text in _IN_LOADER.get(view, {}).items()
+    }
+    return _NEEDED.get(view, {}) | inside
+
+
+def _nameless_loader(hooks: Iterable[str], evidence: Evidence) -> list[str]:
+    """Those of some hooks that lie in a boot loader which came built, without symbols."""
+    main = evidence.run.board.boot_loader.main
+    return [hook for hook in hooks if shipped(evidence) and program_of(hook) is main]
 
 
 def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
@@ -46,30 +65,35 @@ def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
 
 def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     """What a view cannot know about this boot, in words."""
-    known = _NEEDED.get(view, {})
+    known = _needed(view, evidence)
     lacking = missing(evidence, known)
-    built = shipped(evidence)
-    nameless = [hook for hook in lacking if built and hook.startswith("uboot.")]
+    nameless = _nameless_loader(lacking, evidence)
     found = [known[hook] for hook in lacking if hook not in nameless]
     said = [f"Not in this recording: {', '.join(found)}. Record it again to see that."] if found else []
     if nameless:
         what = ", ".join(known[hook] for hook in nameless)
-        said.append(f"Not to be seen: {what}. This U-Boot came built, without symbols.")
+        said.append(f"Not to be seen: {what}. This {_title(evidence)} came built, without symbols.")
     if view == "functions":
-        said += _unkept(evidence, built)
+        said += _unkept(evidence, shipped(evidence))
     return tuple(said)
 
 
 def shipped(evidence: Evidence) -> bool:
     """Whether the boot loader was taken as others have built it. The first recordings kept no program."""
     kept = evidence.run.system.symbols
-    return objects.KERNEL in kept and objects.UBOOT not in kept
+    return objects.KERNEL in kept and evidence.run.board.boot_loader.main.code not in kept
+
+
+def _title(evidence: Evidence) -> str:
+    return evidence.run.board.boot_loader.title
 
 
 def _nameless(evidence: Evidence) -> list[str]:
     """Programs of which nothing with symbols was kept."""
     kept = evidence.run.system.symbols
-    return [name for program, name in _PROGRAMS.items() if program not in kept]
+    programs = {p.code: p.phrase for p in evidence.run.board.boot_loader.programs}
+    programs[objects.KERNEL] = "the kernel"
+    return [name for program, name in programs.items() if program not in kept]
 
 
 def _unkept(evidence: Evidence, built: bool) -> list[str]:
@@ -83,7 +107,7 @@ def _unkept(evidence: Evidence, built: bool) -> list[str]:
 def need(evidence: Evidence, what: str, *hooks: str) -> None:
     """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
     lacking = missing(evidence, hooks)
-    if lacking and shipped(evidence) and all(hook.startswith("uboot.") for hook in lacking):
-        raise UserError(f"nothing is known of {what}: this U-Boot came built, without symbols")
+    if lacking and _nameless_loader(lacking, evidence) == lacking:
+        raise UserError(f"nothing is known of {what}: this {_title(evidence)} came built, without symbols")
     if lacking:
         raise UserError(f"this recording tells nothing of {what}", hint="record the system again")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Initcalls, module starts and driver probes; U-Boot's own start-up steps and probes beside them."""
+"""Initcalls, module starts and driver probes; the boot loader's own start-up steps and probes beside them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.arch.registry import BUILT
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import hooks
 
-KINDS = ("initcall", "probe", "uboot.initcall", "uboot.probe", "spl.initcall", "spl.probe", "uboot.command")
+LOADER_KINDS = hooks(Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND)
+KINDS = ("initcall", "probe", *LOADER_KINDS)
 _DEFERRED = 517
 """EPROBE_DEFER: the driver asked to be tried again later."""
 COLUMNS = (
@@ -35,9 +38,10 @@ def name_of(call: Call, evidence: Evidence) -> str:
     if call.kind == "initcall":
         found = evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
         return f"{found} [{call.detail}]" if call.detail else found
-    if call.kind in ("uboot.initcall", "spl.initcall"):
-        phase = "spl" if call.kind == "spl.initcall" else "bootloader"
-        return evidence.names.name(phase, BUILT.code_address(call.value)).partition(" ")[2] or hex(call.value)
+    if call.kind in hooks(Hooked.INITCALL):
+        return evidence.names.name(evidence.phase_of(call.kind), BUILT.code_address(call.value)).partition(
+            " "
+        )[2] or hex(call.value)
     if call.kind == "probe":
         return f"{call.text or '?'} ({call.detail or '?'})"
     return call.text or "?"
@@ -103,7 +107,7 @@ def _result(call: Call) -> str:
     error = abs(call.result)
     if call.open:
         return "not finished"
-    if not error or call.kind == "uboot.command":
+    if not error or call.kind in hooks(Hooked.COMMAND):
         return ""
     if call.kind == "probe" and error == _DEFERRED:
         return "deferred"

@@ -3,10 +3,11 @@
 
     floor = fixed + bytes that must be read / bandwidth + one latency each + instructions that must run
 
-What must be read: the SPL, the kernel image, the device tree, and the files that the application's own
-process read. What must run: the SPL, the decompressor, the kernel and the application, without their
-delays, idle time, waiting and printing. A boot loader that jumps straight into the kernel and an init
-that is the application are possible, so neither U-Boot nor init scripts count.
+What must be read: the boot loader's first program, the kernel image, the device tree, and the files that
+the application's own process read. What must run: that program, the decompressor, the kernel and the
+application, without their delays, idle time, waiting and printing. A boot loader that jumps straight into
+the kernel and an init that is the application are possible, so neither the rest of the boot loader nor init
+scripts count.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ COLUMNS = (
     Column("today_ns", "today ms", "ns"),
     Column("why", "why", "text"),
 )
-_MUST_RUN = ("spl", "decompress", "kernel", "application")
-_NEEDED = ("SPL", "kernel", "device tree")
+_MUST_RUN = ("decompress", "kernel", "application")
+_NEEDED = ("kernel", "device tree")
 
 
 def view(evidence: Evidence) -> Rows:
     """The parts of the floor, and what each takes today."""
-    found = accesses(evidence)
+    found, first = accesses(evidence), evidence.run.board.boot_loader.first
     rows = [_fixed(evidence), *_reading(evidence, found), *_running(evidence)]
     floor = sum(int(r["floor_ns"] or 0) for r in rows)
     today = evidence.timeline.total_ns
@@ -50,7 +51,7 @@ def view(evidence: Evidence) -> Rows:
         "in order of the boot",
         (
             "Assumes the images as they are: a smaller kernel or another compression moves the floor.",
-            "Assumes a jump from the SPL into the kernel, and the application as init.",
+            f"Assumes a jump from {first.phrase} into the kernel, and the application as init.",
         ),
         {
             "floor_ns": floor,
@@ -67,7 +68,7 @@ def _fixed(evidence: Evidence) -> dict[str, Cell]:
 
 def _reading(evidence: Evidence, found: list[Access]) -> list[dict[str, Cell]]:
     """Each needed thing once, in one command; what shares a command today needs no more than it takes."""
-    needed = {name: "the boot needs it" for name in _NEEDED}
+    needed = {name: "the boot needs it" for name in (evidence.run.board.boot_loader.first.title, *_NEEDED)}
     for access in found:
         if not access.write and access.what.startswith("/") and _by_application(access, evidence):
             needed[access.what] = "the application's process reads it"
@@ -102,8 +103,10 @@ def _by_application(access: Access, evidence: Evidence) -> bool:
 
 def _running(evidence: Evidence) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
+    loader = evidence.run.board.boot_loader
+    needed = (*loader.phases_of(loader.first), *_MUST_RUN)
     for phase in evidence.timeline.phases:
-        if phase.name not in _MUST_RUN:
+        if phase.name not in needed:
             continue
         spinning = min(phase.cpu_ns, spinning_in(evidence, phase.start_ns, phase.end_ns))
         rows.append(

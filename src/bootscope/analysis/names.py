@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for code addresses, over the whole chain: SPL, U-Boot, decompressor, kernel, user programs.
+"""Names for code addresses, over the whole chain: boot loader, decompressor, kernel, user programs.
 
 Which program an address belongs to depends on when it was seen (the phase) and, below the kernel, on
 the task that ran: every process has its own programs at its own addresses.
@@ -17,12 +17,12 @@ from bootscope.analysis.kernel_activity import Task
 from bootscope.arch.registry import BUILT
 from bootscope.capture.objects import Program
 from bootscope.image.symbols import Symbols
+from bootscope.loaders.model import Loader
 
 KERNEL_BASE = BUILT.kernel.first_address
 """Where the kernel's addresses begin."""
 NO_MMU = "kernel, before its MMU is on"
-_BOOTLOADER_PHASES = ("bootloader", "load")
-_BEFORE_KERNEL = ("spl", *_BOOTLOADER_PHASES, "decompress")
+_DECOMPRESS = "decompress"
 
 
 class Named(Protocol):
@@ -75,43 +75,48 @@ class Names:
     def __init__(
         self,
         tables: Mapping[str, Symbols],
-        uboot_offset: int,
+        loader: Loader,
+        loader_offset: int,
         users: UserPrograms | None = None,
         decompressor_offset: int = 0,
     ) -> None:
-        self._tables, self._offset, self._users = tables, uboot_offset, users
+        self._tables, self._loader, self._offset, self._users = tables, loader, loader_offset, users
         self._decompressor = decompressor_offset
         self._known: dict[tuple[str, int], str] = {}
 
     def name(self, phase: str, pc: int, task: Task | None = None, time_ns: int = 0) -> str:
-        """A function with its program, as `U-Boot udelay`, or a description of the code."""
+        """A function with its program, as `kernel udelay`, or a description of the code."""
         return self.fixed(phase, pc) or self.user(phase, pc, task, time_ns)
 
     def spans(self, name: str) -> list[tuple[int, int]]:
         """Where functions of that name lie, of the kernel and what comes before it."""
         found = [span for table in self._tables.values() for span in table.spans(name)]
-        moved = self._tables["u-boot"].spans(name) if self._offset and "u-boot" in self._tables else []
+        moving = [p.symbols for p in self._loader.programs if p.moves and self._offset]
+        moved = [
+            span for table in moving if table in self._tables for span in self._tables[table].spans(name)
+        ]
         return found + [(start + self._offset, end + self._offset) for start, end in moved]
 
     def fixed(self, phase: str, pc: int) -> str | None:
         """The same for code that is the same whoever runs it; None for that of user programs."""
         found = self._known.get((phase, pc))
         if found is None:
-            space = "kernel" if phase not in _BEFORE_KERNEL else phase
-            if space == "kernel" and pc < KERNEL_BASE:
+            program = self._loader.program(phase)
+            if program:
+                # It runs where it was linked until it moves itself. An address from before that is no
+                # function when the move is taken off it.
+                offset = self._offset if program.moves else 0
+                moved = offset and self._look_up(program.symbols, pc - offset)
+                name = self._look(program.symbols, program.title, pc - offset if moved else pc)
+            elif phase != _DECOMPRESS and pc < KERNEL_BASE:
                 return None
-            found = self._known[phase, pc] = self._program(space, pc)
+            else:
+                name = self._linux(phase, pc)
+            found = self._known[phase, pc] = name
         return found
 
-    def _program(self, space: str, pc: int) -> str:
-        if space == "spl":
-            return self._look("u-boot-spl", "SPL", pc)
-        if space in _BOOTLOADER_PHASES:
-            # U-Boot runs where it was linked until it moves itself to the end of memory. An address
-            # from before that is no function when the move is taken off it.
-            moved = self._offset and self._look_up("u-boot", pc - self._offset)
-            return self._look("u-boot", "U-Boot", pc - self._offset if moved else pc)
-        if space == "decompress":
+    def _linux(self, phase: str, pc: int) -> str:
+        if phase == _DECOMPRESS:
             found = self._look_up("decompressor", pc - self._decompressor)
             return f"decompressor {found}" if found else "decompressor"
         if pc >= BUILT.kernel.vectors:

@@ -21,6 +21,8 @@ from bootscope.analysis.kernel_activity import (
 from bootscope.analysis.open_calls import OpenCalls
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Hook, Record, StackSample
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import hooks
 from bootscope.timeline.costs import BoardClock
 
 _PAGE_BYTES = 4096
@@ -37,16 +39,10 @@ _CALLS = (
     "softirq",
     "work",
     "delay",
-    "spl.delay",
-    "spl.initcall",
-    "spl.probe",
-    "uboot.delay",
-    "uboot.initcall",
-    "uboot.probe",
-    "uboot.command",
+    *hooks(Hooked.DELAY, Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND),
 )
 # Which of an entry's values is the caller's return address.
-_CALLER_AT = {"delay": 1, "spl.delay": 1, "uboot.delay": 1}
+_CALLER_AT = {"delay": 1, **dict.fromkeys(hooks(Hooked.DELAY), 1)}
 
 
 def text(data: bytes) -> str:
@@ -94,8 +90,8 @@ class Replay:
             "probe.driver": self._driver,
             "driver": self._register,
             "page": self._page,
-            "uboot.start": self._next_program,
             "kernel.image": self._next_program,
+            **dict.fromkeys(hooks(Hooked.START), self._next_program),
         }
         for kind in _CALLS:
             found[kind] = self._enter

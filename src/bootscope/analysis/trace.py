@@ -17,6 +17,8 @@ from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
 from bootscope.analysis.waits import caller, reason
 from bootscope.arch.registry import BUILT
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import PROGRAMS, hooks
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
 
@@ -32,7 +34,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("phases", "phase", "phases", _sorted(_phase(p) for p in tl.phases)),
         Track("spent", "spent", "what the time went into", spent.spans(evidence)),
         Track("path", "path", f"critical path to {critical.goal(evidence)}", _path(evidence, stacks)),
-        Track("loader", "initcall", "boot loader", _calls(evidence, ("spl.", "uboot."))),
+        Track("loader", "initcall", "boot loader", _calls(evidence, tuple(f"{p.name}." for p in PROGRAMS))),
         Track("initcalls", "initcall", "initcalls", _calls(evidence, ("initcall",))),
         *_probes(evidence),
         Track("storage", "storage", "storage", _storage(evidence), overlaps=True),
@@ -169,7 +171,7 @@ def _delays(evidence: Evidence) -> tuple[Span, ...]:
         Span(
             c.start_ns, c.end_ns, f"delay in {caller(c, evidence)}", {"in": evidence.who(c.task, c.start_ns)}
         )
-        for c in evidence.scene.of("delay", "spl.delay", "uboot.delay")
+        for c in evidence.scene.of("delay", *hooks(Hooked.DELAY))
     )
 
 

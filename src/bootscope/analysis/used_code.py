@@ -67,18 +67,16 @@ Code = Mapping[str, Used]
 
 
 def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
-    """The object files of `kernel`, `uboot` or `busybox`.
+    """The object files of the kernel, the boot loader or BusyBox; `tree`: what its sources are called.
 
     Raises UserError for a recording that does not say what its programs were linked from.
     """
-    name = {"kernel": objects.KERNEL_OBJECTS, "uboot": objects.UBOOT_OBJECTS}.get(
-        tree, objects.BUSYBOX_OBJECTS
-    )
-    kept = evidence.load(name)
+    kept = evidence.load(objects.OBJECTS_OF[tree])
     linked = Objects(read(kept.decode("utf-8", "replace")))
     if not linked.pieces:
         raise UserError(f"run {evidence.run.run_id} does not say what its {tree} was linked from")
-    addresses = {"kernel": _of_kernel, "uboot": _of_uboot}.get(tree, _of_busybox)
+    loader = evidence.run.board.boot_loader
+    addresses = {"kernel": _of_kernel, loader.tree: _of_loader}.get(tree, _of_busybox)
     executed: dict[str, Ran] = {}
     for address, block in addresses(evidence, usage):
         piece = linked.at(address)
@@ -111,15 +109,16 @@ def _of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
     return ((b.address, b) for b in usage.blocks if b.address >= KERNEL_BASE)
 
 
-def _of_uboot(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    """U-Boot runs where it was linked until it moves to the end of memory, and is over when the kernel
+def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
+    """A boot loader runs where it was linked until it moves to the end of memory, and is over when the kernel
     starts."""
     ends_ns = _virtual_ns(evidence, "kernel.start")
-    offset, linked = evidence.timeline.uboot_offset, evidence.run.board.qemu.loader_code
+    board, offset = evidence.run.board, evidence.timeline.loader_offset
+    linked, start = board.qemu.loader_code, board.addresses[board.boot_loader.main.name]
     for block in usage.blocks:
         if block.first_ns >= ends_ns or not any(low <= block.address < high for low, high in linked):
             continue
-        moved = offset and block.address >= evidence.run.board.addresses.uboot + offset
+        moved = offset and block.address >= start + offset
         yield (block.address - offset if moved else block.address), block
 
 

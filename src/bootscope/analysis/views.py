@@ -178,7 +178,7 @@ def comparison(store: Store, a: View, b: View) -> Comparison:
         lines = text(sha256).splitlines() if sha256 else []
         return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
-    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in objects.CONFIGS}
+    configs = {name: (symbols(a.run, name), symbols(b.run, name)) for name in objects.CONFIG_OF.values()}
     files = (contents(a.run), contents(b.run))
     if all(files):  # recordings of the first days have no list
         configs["file"] = files

@@ -14,6 +14,8 @@ from bootscope.analysis.kernel_activity import Call, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.arch.registry import BUILT
 from bootscope.capture.stream import StackSample
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import hooks
 
 COLUMNS = (
     Column("who", "who waits", "text"),
@@ -51,7 +53,7 @@ _MACHINERY = (
 )
 _WORKERS = ("worker_thread", "kthread_worker_fn", "rescuer_thread")
 _CONTEXTS = ("initcall", "probe", "work")
-_DELAYS = {"delay": "kernel", "spl.delay": "SPL", "uboot.delay": "U-Boot"}
+_DELAYS = ("delay", *hooks(Hooked.DELAY))
 
 
 def sleeper(wait: Wait, evidence: Evidence, stacks: Stacks) -> str:
@@ -138,19 +140,16 @@ def _spinning(evidence: Evidence) -> Iterator[tuple[tuple[str, str, str], int, i
         yield what, call.start_ns, call.end_ns - call.start_ns
 
 
-# U-Boot's functions that count down before it boots, by the names of several versions.
-_AUTOBOOT = re.compile(r"abortboot|autoboot|bootdelay")
-
-
 def countdown(evidence: Evidence) -> list[Call]:
-    """U-Boot's delays while it waits for a key before it boots, in order."""
-    return [call for call in evidence.scene.of("uboot.delay") if _AUTOBOOT.search(caller(call, evidence))]
+    """The boot loader's delays while it waits for a key before it boots, in order."""
+    loader = evidence.run.board.boot_loader
+    delays = evidence.scene.of(loader.main.hook(Hooked.DELAY))
+    return [call for call in delays if re.search(loader.countdown, caller(call, evidence))]
 
 
 def caller(call: Call, evidence: Evidence) -> str:
     """The function that called a delay."""
-    phase = {"spl.delay": "spl", "uboot.delay": "bootloader"}.get(call.kind, "kernel")
-    name = evidence.names.name(phase, BUILT.call_before(call.caller))
+    name = evidence.names.name(evidence.phase_of(call.kind), BUILT.call_before(call.caller))
     return name.partition(" ")[2] or name
 
 

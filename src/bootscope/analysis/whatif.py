@@ -37,14 +37,14 @@ KNOWN = {
     "quiet": "the kernel keeps its messages off the console",
     "no-console": "nothing is written to the console at all",
     "console=BAUD": "the console runs at another rate",
-    "bootdelay=0": "U-Boot does not wait for a key",
+    "bootdelay=0": "the boot loader does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
-    "flat-boot": "U-Boot runs the commands of its script at once, without looking for it",
+    "flat-boot": "the boot loader runs the commands of its script at once, without looking for it",
     "exact-read": "the boot loader reads no place of the card where nothing lies",
-    "bootz": "the kernel has no uImage header, which U-Boot would check",
-    "uimage": "the kernel has a uImage header, and U-Boot checks it",
-    "appended-tree:COMMAND": "the device tree is behind the kernel, COMMAND of U-Boot does not read it",
-    "falcon": "the SPL starts the kernel itself, without U-Boot",
+    "bootz": "the kernel has no uImage header, which the boot loader would check",
+    "uimage": "the kernel has a uImage header, and the boot loader checks it",
+    "appended-tree:COMMAND": "the device tree is behind the kernel, the loader's COMMAND does not read it",
+    "falcon": "the first stage starts the kernel itself, without the boot loader proper",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times as fast, in bandwidth and latency",
     "compression=NAME": "the kernel is packed in another way: gzip, lz4, ..., or none",
@@ -52,7 +52,7 @@ KNOWN = {
     "rootfs=KIND": "the root file system is of another kind: ext4, squashfs-lz4hc, erofs-none, ...",
     "memory=SIZE": "the kernel is given that much memory (mem=SIZE)",
     "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
-    "without:NAME": "without this initcall (and its drivers), probe, U-Boot step or command",
+    "without:NAME": "without this initcall (and its drivers), probe, step or command of the boot loader",
     "later:PROGRAM": "this program and what it starts run after the milestone; a pattern names several",
     "together:PATTERN": "these programs start at the same time; the boot ends in the last of them",
     "programs=N": "a script starts N programs more",
@@ -124,9 +124,9 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "quiet": lambda plan, evidence: _quiet(plan, evidence),
     "no-console": lambda plan, evidence: _no_console(plan, evidence),
     "loader-silent": lambda plan, evidence: _loader_silent(plan, evidence),
-    "bootdelay=0": whatif_loader.bootdelay,
+    "bootdelay=0": whatif_loader.no_countdown,
     "flat-boot": whatif_loader.flat_boot,
-    "falcon": whatif_loader.falcon,
+    "falcon": whatif_loader.first_stage_boots,
     "exact-read": whatif_loader.exact_read,
     "bootz": whatif_image.bootz,
     "uimage": whatif_image.uimage,
@@ -193,11 +193,9 @@ def _no_console(plan: Plan, evidence: Evidence) -> None:
     plan.assumptions.append("programs do not notice that the console is gone")
 
 
-_LOADERS = ("spl", "bootloader", "load")
-
-
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
-    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in _LOADERS)
+    phases = evidence.run.board.boot_loader.phases_of()
+    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
     plan.assume("the boot loaders write nothing from their first instruction on")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if U-Boot were given the kernel in another form: with a header or without, with its device tree?"""
+"""What if the boot loader got the kernel in another form: with a header or without, with its device tree?"""
 
 from __future__ import annotations
 
@@ -17,29 +17,14 @@ from bootscope.analysis.whatif_samples import briefer
 from bootscope.core.errors import UserError
 from bootscope.core.settings import Setting, Sourced, load
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
+from bootscope.loaders.model import LOAD, Loader
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 RATES = Path(__file__).with_name("loader_rates.toml")
-_CHECKED = ("image_check_dcrc", "memmove_wd")
-_LEGACY, _TREE = "## Booting kernel from Legacy Image", "## Flattened Device Tree"
-_START, _MOVE = "Starting kernel", "   Loading Kernel Image"
-_PLAIN = "Kernel image @ 0x42000000 [ 0x000000 - 0x54a300 ]\r\n"
-"""What bootz says of a kernel."""
-_HEADED = (
-    "## Booting kernel from Legacy Image at 42000000 ...\r\n",
-    "   Image Name:   Linux-6.12\r\n",
-    "   Image Type:   ARM Linux Kernel Image (uncompressed)\r\n",
-    "   Data Size:    5546752 Bytes = 5.3 MiB\r\n",
-    "   Load Address: 41000000\r\n",
-    "   Entry Point:  41000000\r\n",
-    "   Verifying Checksum ... OK\r\n",
-    "   Loading Kernel Image to 41000000\r\n",
-)
-"""What bootm says of one with a header."""
 
 
 class LoaderRates(Setting, frozen=True):
-    """What U-Boot's work on an image takes, in picoseconds for a byte, on the emulated board."""
+    """What a boot loader's work on an image takes, in picoseconds for a byte, on the emulated board."""
 
     schema: int
     checksum_ps: Sourced
@@ -47,20 +32,21 @@ class LoaderRates(Setting, frozen=True):
 
 def bootz(plan: Plan, evidence: Evidence) -> None:
     """The kernel has no header: none is printed, and it is neither checked nor moved."""
-    lines = _loading(plan, evidence)
-    first = next((i for i, line in enumerate(lines) if line.text.startswith(_LEGACY)), None)
+    lines, loader = _loading(plan, evidence), evidence.run.board.boot_loader
+    said = loader.images
+    first = next((i for i, line in enumerate(lines) if line.text.startswith(said.header)), None)
     if first is None:
-        raise UserError("U-Boot was not given a kernel with a header in this boot")
+        raise UserError(f"{loader.title} was not given a kernel with a header in this boot")
     end = next((i for i in range(first + 1, len(lines)) if not lines[i].text.startswith("   ")), len(lines))
-    told = lines[first:end] + [line for line in lines[end:] if line.text.startswith(_MOVE)]
+    told = lines[first:end] + [line for line in lines[end:] if line.text.startswith(said.moves)]
     plan.hide(told)
-    briefer(plan, evidence, plan.ground.stacks, _CHECKED, _not_done)
-    plan.last.append(lambda: _say(plan, len(_PLAIN), lines))
+    briefer(plan, evidence, plan.ground.stacks, said.checks, lambda found: _not_done(found, said.checks))
+    plan.last.append(lambda: _say(plan, loader, len(said.plain), lines))
     plan.assume(f"{len(told)} lines about the kernel's header are not printed, but one about the kernel is")
 
 
-def _not_done(found: frozenset[str]) -> Fraction | None:
-    return None if found.isdisjoint(_CHECKED) else Fraction(0)
+def _not_done(found: frozenset[str], checks: tuple[str, ...]) -> Fraction | None:
+    return None if found.isdisjoint(checks) else Fraction(0)
 
 
 def uimage(plan: Plan, evidence: Evidence) -> None:
@@ -75,29 +61,30 @@ def uimage(plan: Plan, evidence: Evidence) -> None:
 
 
 def _check(plan: Plan, evidence: Evidence, size: int) -> None:
-    lines = _lines(plan, evidence)
-    headed = any(line.text.startswith(_LEGACY) for line in lines)
+    lines, loader = _lines(plan, evidence), evidence.run.board.boot_loader
+    said = loader.images
+    headed = any(line.text.startswith(said.header) for line in lines)
     more = int(size * (plan.kernel_share - (1 if headed else 0)))
     rate = load(RATES, LoaderRates).checksum_ps.value
     plan.counted_ns -= more * rate // 1000
     if not headed:
-        _say(plan, sum(map(len, _HEADED)) - len(_PLAIN), lines)
+        _say(plan, loader, sum(map(len, said.headed)) - len(said.plain), lines)
     plan.assume(
         f"{more} bytes{' more' if headed else ''} are checked, at the {rate / 1000:.1f} ns for a byte that "
         "another boot showed"
     )
 
 
-def _say(plan: Plan, letters: int, lines: list[Line]) -> None:
+def _say(plan: Plan, loader: Loader, letters: int, lines: list[Line]) -> None:
     cost_ns = plan.letters_ns(letters, lines)
     plan.counted_ns -= cost_ns
     if cost_ns:
-        plan.assume(f"U-Boot prints {letters} letters more")
+        plan.assume(f"{loader.title} prints {letters} letters more")
 
 
 def _loaded_bytes(evidence: Evidence, name: str) -> int:
     """Bytes of an extent that are read while the kernel is loaded; files may lie in several pieces."""
-    phase = next((p for p in evidence.timeline.phases if p.name == "load"), None)
+    phase = next((p for p in evidence.timeline.phases if p.name == LOAD), None)
     if not phase:
         return 0
     before = evidence.clock.before
@@ -111,27 +98,27 @@ def _loaded_bytes(evidence: Evidence, name: str) -> int:
 
 
 def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: str) -> None:
-    """The device tree is behind the kernel, in one file: U-Boot neither reads nor prepares it.
+    """The device tree is behind the kernel, in one file: the boot loader neither reads nor prepares it.
 
     `command` is the one that reads it today.
     """
-    lines = _loading(plan, evidence)
-    first = next((line for line in lines if line.text.startswith(_TREE)), None)
-    last = next((line for line in lines if line.text.startswith(_START)), None)
+    lines, loader = _loading(plan, evidence), evidence.run.board.boot_loader
+    first = next((line for line in lines if line.text.startswith(loader.images.tree)), None)
+    last = next((line for line in lines if line.text.startswith(loader.images.starts)), None)
     if not first or not last:
-        raise UserError("this boot does not show how U-Boot prepared the device tree")
+        raise UserError(f"this boot does not show how {loader.title} prepared the device tree")
     without(plan, evidence, steps, command)
-    plan.gone += _without_move(first.start_ns, last.start_ns, lines)
+    plan.gone += _without_move(first.start_ns, last.start_ns, lines, loader.images.moves)
     tree, kernel = _loaded_bytes(evidence, DEVICE_TREE), _loaded_bytes(evidence, KERNEL_IMAGE)
     if tree and kernel:
         image(plan, evidence, 1 + Fraction(tree, kernel), Fraction(1))
-    plan.assume("what U-Boot would put into the device tree, the kernel finds in it or does without")
+    plan.assume(f"what {loader.title} would put into the device tree, the kernel finds in it or does without")
 
 
-def _without_move(start_ns: int, end_ns: int, lines: list[Line]) -> list[tuple[int, int]]:
+def _without_move(start_ns: int, end_ns: int, lines: list[Line], moves: str) -> list[tuple[int, int]]:
     """A stretch without that in which a kernel with a header is moved, from its line to the next."""
     for line, after in pairwise(lines):
-        if line.text.startswith(_MOVE) and start_ns < line.start_ns < end_ns:
+        if line.text.startswith(moves) and start_ns < line.start_ns < end_ns:
             return [(start_ns, line.start_ns), (after.start_ns, end_ns)]
     return [(start_ns, end_ns)]
 
@@ -140,10 +127,10 @@ def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
     """The console's lines while the kernel is loaded. Raises UserError where there are none."""
     found = _lines(plan, evidence)
     if not found:
-        raise UserError("U-Boot says nothing on the console of this boot")
+        raise UserError(f"{evidence.run.board.boot_loader.title} says nothing on the console of this boot")
     return found
 
 
 def _lines(plan: Plan, evidence: Evidence) -> list[Line]:
-    found = [line for line in plan.ground.lines if evidence.phase_at(line.start_ns) == "load"]
+    found = [line for line in plan.ground.lines if evidence.phase_at(line.start_ns) == LOAD]
     return found if any(line.cost_ns for line in found) else []

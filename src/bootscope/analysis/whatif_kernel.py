@@ -25,6 +25,7 @@ from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load
 from bootscope.devices.model import DeviceEvent, StorageCommand
 from bootscope.kbuild.kconfig import parse
+from bootscope.loaders.model import Hooked
 from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")
@@ -36,9 +37,14 @@ _NODES = "kdevtmpfs"
 
 
 def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    """Without an initcall and its drivers, a probe, a step or a command of U-Boot."""
+    """Without an initcall and its drivers, a probe, a step or a command of the boot loader."""
     hook_coverage.need(evidence, "initcalls, probes and commands", "initcall", "switch")
-    kinds = ("initcall", "probe", "uboot.initcall", "uboot.probe", "uboot.command")
+    main = evidence.run.board.boot_loader.main
+    kinds = (
+        "initcall",
+        "probe",
+        *(main.hook(kind) for kind in (Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND)),
+    )
     found = [c for c in evidence.scene.of(*kinds) if _called(c, name, evidence)]
     if not found:
         raise UserError(

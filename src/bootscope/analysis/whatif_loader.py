@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the boot loaders did less? Waiting, looking for a script, U-Boot as a whole."""
+"""What if the boot loaders did less? Waiting, looking for a script, the boot loader as a whole."""
 
 from __future__ import annotations
 
@@ -12,40 +12,43 @@ from bootscope.analysis.waits import countdown
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
+from bootscope.loaders.model import LOAD, Hooked
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
-UBOOT_IMAGE, DEVICE_TREE = "U-Boot", "device tree"
-"""Extents of the card."""
+DEVICE_TREE = "device tree"
+"""Extent of the card."""
 _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 """Of virtual time after a command: what comes later is not the fetching of what it brought."""
-_SCRIPT = ("source",)
-_BOOT = ("bootz", "bootm", "booti", "boot", "bootelf", "bootefi")
 
 
-def bootdelay(plan: Plan, evidence: Evidence) -> None:
-    """U-Boot does not wait for a key."""
-    hook_coverage.need(evidence, "delays in U-Boot", "uboot.delay")
+def no_countdown(plan: Plan, evidence: Evidence) -> None:
+    """The boot loader does not wait for a key."""
+    loader = evidence.run.board.boot_loader
+    hook_coverage.need(evidence, f"delays in {loader.title}", loader.main.hook(Hooked.DELAY))
     waits = countdown(evidence)
     if not waits:
-        plan.assume("U-Boot did not wait for a key in this boot")
+        plan.assume(f"{loader.title} did not wait for a key in this boot")
         return
     plan.gone.append((waits[0].start_ns, waits[-1].end_ns))
-    plan.assume("U-Boot still looks once whether a key was pressed")
+    plan.assume(f"{loader.title} still looks once whether a key was pressed")
 
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
-    """U-Boot's boot command is what its script says: looking for it and reading it are gone."""
-    hook_coverage.need(evidence, "U-Boot's commands", "uboot.command")
-    commands = evidence.scene.of("uboot.command")
-    boots = [c for c in commands if _word(c) in _BOOT and evidence.phase_at(c.start_ns) == "load"]
+    """The boot loader's boot command is what its script says: looking for it and reading it are gone."""
+    loader = evidence.run.board.boot_loader
+    hook_coverage.need(evidence, f"{loader.title}'s commands", loader.main.hook(Hooked.COMMAND))
+    commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
+    booting = [c for c in commands if _word(c) in loader.boot_commands]
+    boots = [c for c in booting if evidence.phase_at(c.start_ns) == LOAD]
     around = [c for c in commands if boots and _holds(c, boots[-1])]
     if not around:
-        raise UserError("U-Boot ran no script in this boot", hint="its commands come from bootcmd already")
+        hint = f"its commands come from {loader.boot_variable} already"
+        raise UserError(f"{loader.title} ran no script in this boot", hint=hint)
     first = next(c for c in commands if c.depth == around[-1].depth + 1 and _holds(around[-1], c))
     plan.gone.append((around[0].start_ns, first.start_ns))
-    told = "the script" if _word(around[-1]) in _SCRIPT else around[-1].text
-    plan.assume(f"U-Boot's boot command is what {told} does, and no card has to be looked for")
+    told = "the script" if _word(around[-1]) in loader.script_commands else around[-1].text
+    plan.assume(f"{loader.title}'s boot command is what {told} does, and no card has to be looked for")
 
 
 def _word(call: Call) -> str:
@@ -56,27 +59,31 @@ def _holds(outer: Call, inner: Call) -> bool:
     return outer is not inner and outer.first <= inner.first and inner.last <= outer.last
 
 
-def falcon(plan: Plan, evidence: Evidence) -> None:
-    """The SPL reads kernel and device tree and starts the kernel: there is no U-Boot."""
+def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
+    """The first program reads kernel and device tree and starts the kernel: the others do not run."""
+    loader = evidence.run.board.boot_loader
+    first, main = loader.first, loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
-    if "bootloader" not in phases or "load" not in phases:
-        raise UserError("this boot has no U-Boot that loads the kernel")
-    uboot, load = phases["bootloader"], phases["load"]
+    if not all(phase in phases for phase in loader.phases_of(main)):
+        raise UserError(f"this boot has no {loader.title} that loads the kernel")
+    *before, load = (phases[phase] for phase in loader.phases_of(main))
     kept = reading(evidence, load, (KERNEL_IMAGE, DEVICE_TREE))
     if not kept:
         raise UserError("this boot does not show how the kernel was read from the card")
-    plan.gone.append((uboot.start_ns, uboot.end_ns))
+    plan.gone += [(phase.start_ns, phase.end_ns) for phase in before]
     plan.gone += _between(load.start_ns, load.end_ns, kept)
-    plan.gone += reading(evidence, phases["spl"], (UBOOT_IMAGE,)) if "spl" in phases else []
+    for phase in loader.phases_of(first):
+        plan.gone += reading(evidence, phases[phase], (main.title,)) if phase in phases else []
     plan.assume(
-        "the SPL reads kernel and device tree as fast as U-Boot did, and needs no file system to find them",
-        "nothing but the kernel's start needs what U-Boot sets up",
+        f"{first.phrase} reads kernel and device tree as fast as {main.phrase} did, and needs no file system "
+        "to find them",
+        f"nothing but the kernel's start needs what {main.phrase} sets up",
     )
 
 
 def exact_read(plan: Plan, evidence: Evidence) -> None:
     """What the boot loader reads from places of the card where nothing lies is not read."""
-    load = next((p for p in evidence.timeline.phases if p.name == "load"), None)
+    load = next((p for p in evidence.timeline.phases if p.name == LOAD), None)
     if not load:
         raise UserError("this boot does not show how the kernel was read from the card")
     useless = 0

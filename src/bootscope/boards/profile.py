@@ -10,12 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.core.errors import UserError
+from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
 from bootscope.core.settings import expected as wrong_value
+from bootscope.core.toml_lines import spot
 from bootscope.devices.model import CardClass, Console, Storage
 from bootscope.devices.registry import AnyDevice
+from bootscope.loaders.model import Loader
+from bootscope.loaders.registry import BUILT, LOADERS
 
 SCHEMA = 1
 UNSCALED_PPM = 1_000_000
@@ -45,17 +48,10 @@ class Qemu(Setting, frozen=True):
     loader_code: tuple[tuple[int, int], ...] = ()
 
 
-class Addresses(Setting, frozen=True):
-    """Where the stages of the boot chain start running, before any MMU is on."""
-
-    spl: int
-    uboot: int
-    kernel: int
-
-
 class Board(Setting, frozen=True, omit_defaults=True):
     """A board profile.
 
+    `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
     """
 
@@ -64,18 +60,26 @@ class Board(Setting, frozen=True, omit_defaults=True):
     title: str
     qemu: Qemu
     power_on_ns: Sourced
-    addresses: Addresses
+    addresses: dict[str, int]
     console: str
     storage: str
     card_class: str
     devices: dict[str, AnyDevice]
     card_classes: dict[str, CardClass]
     cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: as the emulator counts")
+    loader: str = BUILT.name
 
     @property
     def tick_ns(self) -> int:
         """Virtual time of one guest instruction."""
         return 1 << self.qemu.icount_shift.value
+
+    @property
+    def boot_loader(self) -> Loader:
+        """What boots it. Raises UserError for one that nobody has described."""
+        if self.loader not in LOADERS:
+            raise unknown("boot loader", self.loader, list(LOADERS))
+        return LOADERS[self.loader]
 
     @property
     def card(self) -> CardClass:
@@ -123,6 +127,9 @@ def _check(board: Board, path: Path) -> None:
 
     if board.schema != SCHEMA:
         raise wrong("schema", f"{SCHEMA}, got {board.schema}")
+    if board.loader not in LOADERS:
+        raise wrong("loader", f"one of {', '.join(LOADERS)}")
+    _check_addresses(board, path)
     ports = sorted(name for name, device in board.devices.items() if isinstance(device, Console))
     if board.console not in ports:
         raise wrong("console", f"a serial port under [devices]: {', '.join(ports) or 'there is none'}")
@@ -139,6 +146,14 @@ def _check(board: Board, path: Path) -> None:
     too_small += [(key, "0 or more") for key, number in _not_negative(board) if number < 0]
     for key, expected in too_small:
         raise wrong(key, expected)
+
+
+def _check_addresses(board: Board, path: Path) -> None:
+    expected = [*(program.name for program in board.boot_loader.programs), "kernel"]
+    wrong = [f"unknown key `{printable(key)}`" for key in board.addresses if key not in expected]
+    wrong += [f"missing value for `{key}`" for key in expected if key not in board.addresses]
+    if wrong:
+        raise UserError(f"{spot(path, ['addresses'])}: addresses: {wrong[0]}")
 
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bootscope.boards.profile import Board
+from bootscope.loaders.registry import PHASES
 from bootscope.statistics.describe import quantile
-from bootscope.timeline.model import PHASES
 
 FITTED, TOLD, KEPT = "fitted", "told", "kept"
 """Where a figure comes from: the boots, a setting of the board's, or the profile as it was."""

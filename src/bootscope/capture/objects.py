@@ -10,16 +10,26 @@ import gzip
 
 import msgspec
 
+from bootscope.loaders import registry as loaders
+
 KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS = "kernel", "decompressor"
-UBOOT_SYMBOLS, SPL_SYMBOLS = "u-boot", "u-boot-spl"
-SYMBOL_TABLES = (KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS, UBOOT_SYMBOLS, SPL_SYMBOLS)
-KERNEL, UBOOT, SPL = "kernel-program", "u-boot-program", "u-boot-spl-program"
+SYMBOL_TABLES = (KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS, *(program.symbols for program in loaders.PROGRAMS))
+KERNEL = "kernel-program"
 PROGRAMS, SCRIPTS, BLOCKS = "user-programs", "scripts", "rootfs-blocks"
 INITCALLS = "initcall-levels"
 ROOT_CONTENTS = "rootfs-contents"
-KERNEL_OBJECTS, UBOOT_OBJECTS, BUSYBOX_OBJECTS = "kernel-objects", "u-boot-objects", "busybox-objects"
-KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG = "kernel-config", "u-boot-config", "busybox-config"
-CONFIGS = (KERNEL_CONFIG, UBOOT_CONFIG, BUSYBOX_CONFIG)
+KERNEL_OBJECTS, KERNEL_CONFIG = "kernel-objects", "kernel-config"
+OBJECTS_OF = {
+    "kernel": KERNEL_OBJECTS,
+    **{found.tree: found.objects for found in loaders.LOADERS.values()},
+    "busybox": "busybox-objects",
+}
+CONFIG_OF = {
+    "kernel": KERNEL_CONFIG,
+    **{found.tree: found.config for found in loaders.LOADERS.values()},
+    "busybox": "busybox-config",
+}
+"""Tree -> what is kept of how its program was linked, and configured."""
 
 _WORTH_PACKING_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"

@@ -82,7 +82,7 @@ def _changes() -> list[str]:
 
 
 def _phases() -> list[str]:
-    from bootscope.timeline.model import PHASES
+    from bootscope.loaders.registry import PHASES
 
     return list(PHASES)
 

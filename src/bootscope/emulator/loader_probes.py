@@ -1,25 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is watched in U-Boot and its SPL: start-up steps, commands, device probes, delays.
+"""What is watched in the programs of a boot loader: start-up steps, commands, device probes, delays.
 
-U-Boot moves itself to the end of memory; its hooks move with it.
+The hooks of a program that moves itself move with it.
 """
 
 from __future__ import annotations
 
-from bootscope.emulator.probes import Hooks
+from collections.abc import Mapping
+
+from bootscope.emulator.probes import Hooks, argument
 from bootscope.image.code import Code
+from bootscope.loaders.model import Hooked, Loader
 
 
-def add(hooks: Hooks, uboot: Code, spl: Code) -> None:
-    """Adds the hooks of both programs. U-Boot's own start must already be hooked by the caller."""
-    for name, code, extra in (("spl", spl, ""), ("uboot", uboot, "moves")):
-        registers = code.arch.registers
-        first = registers.arguments[0]
-        hooks.span(f"{name}.delay", code, code.function("udelay"), f"reg {first} reg {registers.link}", extra)
-        hooks.calls(f"{name}.initcall", code, code.function("initcall_run_list"), extra)
-        # struct udevice of U-Boot's driver model begins with the pointers to its driver and its name.
-        probe = f"str {first}+{code.arch.word_bytes}>0"
-        hooks.span(f"{name}.probe", code, code.function("device_probe"), probe, extra)
-    # A command: flag, number of words, the words.
-    _, number, words, *_ = uboot.arch.registers.arguments
-    hooks.span("uboot.command", uboot, uboot.function("cmd_process"), f"reg {number} args {words}+0", "moves")
+def add_starts(
+    hooks: Hooks, loader: Loader, programs: Mapping[str, Code], addresses: Mapping[str, int]
+) -> list[str]:
+    """Adds the hooks at which its programs start, and returns lines for the plugin: what moves."""
+    lines: list[str] = []
+    for program in loader.programs:
+        hooks.add(program.hook(Hooked.START), addresses[program.name], "once")
+    for program in loader.programs:
+        code = programs[program.name]
+        moving = code.function(program.functions[Hooked.RELOCATE]) if program.moves else None
+        if moving:
+            moved = hooks.add(program.hook(Hooked.RELOCATE), moving.address, f"once {argument(code.arch, 0)}")
+            lines.append(f"move {moved} {addresses[program.name]:#x}")
+    return lines
+
+
+def add(hooks: Hooks, loader: Loader, programs: Mapping[str, Code]) -> None:
+    """Adds the hooks inside its programs, whose starts must already be hooked by the caller."""
+    for program in loader.programs:
+        code, extra = programs[program.name], "moves" if program.moves else ""
+        registers, word = code.arch.registers, code.arch.word_bytes
+        first, number, words, *_ = registers.arguments
+        items = {
+            Hooked.DELAY: f"reg {first} reg {registers.link}",
+            Hooked.INITCALL: "",
+            Hooked.PROBE: f"str {first}+{word}>0",
+            Hooked.COMMAND: f"reg {number} args {words}+0",
+        }
+        for what, taken in items.items():
+            name, function = program.hook(what), code.function(program.functions.get(what, ""))
+            if what is Hooked.INITCALL:
+                hooks.calls(name, code, function, extra)
+            else:
+                hooks.span(name, code, function, taken, extra)

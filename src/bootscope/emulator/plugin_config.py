@@ -6,6 +6,7 @@ The numbers in it have no meaning to the plugin; :class:`Watch` keeps what they 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,13 +29,6 @@ _FRAME_ID = 1
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
 _EXECUTES, _AFTER_NAMING = "begin_new_exec", "flush_signal_handlers"
-_HOOK_OF_MILESTONE = {
-    "spl": "spl.start",
-    "bootloader": "uboot.start",
-    "kernel-entry": "kernel.start",
-    "init": "kernel.init",
-    "application": "application.start",
-}
 
 
 @dataclass(frozen=True)
@@ -55,10 +49,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs of a build whose code is watched, and the layout of the kernel's structures."""
+    """The programs of a build whose code is watched, and the layout of the kernel's structures.
 
-    spl: Code
-    uboot: Code
+    `loader`: those of the boot loader, by name.
+    """
+
+    loader: Mapping[str, Code]
     kernel: Code
     layout: Layout
 
@@ -112,7 +108,7 @@ def watch(
     _add_phases(w, board, system, programs)
     if limits.explain:
         first = len(w.hooks.names) + 1
-        loader_probes.add(w.hooks, programs.uboot, programs.spl)
+        loader_probes.add(w.hooks, board.boot_loader, programs.loader)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
@@ -125,15 +121,16 @@ def watch(
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
         _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs)
-    _add_stops(w, until)
+    _add_stops(w, until, board)
     return w
 
 
 def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:
-    """Where return addresses may lie; U-Boot runs in memory below the kernel's once it has moved."""
+    """Where return addresses may lie; a boot loader runs in memory below the kernel's once it has moved."""
     w.lines.append(f"stack {limits.stack_ns} {limits.stack_bytes}")
     w.lines += [f"call {call.size} {call.mask:#x} {call.value:#x}" for call in board.qemu.calls]
-    for code in (programs.spl, programs.kernel):
+    staying = [programs.loader[p.name] for p in board.boot_loader.programs if not p.moves]
+    for code in (*staying, programs.kernel):
         low, high = code.extent()
         if low < high:
             w.lines.append(f"return {low:#x} {high:#x}")
@@ -159,13 +156,7 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
         return function.address if function else None
 
     hooks, kernel = w.hooks, programs.kernel
-    hooks.add("spl.start", board.addresses.spl, "once")
-    hooks.add("uboot.start", board.addresses.uboot, "once")
-    moved = hooks.add(
-        "uboot.relocate", address(programs.uboot, "relocate_code"), f"once {argument(programs.uboot.arch, 0)}"
-    )
-    if moved:
-        w.lines.append(f"move {moved} {board.addresses.uboot:#x}")
+    w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
     # One that is not compressed begins with the kernel itself.
     if system.kernel.image == COMPRESSED_IMAGE:
         hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
@@ -187,7 +178,7 @@ def _kernel_start(board: Board, kernel: Code) -> int:
     those for many SoCs as much as any of theirs needs."""
     entries = kernel.arch.kernel
     offset = kernel.entry & entries.offset_mask or entries.usual_offset
-    return board.addresses.kernel - entries.usual_offset + offset
+    return board.addresses["kernel"] - entries.usual_offset + offset
 
 
 def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:
@@ -252,7 +243,7 @@ def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
         w.lines.append(f"owner {starts[0]} {named}+{tgid} {switches[0]} {to}+{tgid}")
 
 
-def _add_stops(w: Watch, until: str) -> None:
+def _add_stops(w: Watch, until: str, board: Board) -> None:
     def numbers_of(names: dict[int, str], wanted: str) -> list[int]:
         return [number for number, name in names.items() if name == wanted]
 
@@ -262,7 +253,7 @@ def _add_stops(w: Watch, until: str) -> None:
     elif until == FIRST_FRAME:
         w.lines.append(f"stop frame {_FRAME_ID}")
     else:
-        hooks = numbers_of(w.hooks.names, _HOOK_OF_MILESTONE[until])
+        hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
         if not hooks:
             raise UserError(f"milestone {until} cannot be seen: the kernel has no symbol for it")
         w.lines += [f"stop hook {hook}" for hook in hooks]

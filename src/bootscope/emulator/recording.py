@@ -43,21 +43,13 @@ from bootscope.timeline.live import Live
 _OBJECTS = {
     objects.KERNEL_SYMBOLS: ("kernel", kernel.SYMBOLS),
     objects.DECOMPRESSOR_SYMBOLS: ("kernel", kernel.DECOMPRESSOR_SYMBOLS),
-    objects.UBOOT_SYMBOLS: ("uboot", "u-boot.map"),
-    objects.SPL_SYMBOLS: ("uboot", "u-boot-spl.map"),
     objects.KERNEL: ("kernel", kernel.PROGRAM),
-    objects.UBOOT: ("uboot", "u-boot.elf"),
-    objects.SPL: ("uboot", "u-boot-spl.elf"),
     objects.PROGRAMS: ("rootfs", programs.PROGRAMS),
     objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
     objects.BLOCKS: ("rootfs", blockmap.BLOCK_MAP),
     objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
-    objects.KERNEL_OBJECTS: ("kernel", linkmap.OBJECTS),
-    objects.UBOOT_OBJECTS: ("uboot", linkmap.OBJECTS),
-    objects.BUSYBOX_OBJECTS: ("busybox", linkmap.OBJECTS),
-    objects.KERNEL_CONFIG: ("kernel", "config"),
-    objects.UBOOT_CONFIG: ("uboot", "config"),
-    objects.BUSYBOX_CONFIG: ("busybox", "config"),
+    **{kept: (tree, linkmap.OBJECTS) for tree, kept in objects.OBJECTS_OF.items()},
+    **{kept: (tree, "config") for tree, kept in objects.CONFIG_OF.items()},
 }
 
 
@@ -117,13 +109,17 @@ def _programs(order: Order) -> Programs:
     """The code that is watched, read once for all boots of a run."""
     results = order.built.results
 
-    def code(name: str) -> Code:
-        step, file = _OBJECTS[name]
+    def code(step: str, file: str) -> Code:
         path = results[step] / file
         return Code(path.read_bytes()) if path.exists() else Code.empty()
 
     layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
-    return Programs(code(objects.SPL), code(objects.UBOOT), code(objects.KERNEL), layout)
+    loader = order.board.boot_loader
+    return Programs(
+        {program.name: code(loader.tree, program.code_file) for program in loader.programs},
+        code(*_OBJECTS[objects.KERNEL]),
+        layout,
+    )
 
 
 def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
@@ -133,7 +129,13 @@ def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
 def _describe(
     store: Store, order: Order, watched: Programs, made: Watch, run_id: str, now: datetime, version: str
 ) -> RunInfo:
-    found = {name: order.built.results[step] / file for name, (step, file) in _OBJECTS.items()}
+    loader = order.board.boot_loader
+    files = dict(_OBJECTS)
+    for program in loader.programs:
+        files[program.symbols] = loader.tree, program.symbols_file
+        files[program.code] = loader.tree, program.code_file
+    results = order.built.results
+    found = {name: results[step] / file for name, (step, file) in files.items() if step in results}
     # What is built already comes with less than what is compiled here.
     kept = {
         name: store.keep_object(objects.packed(path.read_bytes()))

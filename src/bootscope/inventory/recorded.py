@@ -22,11 +22,6 @@ from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.model import System
 
-CONFIGS = {
-    "kernel": objects.KERNEL_CONFIG,
-    "uboot": objects.UBOOT_CONFIG,
-    "busybox": objects.BUSYBOX_CONFIG,
-}
 _DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
 _ADDRESSES = {
     "kernel_address": "kernel.load_address",
@@ -71,11 +66,13 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         return data(name).decode("utf-8", "replace")
 
     parts = {Part.COMMAND_LINE, Part.SETTINGS, Part.LOG, Part.BOOT}
-    parts |= {TREE_PARTS[tree] for tree, name in CONFIGS.items() if name in kept}
+    parts |= {TREE_PARTS[tree] for tree, name in objects.CONFIG_OF.items() if name in kept}
     parts |= {Part.FILES} if objects.ROOT_CONTENTS in kept else set()
     parts |= {Part.SCRIPTS} if objects.SCRIPTS in kept else set()
     parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
-    environment = with_stored(default_environment(data(objects.UBOOT)), system.settings)
+    environment = with_stored(
+        default_environment(data(view.run.info.board.boot_loader.main.code)), system.settings
+    )
     parts |= {Part.ENVIRONMENT} if environment else set()
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
     return Recorded(
@@ -83,7 +80,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         closures=Closures(store, cache, view.evidence) if cache else None,
         parts=frozenset(parts),
         settings={**_defaults(), **system.settings},
-        configs={tree: parse(text(name)) for tree, name in CONFIGS.items()},
+        configs={tree: parse(text(name)) for tree, name in objects.CONFIG_OF.items()},
         command_line=system.command_line,
         environment=environment,
         commands=loader_commands(system.settings),

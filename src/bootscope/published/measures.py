@@ -8,9 +8,10 @@ from collections.abc import Callable
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.views import View
 from bootscope.core.errors import UserError
+from bootscope.loaders.registry import PHASES
 from bootscope.published.reproduced import Value
 from bootscope.published.tables import END, Measure
-from bootscope.timeline.model import PHASES, Phase
+from bootscope.timeline.model import Phase
 
 
 def measured(measure: Measure, view: View) -> Value:

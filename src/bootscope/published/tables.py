@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load, names_in
+from bootscope.loaders.registry import PHASES
 from bootscope.system.changes import Change
 from bootscope.techniques.model import figures
-from bootscope.timeline.model import PHASES
 
 SCHEMA = 1
 TABLES = Path(__file__).parent / "tables"

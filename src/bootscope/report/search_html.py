@@ -12,12 +12,12 @@ from bootscope import __version__
 from bootscope.audit.trials import name_of
 from bootscope.core.text import duration
 from bootscope.export.text import plain
+from bootscope.loaders.registry import PHASES
 from bootscope.report.pages import sources, template
 from bootscope.search.account import Account, Step
 from bootscope.search.optimize import Experiment
 from bootscope.search.outcome import Outcome
 from bootscope.techniques.model import techniques
-from bootscope.timeline.model import PHASES
 
 MAX_REASON = 600
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from bootscope.analysis.samples import PHASE, WHOLE, BootTimes, Quantity, SampleSet, of_timeline
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
+from bootscope.loaders.registry import PHASES
 from bootscope.system.load import BUILT_IN_MILESTONES
 from bootscope.timeline.build import timeline
-from bootscope.timeline.model import PHASES
 
 
 def times(run: StoredRun) -> SampleSet:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from bootscope.analysis import lower_bound
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.views import View, view
+from bootscope.loaders.registry import PHASES
 from bootscope.search.ablation import Worth
 from bootscope.search.optimize import Experiment, Search
 from bootscope.search.outcome import Outcome
 from bootscope.search.pareto import Point, loses
-from bootscope.timeline.model import PHASES
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from bootscope.core.settings import expected as wrong
 from bootscope.core.settings import find, load, names_in
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
+from bootscope.loaders.registry import MILESTONES
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Card, Source, System
 
 FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
@@ -27,7 +28,7 @@ KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
-BUILT_IN_MILESTONES = ("spl", "bootloader", "kernel-entry", "init", "application", "first-frame")
+BUILT_IN_MILESTONES = (*MILESTONES, "first-frame")
 
 
 @dataclass(frozen=True)

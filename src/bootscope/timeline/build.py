@@ -11,6 +11,7 @@ from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent, PinChange, StorageCommand
+from bootscope.loaders.model import Hooked
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.cpu_time import at_cpu_speed
@@ -19,13 +20,6 @@ from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
 _DENSE = (Io, Sample, StackSample)
-_MILESTONE_OF_PHASE = {
-    "spl": "spl",
-    "bootloader": "bootloader",
-    "kernel": "kernel-entry",
-    "init": "init",
-    "application": "application",
-}
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
@@ -80,7 +74,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         execs=_execs(sparse, clock, run),
         pins=_pins(events, clock),
         disagreements=console.disagreements(split, console_lines),
-        uboot_offset=_uboot_offset(sparse, run),
+        loader_offset=_loader_offset(sparse, run),
         kernel_image=_kernel_image(run),
         clock_syncs=quality.syncs,
         clock_worst_ns=quality.worst_ns,
@@ -95,7 +89,8 @@ def _with_board(run: RunInfo, board: Board) -> RunInfo:
 
 def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run: RunInfo) -> dict[str, int]:
     """Milestone -> board time in ns, in the order in which they were reached."""
-    found = {_MILESTONE_OF_PHASE[p.name]: p.start_ns for p in split if p.name in _MILESTONE_OF_PHASE}
+    named = {stage.phase: stage.milestone for stage in run.board.boot_loader.stages if stage.milestone}
+    found = {named[p.name]: p.start_ns for p in split if p.name in named}
     for index, record in records:
         if isinstance(record, Frame) and record.whole and record.number == 0:
             found.setdefault(FIRST_FRAME, clock.before(index))
@@ -163,9 +158,10 @@ def _kernel_image(run: RunInfo) -> int:
     return next((int(text) for text in found if text.isdigit() and int(text)), 0)
 
 
-def _uboot_offset(records: Sparse, run: RunInfo) -> int:
-    """How far U-Boot moved itself from where it was linked; 0 when it did not."""
-    for _, hook in phases.hooks(records, run, "uboot.relocate"):
-        if hook.registers:
-            return hook.registers[0] - run.board.addresses.uboot
+def _loader_offset(records: Sparse, run: RunInfo) -> int:
+    """How far the boot loader moved itself from where it was linked; 0 when it did not."""
+    for program in run.board.boot_loader.programs:
+        for _, hook in phases.hooks(records, run, program.hook(Hooked.RELOCATE)):
+            if hook.registers:
+                return hook.registers[0] - run.board.addresses[program.name]
     return 0

@@ -3,7 +3,7 @@
 
 Virtual time is instructions times a tick. A real CPU needs more or less for them: the profile's
 ``cpu_scale_ppm``. Two kinds of virtual time pass alike on every CPU and are not scaled: while the CPU
-sleeps until a timer wakes it, and in loops that wait for a clock (delays of the kernel and of U-Boot).
+sleeps until a timer wakes it, and in loops that wait for a clock (delays of the kernel and of boot loaders).
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import msgspec
 from bootscope.boards.profile import UNSCALED_PPM
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Hook, Idle, Record
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import hooks
 
-_DELAYS = ("delay", "spl.delay", "uboot.delay")
+_DELAYS = ("delay", *hooks(Hooked.DELAY))
 # Whoever runs from here on is in no delay, whatever was seen of the end of the last one.
-_OTHERS = ("switch", "spl.start", "uboot.start", "kernel.image", "kernel.start")
+_OTHERS = ("switch", *hooks(Hooked.START), "kernel.image", "kernel.start")
 
 
 def sees_delays(names: Mapping[int, str]) -> bool:

@@ -9,19 +9,12 @@ from collections.abc import Callable
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Decoder, Hook, Io, Record
 from bootscope.devices.model import ConsoleByte
+from bootscope.loaders.model import LOAD
 from bootscope.timeline.costs import CostModel
 from bootscope.timeline.cpu_time import CpuTime
 from bootscope.timeline.devices import decoders_of
 from bootscope.timeline.phases import reads_kernel
 
-_PHASE_OF_HOOK = {
-    "spl.start": "spl",
-    "uboot.start": "bootloader",
-    "kernel.image": "decompress",
-    "kernel.start": "kernel",
-    "kernel.init": "init",
-    "application.start": "application",
-}
 MAX_LINE_BYTES = 4096
 _LAST_LINES = 3
 """A boot loader that gives up says why, that it resets, and perhaps how."""
@@ -39,7 +32,10 @@ class Live:
         self._line_ns = 0
         self._virtual_ns = 0
         self._cpu, self._cpu_ppm = CpuTime(run.watch.hooks), run.board.cpu_scale_ppm.value
-        self.phase = "rom"
+        loader = run.board.boot_loader
+        self._phase_of_hook = {stage.hook: stage.phase for stage in loader.stages if stage.hook}
+        self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
+        self.phase = loader.phases[0]
         self.panicked = False
         self.last: Record | None = None
         self.last_lines: deque[bytes] = deque(maxlen=_LAST_LINES)
@@ -59,7 +55,7 @@ class Live:
                 self._store(record)
             elif isinstance(record, Hook):
                 name = self._run.watch.hooks.get(record.hook, "")
-                self.phase = _PHASE_OF_HOOK.get(name, self.phase)
+                self.phase = self._phase_of_hook.get(name, self.phase)
                 self.panicked = self.panicked or name == "kernel.panic"
 
     def _store(self, record: Io) -> None:
@@ -68,8 +64,8 @@ class Live:
         if event is None:
             return
         self._costs.cost(event, self._virtual_ns)
-        if self.phase in ("spl", "bootloader") and reads_kernel(event, self._run):
-            self.phase = "load"
+        if self.phase in self._before_load and reads_kernel(event, self._run):
+            self.phase = LOAD
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
             self._byte(event.value)
 

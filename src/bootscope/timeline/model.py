@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PHASES = ("rom", "spl", "bootloader", "load", "decompress", "kernel", "init", "application")
-
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -86,7 +84,7 @@ class Timeline:
     execs: tuple[tuple[int, str], ...]
     pins: tuple[tuple[int, str], ...]
     disagreements: tuple[Disagreement, ...]
-    uboot_offset: int
+    loader_offset: int
     clock_syncs: int
     clock_worst_ns: int
     kernel_image: int = 0

@@ -12,18 +12,12 @@ from dataclasses import dataclass
 from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import Hook, Idle, Record
 from bootscope.devices.model import SECTOR_BYTES, DeviceEvent, StorageCommand
+from bootscope.loaders.model import LOAD
 from bootscope.timeline.costs import BoardClock, Cost
-from bootscope.timeline.model import PHASES, Phase
+from bootscope.timeline.model import Phase
 
 KERNEL_IMAGE = "kernel"
-
-# Which hook begins which phase; 'load' and 'application' need more than an address.
-_HOOK_OF_PHASE = {
-    "bootloader": "uboot.start",
-    "decompress": "kernel.image",
-    "kernel": "kernel.start",
-    "init": "kernel.init",
-}
+_APPLICATION = "application.start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ def reads_kernel(event: DeviceEvent, run: RunInfo) -> bool:
 
 def _load(events: Iterable[DeviceEvent], run: RunInfo) -> Boundary | None:
     first = next((event for event in events if reads_kernel(event, run)), None)
-    return Boundary("load", first.index, "first read of the kernel image") if first else None
+    return Boundary(LOAD, first.index, "first read of the kernel image") if first else None
 
 
 def hooks(records: Iterable[tuple[int, Record]], run: RunInfo, name: str) -> Iterator[tuple[int, Hook]]:
@@ -69,23 +63,22 @@ def _application(arrivals: list[tuple[int, Record]], run: RunInfo) -> Boundary |
     name = run.system.application
     if not name:
         return None
-    first = next(hooks(arrivals, run, "application.start"), None)
+    first = next(hooks(arrivals, run, _APPLICATION), None)
     return Boundary("application", first[0], f"program {name} started") if first else None
 
 
 def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -> list[Boundary]:
-    """The starts of the phases that were reached after 'rom' and 'spl', in order."""
+    """The starts of the phases that were reached after the first two, in order."""
     arrivals: list[tuple[int, Record]] = [(i, r) for i, r in enumerate(records) if isinstance(r, Hook)]
-    found: dict[str, Boundary | None] = {
-        "load": _load(events, run),
-        "application": _application(arrivals, run),
-    }
-    for phase, name in _HOOK_OF_PHASE.items():
-        first = next(hooks(arrivals, run, name), None)
-        found[phase] = Boundary(phase, first[0], f"address of {name}") if first else None
     ordered: list[Boundary] = []
-    for phase in PHASES:
-        boundary = found.get(phase)
+    for stage in run.board.boot_loader.stages[2:]:
+        if stage.phase == LOAD:
+            boundary = _load(events, run)
+        elif stage.hook == _APPLICATION:
+            boundary = _application(arrivals, run)
+        else:
+            first = next(hooks(arrivals, run, stage.hook), None)
+            boundary = Boundary(stage.phase, first[0], f"address of {stage.hook}") if first else None
         # A start that lies before the one of an earlier phase cannot be right, and is left out.
         if boundary and (not ordered or boundary.index > ordered[-1].index):
             ordered.append(boundary)
@@ -117,12 +110,13 @@ def phases(
 ) -> tuple[Phase, ...]:
     """The phases in order; each ends where the next begins, the last at the last record."""
     power_on_ns = run.board.power_on_ns.value
-    rom = Phase("rom", 0, power_on_ns, 0, 0, 0, 0, power_on_ns, "constant of the board profile")
+    before, first, *_ = run.board.boot_loader.phases
+    fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, "constant of the board profile")
     if not records:
-        return (rom,)
+        return (fixed,)
     split = _Split(records, found)
-    begins = [Boundary("spl", -1, "reset"), *starts]
-    result = [rom]
+    begins = [Boundary(first, -1, "reset"), *starts]
+    result = [fixed]
     for at, boundary in enumerate(begins):
         last = at + 1 == len(begins)
         end = len(records) if last else begins[at + 1].index

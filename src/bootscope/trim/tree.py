@@ -20,6 +20,7 @@ from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.kconfig import written
 from bootscope.kbuild.makefiles import Makefiles
 from bootscope.kbuild.symbols import TOP
+from bootscope.loaders.registry import BUILT
 from bootscope.readers.fdt import BadTree
 from bootscope.system.model import Symbols
 from bootscope.trim.build_errors import defined_in
@@ -31,12 +32,7 @@ PHASES = {"kernel": ("kernel",), "uboot": ("bootloader",), "busybox": ("init",)}
 """The phases of the boot in which the tree's code runs."""
 _OWN_PERCENT = 90
 _LEAVES_OUT = re.compile(r"(^|_)DISABLED?(_|$)")
-_TABLES = {"kernel": objects.KERNEL_SYMBOLS, "uboot": objects.UBOOT_SYMBOLS}
-_LINKED = {
-    "kernel": objects.KERNEL_OBJECTS,
-    "uboot": objects.UBOOT_OBJECTS,
-    "busybox": objects.BUSYBOX_OBJECTS,
-}
+_TABLES = {"kernel": objects.KERNEL_SYMBOLS, BUILT.tree: BUILT.main.symbols}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ class TrimTree:
 
     def definitions(self, of: View) -> Mapping[str, str]:
         """Global name -> object file, of the build that a recording is of."""
-        linked = Objects(read(of.evidence.load(_LINKED[self.name]).decode("utf-8", "replace")))
+        linked = Objects(read(of.evidence.load(objects.OBJECTS_OF[self.name]).decode("utf-8", "replace")))
         table = _TABLES.get(self.name)
         return defined_in(of.evidence.load(table).decode("utf-8", "replace"), linked) if table else {}
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be known of a boot loader; each file beside this one fills it in for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Hooked(StrEnum):
+    """What is watched in a program of a boot loader. A hook is called after the program and this."""
+
+    START = "start"
+    RELOCATE = "relocate"
+    """A function that moves the program: its first argument is where to."""
+    DELAY = "delay"
+    """A loop that waits for a clock; the first argument is how long."""
+    INITCALL = "initcall"
+    """A function that calls one step of the start-up after the other."""
+    PROBE = "probe"
+    """A function that starts a device; a pointer to its name is the second word of the first argument."""
+    COMMAND = "command"
+    """A function that runs a command: flags, number of words, the words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A program of a boot loader.
+
+    `name`: its start in a board profile's `addresses`, and what its hooks are called after. `title` also
+    stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
+    `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
+    """
+
+    name: str
+    title: str
+    phrase: str
+    symbols: str
+    symbols_file: str
+    code: str
+    code_file: str
+    functions: Mapping[Hooked, str]
+
+    def hook(self, what: Hooked) -> str:
+        """What recordings call a hook in it."""
+        return f"{self.name}.{what}"
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves itself elsewhere while it runs."""
+        return Hooked.RELOCATE in self.functions
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the chain from power-on to the application; each is a phase of the boot.
+
+    It begins when `hook` is first reached. The first stage has none: it is what the board does before its
+    first instruction is seen, and the second begins with that. The stage LOAD begins with the first read of
+    the kernel's image. `milestone`: what users call its beginning; empty for none. `program`: of the boot
+    loader, which runs then.
+    """
+
+    phase: str
+    hook: str = ""
+    milestone: str = ""
+    program: Program | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLines:
+    """What a boot loader says and does as it starts a kernel. Texts are beginnings of console lines."""
+
+    header: str
+    """Announces a kernel with a header; lines of it that follow are indented."""
+    tree: str
+    """Announces a device tree."""
+    moves: str
+    """Announces that a kernel with a header is copied to its place."""
+    starts: str
+    """Its last words."""
+    checks: tuple[str, ...]
+    """Functions that check and copy what has a header."""
+    plain: str
+    headed: tuple[str, ...]
+    """All that is said of a kernel without a header, and of one with it."""
+
+
+LOAD = "load"
+ROM = Stage("rom")
+KERNEL = (
+    Stage("decompress", "kernel.image"),
+    Stage("kernel", "kernel.start", "kernel-entry"),
+    Stage("init", "kernel.init", "init"),
+    Stage("application", "application.start", "application"),
+)
+"""What every chain ends with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """A boot loader. `tree`: what its sources are called in systems, steps and changes; `objects` and
+    `config`: what a recording keeps of how they were linked and configured."""
+
+    name: str
+    title: str
+    tree: str
+    objects: str
+    config: str
+    countdown: str
+    """A regular expression for its functions that wait for a key before it boots."""
+    script_commands: tuple[str, ...]
+    boot_commands: tuple[str, ...]
+    """Commands that run a script, and that start a kernel."""
+    boot_variable: str
+    """Holds the commands of a boot without a script."""
+    images: ImageLines
+    stages: tuple[Stage, ...]
+    """The whole chain, in order: from ROM to KERNEL."""
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """All phases of a boot, in order."""
+        return tuple(stage.phase for stage in self.stages)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """Its programs, in the order in which they run."""
+        return tuple(dict.fromkeys(stage.program for stage in self.stages if stage.program))
+
+    @property
+    def first(self) -> Program:
+        """The first of its programs."""
+        return self.programs[0]
+
+    @property
+    def main(self) -> Program:
+        """The last of its programs, which loads the kernel."""
+        return self.programs[-1]
+
+    def program(self, phase: str) -> Program | None:
+        """The program that runs in a phase; None for what is no part of the boot loader."""
+        return next((stage.program for stage in self.stages if stage.phase == phase), None)
+
+    def phases_of(self, *programs: Program) -> tuple[str, ...]:
+        """The phases in which some programs run; in which any runs, when none is named."""
+        wanted = programs or self.programs
+        return tuple(stage.phase for stage in self.stages if stage.program in wanted)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The boot loaders that there are. A new one is a file beside this one, and its line here."""
+
+from __future__ import annotations
+
+from bootscope.loaders.model import Hooked, Loader, Program
+from bootscope.loaders.uboot import UBOOT
+
+LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT,)}
+BUILT = UBOOT
+"""The one that systems are built with."""
+PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program in found.programs))
+
+
+def merged(chains: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The phases of several chains in one order; those of a later chain only come behind their neighbours."""
+    found: list[str] = []
+    for chain in chains:
+        at = 0
+        for phase in chain:
+            if phase not in found:
+                found.insert(at, phase)
+            at = found.index(phase) + 1
+    return tuple(found)
+
+
+PHASES = merged([found.phases for found in LOADERS.values()])
+"""The phases that a boot may have, in order, whatever its boot loader is."""
+LOADER_PHASES = tuple(phase for phase in PHASES if any(found.program(phase) for found in LOADERS.values()))
+MILESTONES = tuple(
+    dict.fromkeys(
+        stage.milestone
+        for phase in PHASES
+        for found in LOADERS.values()
+        for stage in found.stages
+        if stage.phase == phase and stage.milestone
+    )
+)
+"""The milestones that are beginnings of phases, in order."""
+
+
+def hooks(*kinds: Hooked) -> tuple[str, ...]:
+    """The hooks of these kinds in the programs of all boot loaders."""
+    return tuple(p.hook(kind) for p in PROGRAMS for kind in kinds if kind in (*p.functions, Hooked.START))
+
+
+def program_of(hook: str) -> Program | None:
+    """The program that a hook is in; None for hooks of Linux."""
+    name = hook.partition(".")[0]
+    return next((program for program in PROGRAMS if program.name == name), None)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot, and its first stage, the SPL."""
+
+from __future__ import annotations
+
+from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, ImageLines, Loader, Program, Stage
+
+_FUNCTIONS = {
+    Hooked.DELAY: "udelay",
+    Hooked.INITCALL: "initcall_run_list",
+    # struct udevice of the driver model begins with the pointers to its driver and its name.
+    Hooked.PROBE: "device_probe",
+}
+SPL = Program(
+    name="spl",
+    title="SPL",
+    phrase="the SPL",
+    symbols="u-boot-spl",
+    symbols_file="u-boot-spl.map",
+    code="u-boot-spl-program",
+    code_file="u-boot-spl.elf",
+    functions=_FUNCTIONS,
+)
+PROPER = Program(
+    name="uboot",
+    title="U-Boot",
+    phrase="U-Boot",
+    symbols="u-boot",
+    symbols_file="u-boot.map",
+    code="u-boot-program",
+    code_file="u-boot.elf",
+    # It moves itself to the end of memory.
+    functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
+)
+_IMAGES = ImageLines(
+    header="## Booting kernel from Legacy Image",
+    tree="## Flattened Device Tree",
+    moves="   Loading Kernel Image",
+    starts="Starting kernel",
+    checks=("image_check_dcrc", "memmove_wd"),
+    # Of bootz and of bootm, with addresses as they are on the Cubieboard.
+    plain="Kernel image @ 0x42000000 [ 0x000000 - 0x54a300 ]\r\n",
+    headed=(
+        "## Booting kernel from Legacy Image at 42000000 ...\r\n",
+        "   Image Name:   Linux-6.12\r\n",
+        "   Image Type:   ARM Linux Kernel Image (uncompressed)\r\n",
+        "   Data Size:    5546752 Bytes = 5.3 MiB\r\n",
+        "   Load Address: 41000000\r\n",
+        "   Entry Point:  41000000\r\n",
+        "   Verifying Checksum ... OK\r\n",
+        "   Loading Kernel Image to 41000000\r\n",
+    ),
+)
+UBOOT = Loader(
+    name="u-boot",
+    title="U-Boot",
+    tree="uboot",
+    objects="u-boot-objects",
+    config="u-boot-config",
+    countdown=r"abortboot|autoboot|bootdelay",
+    script_commands=("source",),
+    boot_commands=("bootz", "bootm", "booti", "boot", "bootelf", "bootefi"),
+    boot_variable="bootcmd",
+    images=_IMAGES,
+    stages=(
+        ROM,
+        Stage("spl", SPL.hook(Hooked.START), "spl", SPL),
+        Stage("bootloader", PROPER.hook(Hooked.START), "bootloader", PROPER),
+        Stage(LOAD, program=PROPER),
+        *KERNEL,
+    ),
+)
