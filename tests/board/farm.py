@@ -31,6 +31,12 @@ def labgrid(program: str) -> str:
     return str(found)
 
 
+def as_user(folder: Path) -> dict[str, str]:
+    """The environment of a user of the farm, with a cache in `folder`."""
+    programs = {"BOOTSCOPE_LABGRID_CLIENT": labgrid("labgrid-client")}
+    return {**programs, "BOOTSCOPE_CACHE": str(folder / "cache"), **USER}
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:

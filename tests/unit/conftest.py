@@ -15,13 +15,17 @@ from hypothesis import HealthCheck, settings
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.main import main
+from bootscope.readers import registry
 from bootscope.techniques.model import Technique
 
 from .builders import environment
+from .import_builders import LOG, OTHER, STAMPED
 from .search_scenes import Make, Scene
 
 Done = subprocess.CompletedProcess[str]
 Command = Callable[..., Done]
+Give = Callable[..., Path]
+Write = Callable[[str], Path]
 
 # No deadline: a busy machine is slow, not wrong. In CI a failure must come back when it is run again.
 settings.register_profile(
@@ -101,6 +105,37 @@ def main_here(
         return Done(arguments, status, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two formats only, whatever readers there are."""
+    monkeypatch.setattr(registry, "readers", lambda: (OTHER, STAMPED))
+
+
+@pytest.fixture
+def give(tmp_path: Path) -> Give:
+    """Writes a file to import: a stamped log unless told."""
+
+    def make(name: str, data: bytes = LOG) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a file of budgets and baselines."""
+
+    def make(text: str) -> Path:
+        path = tmp_path / "bootscope-check.toml"
+        path.write_text(text)
+        return path
+
+    return make
 
 
 @pytest.fixture

@@ -27,6 +27,14 @@ from bootscope.readers.markers import split_line
 MS, S = 1_000_000, 1_000_000_000
 HOST = Clock("host", "first byte received", 1_000, FIRST_BYTE)
 KERNEL = Clock("kernel", "when the kernel's clock began", 1_000, WHEN_LOGGED)
+LOG = b"""stamped log
+0.000 U-Boot 2025.01 (x)
+1.500 Starting kernel ...
+1.750 [    0.100000] hello \x1b[31m [red]world[/red]
+2.000 [    0.350000] Run /sbin/init as init process
+what is this?
+
+4.000 board login:"""
 
 
 def boot(clock: Clock, lines: Iterable[tuple[int, str]]) -> Boot:

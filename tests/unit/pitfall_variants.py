@@ -6,7 +6,7 @@ from __future__ import annotations
 from bootscope.inventory.inventory import Image
 
 from .known_builders import log_of, timed
-from .pitfall_cases import BOOTM, BOOTZ, FALCON, LINUX, RAW_KERNEL, RC, RCS, STARTS, Given
+from .pitfall_words import BOOTM, BOOTZ, FALCON, LINUX, RAW_KERNEL, RC, RCS, STARTS, Given
 
 ALSO_IN: list[tuple[str, Given, str]] = [
     (

@@ -7,7 +7,6 @@ import filecmp
 import mmap
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -20,17 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.builder.cache import Cache
-from bootscope.builder.filesystems import KINDS, f2fs, steady, xfs
-from bootscope.builder.filesystems.model import Entry, Order, Piece, check_size, in_sectors, joined
-from bootscope.builder.filesystems.squashfs_tables import Superblock
+from bootscope.builder.filesystems import KINDS, f2fs
+from bootscope.builder.filesystems.model import Entry, Order, Piece, in_sectors, joined
 from bootscope.builder.progress import Silent
 from bootscope.builder.step import EPOCH, Context
-from bootscope.builder.steps import rootfs
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import UserError
 from bootscope.core.process import search_path
-from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.system.load import FILE_SYSTEMS
 from bootscope.system.model import RootFs
 
 from .lab_scenes import stock
@@ -338,33 +333,6 @@ def test_nothing_is_written_beside_the_root(tmp_path: Path, kind: str, path: str
     assert not (tmp_path / "scratch" / "above").exists()
 
 
-@pytest.mark.parametrize("entry", [Entry(PurePosixPath("a b")), Entry(PurePosixPath("a"), target="x y")])
-def test_xfs_takes_no_name_with_a_space(tmp_path: Path, entry: Entry) -> None:
-    with pytest.raises(UserError, match="no XFS image can be given this name"):
-        xfs.make(with_entry(order(tmp_path, "xfs"), entry))
-
-
-def test_an_image_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    made = order(tmp_path, "squashfs")
-    KINDS["squashfs"].make(made)
-    sectors = made.image.stat().st_size // SECTOR_BYTES
-    check_size(Order(made.context, made.rootfs, {}, made.image, sectors))
-    with pytest.raises(ToolError, match="there is room for"):
-        check_size(Order(made.context, made.rootfs, {}, made.image, sectors - 1))
-
-
-def test_options_that_a_tool_does_not_know_are_an_error_with_its_words(tmp_path: Path) -> None:
-    for kind in ("squashfs", "erofs", "f2fs", "btrfs", "xfs"):
-        with pytest.raises(ToolError, match=r"failed \(status"):
-            KINDS[kind].make(order(tmp_path / kind, kind, ("--nonsense",)))
-
-
-@pytest.mark.parametrize("data", [b"", b"hsqs", b"x" * 200])
-def test_what_is_no_squashfs_image_is_an_error(data: bytes) -> None:
-    with pytest.raises(ToolError, match="has not written"):
-        Superblock.read(data)
-
-
 def test_f2fs_calls_its_checksum_right() -> None:
     """The value that the kernel's own routine gives for these bytes."""
     crc = f2fs._MAGIC
@@ -373,48 +341,3 @@ def test_f2fs_calls_its_checksum_right() -> None:
         for _ in range(8):
             crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
     assert f2fs._checksum(b"123456789") == crc
-
-
-# ---- steps ----
-
-
-def test_every_kind_that_a_system_may_name_can_be_made() -> None:
-    assert set(KINDS) == set(FILE_SYSTEMS)
-    for kind in KINDS.values():
-        assert set(kind.tools) <= TOOLS.keys() | OPTIONAL_TOOLS.keys()
-        assert all(shutil.which(tool, path=search_path()) for tool in kind.tools)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_step_needs_the_tools_of_its_kind_alone(tmp_path: Path, kind: str) -> None:
-    wanted = msgspec.structs.replace(stock().system.rootfs, filesystem=kind)
-    step = rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS)
-    others = {tool for name in KINDS for tool in KINDS[name].tools} - set(KINDS[kind].tools)
-    assert set(KINDS[kind].tools) <= set(step.tools)
-    assert not others & set(step.tools)
-    known = {"rootfs", "overlay", "application_path", "sectors", "libraries"}
-    # What ext systems were built of before stays known by the same id.
-    assert (step.inputs.keys() == known) == kind.startswith("ext")
-    assert ("steady" in step.inputs) == ("cc" in step.tools) == KINDS[kind].steady
-
-
-def test_without_its_source_the_library_is_missed_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steady, "steady_source", lambda: tmp_path / "gone.c")
-    wanted = msgspec.structs.replace(stock().system.rootfs, filesystem="xfs")
-    with pytest.raises(ToolError, match="differ each time"):
-        rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS)
-
-
-def test_a_btrfs_that_belongs_to_somebody_else_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it would be made by a program that does not load the library, for whoever is not root."""
-    made = order(tmp_path, "btrfs")
-    for path in (made.folder(), *made.folder().rglob("*")):
-        if os.geteuid() == 0:
-            os.chown(path, 1000, 1000, follow_symlinks=False)
-    monkeypatch.setattr(steady, "run", lambda context, command: context.run(command))
-    with pytest.raises(ToolError, match="another owner than root"):
-        KINDS["btrfs"].make(made)
