@@ -1,69 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "qemu_api.h"
+#include "registers.h"
 
 #define MAX_LIST 32
 #define MAX_DEPTH 16
 
-static struct qemu_plugin_register *registers[BS_N_REGS];
 static GByteArray *buffer;
+static uint32_t word_bytes;
 
-static void learn(const char *name, struct qemu_plugin_register *handle)
+void bs_capture_init(uint32_t bytes)
 {
-	static const struct {
-		const char *name;
-		unsigned int number;
-	} special[] = {{"sp", BS_REG_SP}, {"lr", BS_REG_LR}, {"pc", BS_REG_PC}, {"cpsr", BS_REG_FLAGS}};
-	char *end;
-
-	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
-		if (!strcmp(name, special[i].name) && !registers[special[i].number])
-			registers[special[i].number] = handle;
-	/* General registers are called r0.. or x0.., whatever else the target has. */
-	if (name[0] != 'r' && name[0] != 'x')
-		return;
-	long number = strtol(name + 1, &end, 10);
-	if (end != name + 1 && !*end && number >= 0 && number < BS_N_REGS)
-		registers[number] = handle;
-}
-
-void bs_capture_init(void)
-{
-	GArray *all = qemu_plugin_get_registers();
-
 	buffer = g_byte_array_new();
-	for (unsigned int i = 0; i < all->len; i++) {
-		const qemu_plugin_reg_descriptor *r =
-			&((const qemu_plugin_reg_descriptor *)(const void *)all->data)[i];
-		learn(r->name, r->handle);
-	}
-	g_array_free(all, true);
+	word_bytes = bytes;
 }
 
-uint64_t bs_register(unsigned int number)
+uint64_t bs_address(uint64_t sum)
+{
+	return word_bytes == 4 ? (uint32_t)sum : sum;
+}
+
+static uint64_t number_at(uint64_t vaddr, size_t size)
 {
 	uint64_t value = 0;
 
-	g_byte_array_set_size(buffer, 0);
-	/* What it returns differs between versions of the interface; the length does not. */
-	if (number < BS_N_REGS && registers[number])
-		qemu_plugin_read_register(registers[number], buffer);
-	if (buffer->len)
-		memcpy(&value, buffer->data, buffer->len < 8 ? buffer->len : 8);
+	if (qemu_plugin_read_memory_vaddr(vaddr, buffer, size))
+		memcpy(&value, buffer->data, size);
 	return value;
 }
 
 uint64_t bs_word(uint64_t vaddr)
 {
-	uint32_t value = 0;
+	return number_at(vaddr, word_bytes);
+}
 
-	if (qemu_plugin_read_memory_vaddr(vaddr, buffer, sizeof(value)))
-		memcpy(&value, buffer->data, sizeof(value));
-	return value;
+uint64_t bs_int(uint64_t vaddr)
+{
+	return number_at(vaddr, sizeof(uint32_t));
 }
 
 bool bs_chain_address(const struct bs_chain *c, uint64_t *address)
@@ -75,7 +51,7 @@ bool bs_chain_address(const struct bs_chain *c, uint64_t *address)
 			at = bs_word(at);
 		if (!at)
 			return false;
-		at = (uint32_t)(at + (uint64_t)(int64_t)c->step[i]);
+		at = bs_address(at + (uint64_t)(int64_t)c->step[i]);
 	}
 	*address = at;
 	return true;
@@ -101,7 +77,7 @@ size_t bs_text_list(uint64_t vaddr, uint8_t text[BS_MAX_HOOK_TEXT])
 	size_t size = 0;
 
 	for (int i = 0; i < MAX_LIST && size < BS_MAX_HOOK_TEXT; i++) {
-		uint64_t entry = bs_word(vaddr + 4u * (unsigned int)i);
+		uint64_t entry = bs_word(vaddr + (uint64_t)word_bytes * (unsigned int)i);
 		if (!entry)
 			break;
 		if (i)
@@ -129,14 +105,4 @@ size_t bs_path(uint64_t node, int32_t name_at, int32_t parent_at, uint8_t text[B
 		size = append(bs_word(up[--n] + (uint64_t)(int64_t)name_at), text, size);
 	}
 	return size;
-}
-
-bool bs_condition_holds(unsigned int cond)
-{
-	uint64_t flags = bs_register(BS_REG_FLAGS);
-	bool n = flags >> 31 & 1, z = flags >> 30 & 1, c = flags >> 29 & 1, v = flags >> 28 & 1;
-	bool holds[] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
-
-	/* The lowest bit of a condition turns it round. */
-	return cond >= 14 || holds[cond / 2] != (cond & 1);
 }

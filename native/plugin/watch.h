@@ -4,22 +4,29 @@
  * are decimal or 0x hexadecimal, times are nanoseconds of the virtual clock.
  *
  *   tick NS                                virtual time of one instruction (2^icount shift)
+ *   word BYTES MODE                        a pointer has 4 or 8 bytes; the bits MODE of one to code say
+ *                                          which instructions lie there, not where
+ *   register pc|stack|link|flags REG       which register has this part; a part that none has counts as 0
+ *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
+ *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
  *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
  *   hook ID VADDR once|every ITEM...       report when the program gets to this address, with:
- *       when COND                          only if ARM's condition COND (0 to 14) holds
- *       if N VALUE                         only if register N holds VALUE
+ *       when COND                          only if this condition holds
+ *       if REG VALUE                       only if the register holds VALUE
  *       unseen                             only the first time that it has these very values
- *       reg N                              the value of register N (13 sp, 14 lr, 15 pc; 31 is always 0)
+ *       reg REG                            the value of the register, by the name that QEMU has for it
  *       word CHAIN                         the word in memory there
+ *       int CHAIN                          the integer of 32 bits there
+ *       none                               0, for a value that is not there
  *       str CHAIN [is HEX]                 the text there; with 'is', only if it is this one
  *       args CHAIN                         the texts in the list of pointers there, parted by 0 bytes
  *       path CHAIN NAME PARENT             names from the root down to the node there: NAME and
  *                                          PARENT are where a node keeps those two pointers
  *       stack                              and, right after it, the stack as under 'stack' below
  *       moves                              the program may move itself: see 'move'
- *                                          CHAIN is N, N+OFF, or N+OFF>OFF>OFF: register N plus an
- *                                          offset, and for every '>' the pointer there plus an offset
+ *                                          CHAIN is REG, REG+OFF, or REG+OFF>OFF>OFF: a register plus
+ *                                          an offset, and for every '>' the pointer there plus an offset
  *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
  *                                          have moved to the first value it recorded
  *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:
@@ -39,8 +46,8 @@
  *   stage ID                               hook ID begins a new stage of that count, as a stop does
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
- *   owner ID CHAIN ID CHAIN                the word in memory at the first hook says who the count is
- *                                          kept apart for, that at the second who runs from then on
+ *   owner ID CHAIN ID CHAIN                the integer in memory at the first hook says who the count
+ *                                          is kept apart for, that at the second who runs from then on
  */
 #ifndef BOOTSCOPE_WATCH_H
 #define BOOTSCOPE_WATCH_H
@@ -57,6 +64,8 @@
 #define BS_MAX_CODE 8
 #define BS_MAX_IDLE 8
 #define BS_MAX_CAPTURE 6
+#define BS_MAX_CONDITIONS 16
+#define BS_MAX_TESTS 4
 #define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
 
@@ -77,17 +86,27 @@ struct bs_text {
 
 enum bs_text_kind { BS_NO_TEXT, BS_STR, BS_ARGS, BS_PATH };
 
+enum bs_value_kind { BS_NONE, BS_REG, BS_WORD, BS_INT };
+
 struct bs_value {
-	bool memory; /* the word there, not the register */
+	enum bs_value_kind kind;
 	struct bs_chain chain;
+};
+
+/* Holds when the flags are `value` under `mask` in one of its tests. */
+struct bs_condition {
+	struct {
+		uint64_t mask, value;
+	} test[BS_MAX_TESTS];
+	size_t n;
 };
 
 struct bs_hook {
 	uint32_t id;
 	uint64_t vaddr;
 	bool once, done, stop, stack, moves, unseen, routine, stage;
-	uint8_t when; /* 14 is always */
-	int8_t if_reg; /* -1: whatever registers hold */
+	const struct bs_condition *when; /* NULL: always */
+	uint8_t if_reg; /* BS_NO_REGISTER: whatever registers hold */
 	uint64_t if_value;
 	struct bs_value values[BS_MAX_CAPTURE];
 	size_t n_values;
@@ -134,7 +153,10 @@ struct bs_idle {
 };
 
 struct bs_watch {
-	uint32_t tick_ns;
+	uint32_t tick_ns, word_bytes;
+	uint64_t mode_bits;
+	uint8_t pc, sp, link, flags; /* registers */
+	struct bs_condition conditions[BS_MAX_CONDITIONS];
 	struct bs_io io[BS_MAX_IO];
 	size_t n_io;
 	struct bs_text text[BS_MAX_TEXT];

@@ -17,7 +17,13 @@ from bootscope.image.code import Code
 from tests.command import environment
 
 pytestmark = pytest.mark.boot
-GOOD = "tick 2\nio 1 0x01c28000 0x400\nlimit 20000000\n"
+CPU = (
+    "word 4 1\nregister pc pc\nregister stack sp\nregister link lr\nregister flags cpsr\n"
+    "condition 0 0x40000000 0x40000000\ncondition 1 0x40000000 0\n"
+    "condition 2 0x90000000 0 0x90000000 0x90000000\n"
+    "condition 3 0x90000000 0x80000000 0x90000000 0x10000000\n"
+)
+GOOD = f"tick 2\n{CPU}io 1 0x01c28000 0x400\nlimit 20000000\n"
 BUILD_PLUGIN = """
 from bootscope.builder.cache import Cache
 from bootscope.builder.progress import Silent
@@ -32,14 +38,16 @@ print(Runner(Cache(cache_dir()), Silent()).run(step, step.step_id({}), {}) / plu
 WRONG_HOOKS = [
     f"hook 1 0x60 every {items}"
     for items in (
-        "reg", "reg x", "reg -1", "reg 32", "reg 1+4", "reg +1",
-        "word", "word 0+", "word 0+4>", "word 0>4", "word 0+4+4", "word 0+x", "word 0+4>+5", "word 0+-",
-        "word 32+0", "word 0+99999999999", "word 0+1>2>3>4>5>6>7>8>9",
-        "reg 0 reg 1 reg 2 reg 3 reg 4 reg 5 reg 6", "reg 0 word 0+1 reg 2 word 3+1 reg 4 word 5+1 reg 6",
-        "when", "when 15", "when -1", "when x", "if", "if 1", "if 32 1", "if x 1", "if 1 -1",
-        "str 0 str 1", "str 0 args 1", "args 1 path 0+4 8 12", "args", "args 1>2",
-        "path 0+4", "path 0+4 8", "path 0+4 -8 12", "path 0+4 8 99999999999", "path x 8 12",
-        "is 00", "is 00 str 0", "str 0 is", "str 0 is 0", "str 0 is 0g", "str 0 is -1", "str 0 is 0x",
+        "reg", "reg 0", "reg -1", "reg r_0123456789abcde", "reg r0.x", "reg r1+4", "reg +1", "none r0",
+        "word", "word r0+", "word r0+4>", "word r0>4", "word r0+4+4", "word r0+x", "word r0+4>+5", "word r0+-",
+        "int", "int r0+", "word 32+0", "word r0+99999999999", "word r0+1>2>3>4>5>6>7>8>9",
+        "reg r0 reg r1 reg r2 reg r3 reg r4 reg r5 reg r6",
+        "reg r0 word r0+1 reg r2 int r3+1 reg r4 none none",
+        "when", "when 4", "when 16", "when -1", "when x",
+        "if", "if r1", "if 32 1", "if r1 x", "if r1 -1",
+        "str r0 str r1", "str r0 args r1", "args r1 path r0+4 8 12", "args", "args r1>2",
+        "path r0+4", "path r0+4 8", "path r0+4 -8 12", "path r0+4 8 99999999999", "path 0 8 12",
+        "is 00", "is 00 str r0", "str r0 is", "str r0 is 0", "str r0 is 0g", "str r0 is -1", "str r0 is 0x",
         "unseen 1", "stack 1", "moves 1", "often", " ".join(["stack"] * 40),
     )
 ]  # fmt: skip
@@ -50,8 +58,11 @@ WRONG_LINES = [
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",
     "call 4 1", "call 0 0 0", "call 5 1 1", "call 4 1 1 1", "idle 8 1 1",
     "usage 1", "usage x /f", "usage 1 /f 2", "usage 1 /f\nusage 1 /g", "stage 7", "stage", "stage x",
-    "owner 1 0+4 2", "owner 0 0+4 2 2+4", "owner 1 0 2 2+4", "owner 1 0+4 2 2", "owner 1 0+4 2 x",
-    "owner 1 0+4 2 2+4\nowner 1 0+4 2 2+4",
+    "owner 1 r0+4 2", "owner 0 r0+4 2 r2+4", "owner 1 r0 2 r2+4", "owner 1 r0+4 2 r2", "owner 1 r0+4 2 2",
+    "owner 1 r0+4 2 r2+4\nowner 1 r0+4 2 r2+4",
+    "word 4", "word 5 1", "word x 1", "word 4 1 1", "register pc", "register program pc", "register pc 15",
+    "condition 4", "condition 4 1", "condition 16 1 1", "condition 4 1 1 1", "condition 4 1 x",
+    "condition 4 1 1 1 1 1 1 1 1 1 1",
     "\n".join(["return 1 2"] * 9), "\n".join(["call 4 1 1"] * 9),
 ]  # fmt: skip
 
@@ -101,7 +112,7 @@ def test_a_wrong_line_is_named(built: dict[str, Any], library: str, tmp_path: Pa
     done = boot(built, library, tmp_path, f"{GOOD}{wrong}\n")
     lines = wrong.split("\n")
     assert done.returncode == 1
-    assert f"watch.txt:{3 + len(lines)}: not understood: {lines[-1]}" in done.stderr
+    assert f"watch.txt:{GOOD.count(chr(10)) + len(lines)}: not understood: {lines[-1]}" in done.stderr
 
 
 def test_a_missing_option_or_file_is_named(built: dict[str, Any], library: str, tmp_path: Path) -> None:
@@ -109,6 +120,15 @@ def test_a_missing_option_or_file_is_named(built: dict[str, Any], library: str, 
     done = boot(built, library, tmp_path, GOOD, f"watch={tmp_path}/gone,out={tmp_path}/s")
     assert "gone: No such file or directory" in done.stderr
     assert "no 'tick' line" in boot(built, library, tmp_path, "limit 1\n").stderr
+    assert "no 'word' line" in boot(built, library, tmp_path, "tick 2\n").stderr
+
+
+def test_a_register_that_the_cpu_does_not_have_is_named(
+    built: dict[str, Any], library: str, tmp_path: Path
+) -> None:
+    done = boot(built, library, tmp_path, f"{GOOD}hook 1 0x60 once reg r0 reg x30\n")
+    assert done.returncode == 1
+    assert "the CPU has no register x30" in done.stderr
 
 
 def test_a_limit_ends_the_boot_and_the_reason_is_kept(
@@ -124,7 +144,7 @@ def test_a_limit_ends_the_boot_and_the_reason_is_kept(
 
 
 def test_hooks_count_capture_and_stop(built: dict[str, Any], library: str, tmp_path: Path) -> None:
-    watch = f"{GOOD}hook 3 0x60 once reg 0 reg 13\nhook 4 0x60 every\nstop hook 4\n"
+    watch = f"{GOOD}hook 3 0x60 once reg r0 reg sp\nhook 4 0x60 every\nstop hook 4\n"
     assert boot(built, library, tmp_path, watch).returncode == 0
     hooks = [r for r in stream.read(tmp_path / "stream.bin") if isinstance(r, stream.Hook)]
     assert [hook.hook for hook in hooks] == [3, 4]
@@ -177,12 +197,13 @@ def test_values_come_from_registers_and_memory(built: dict[str, Any], library: s
         return int.from_bytes(image[address : address + 4], "little")
 
     pointed = next(at for at in range(0x80, 0x4000, 4) if 0x60 <= word(at) < 0x4000 and word(at) % 4 == 0)
-    way = f"15+{pointed - SPL_START}"
+    zero = next(at for at in range(0x80, 0x4000, 4) if word(at) == 0)
+    way, null = f"pc+{pointed - SPL_START}", f"pc+{zero - SPL_START}>0"
     found = hooks(
         built, library, tmp_path,
-        f"hook 1 {SPL_START:#x} once reg 15 word 15+0 word 15+-92 reg 31 word {way} word {way}>4",
-        f"hook 2 {SPL_START:#x} once str 15+-92",
-        f"hook 3 {SPL_START:#x} once word 31+0>0 str 31+4 reg 15",
+        f"hook 1 {SPL_START:#x} once reg pc word pc+0 int pc+-92 none word {way} word {way}>4",
+        f"hook 2 {SPL_START:#x} once str pc+-92",
+        f"hook 3 {SPL_START:#x} once word {null} str {null} reg pc",
     )  # fmt: skip
     first, text, nothing = found
     assert isinstance(first, stream.Hook)
@@ -196,15 +217,14 @@ def test_values_come_from_registers_and_memory(built: dict[str, Any], library: s
 
 def test_conditions_decide_which_arrivals_count(built: dict[str, Any], library: str, tmp_path: Path) -> None:
     at = f"{SPL_START:#x}"
-    pairs = [(2 * n, 2 * n + 1) for n in range(7)]
+    pairs = [(0, 1), (2, 3)]
     lines = [f"hook {100 + c} {at} once when {c}" for pair in pairs for c in pair]
     found = hooks(
-        built, library, tmp_path, *lines,
-        f"hook 1 {at} once when 14", f"hook 2 {at} once if 15 {at}", f"hook 3 {at} once if 15 1",
+        built, library, tmp_path, *lines, f"hook 1 {at} once if pc {at}", f"hook 2 {at} once if pc 1",
     )  # fmt: skip
     seen = [r.hook for r in found if isinstance(r, stream.Hook)]
     assert all(((100 + a) in seen) != ((100 + b) in seen) for a, b in pairs)
-    assert [hook for hook in seen if hook < 100] == [1, 2]
+    assert [hook for hook in seen if hook < 100] == [1]
 
 
 def test_what_was_seen_is_told_once(built: dict[str, Any], library: str, tmp_path: Path) -> None:
@@ -214,7 +234,7 @@ def test_what_was_seen_is_told_once(built: dict[str, Any], library: str, tmp_pat
     at = f"{udelay.address:#x}"
     found = hooks(
         built, library, tmp_path,
-        f"hook 1 {at} every reg 0", f"hook 2 {at} every reg 0 unseen", f"hook 3 {at} every unseen",
+        f"hook 1 {at} every reg r0", f"hook 2 {at} every reg r0 unseen", f"hook 3 {at} every unseen",
     )  # fmt: skip
     values: dict[int, list[tuple[int, ...]]] = {1: [], 2: [], 3: []}
     for record in found:
@@ -235,7 +255,7 @@ def test_a_stack_follows_its_hook_and_holds_what_follows_calls(
     lines = [f"call {c.size} {c.mask:#x} {c.value:#x}" for c in calls]
     found = hooks(
         built, library, tmp_path, *lines, f"return {low:#x} {high:#x}", "stack 1000000000 1024",
-        f"hook 1 {udelay.address:#x} every reg 14 reg 13 stack",
+        f"hook 1 {udelay.address:#x} every reg lr reg sp stack",
     )  # fmt: skip
     assert len(found) >= 4
     assert all(isinstance(r, stream.Hook) == (at % 2 == 0) for at, r in enumerate(found))
@@ -261,8 +281,8 @@ def test_hooks_of_a_program_that_moved_are_reached_there(
     assert relocate
     assert moved
     watch = GOOD.replace("20000000", "400000000") + (
-        f"hook 1 {relocate.address:#x} once reg 0\nmove 1 0x4a000000\n"
-        f"hook 2 {moved.address:#x} every reg 15 moves\nhook 3 {moved.address:#x} every reg 15\n"
+        f"hook 1 {relocate.address:#x} once reg r0\nmove 1 0x4a000000\n"
+        f"hook 2 {moved.address:#x} every reg pc moves\nhook 3 {moved.address:#x} every reg pc\n"
     )
     assert boot(built, library, tmp_path, watch).returncode == 0
     found = [r for r in stream.read(tmp_path / "stream.bin") if isinstance(r, stream.Hook)]

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.arch.model import ALWAYS, Architecture
 from bootscope.arch.registry import ARCHITECTURES, BUILT, of_program
 
@@ -41,6 +43,16 @@ def test_nothing_else_knows(what: str) -> None:
     assert not found, "\n".join(found)
 
 
+PLUGIN_WORDS = r"(?i)\b(?:arm\w*|aarch64|thumb|risc-?v|x86\w*|cpsr|lr|[rx]\d+)\b|\b0x[0-9a-f]{8}\b"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "native/plugin").glob("*.[ch]")), ids=lambda path: path.name)
+def test_the_plugin_knows_no_architecture(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    found = [f"{number}: {line}" for number, line in enumerate(lines, 1) if re.search(PLUGIN_WORDS, line)]
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("place", ALLOWED)
 def test_an_exception_is_still_one(place: tuple[str, str]) -> None:
     name, what = place
@@ -52,14 +64,30 @@ def test_what_is_known_of_one_fits_together(arch: Architecture) -> None:
     assert of_program(arch.elf_machine, arch.bits, True) is arch
     assert arch.bits in (32, 64)
     assert len(set(arch.registers.arguments)) == len(arch.registers.arguments) >= 4
-    assert arch.registers.none not in (*arch.registers.arguments, arch.registers.stack, arch.registers.link)
+    assert arch.registers.counter and arch.registers.stack
+    assert bool(arch.registers.flags) == bool(arch.conditions)
     assert arch.kernel.first_address < arch.kernel.vectors < 1 << arch.bits
     assert arch.code_address(0x1001) in (0x1000, 0x1001)
     assert arch.call_before(0x1001) < 0x1001
     assert Path(arch.tools.tool("gcc")).name.endswith("-gcc")
     reader = arch.load_instructions()
     assert list(reader.decode(b"", 0, False)) == []
-    assert 0 <= ALWAYS < 16
+    assert ALWAYS not in range(len(arch.conditions))
+
+
+HOLDS: list[Callable[[bool, bool, bool, bool], bool]] = [
+    lambda n, z, c, v: z, lambda n, z, c, v: c, lambda n, z, c, v: n, lambda n, z, c, v: v,
+    lambda n, z, c, v: c and not z, lambda n, z, c, v: n == v, lambda n, z, c, v: not z and n == v,
+]  # fmt: skip
+"""The conditions with even numbers in ARM's manual (DDI 0406, A8.3); the next one is the opposite."""
+
+
+@pytest.mark.parametrize("flags", range(16))
+def test_arms_conditions_are_those_of_its_manual(flags: int) -> None:
+    n, z, c, v = (bool(flags & bit) for bit in (8, 4, 2, 1))
+    holds = [any((flags << 28) & mask == value for mask, value in tests) for tests in ARM.conditions]
+    wanted = [holds(n, z, c, v) != opposite for holds in HOLDS for opposite in (False, True)]
+    assert holds == wanted
 
 
 def test_an_architecture_that_nobody_has_described_is_refused() -> None:

@@ -140,22 +140,22 @@ def test_calls_through_a_register_are_hooked_before_and_behind() -> None:
     program, hooks = code(caller), Hooks()
     hooks.calls("initcall", program, program.function("caller"), "moves")
     assert hooks.lines == [
-        "hook 1 0x8000 every reg 3 moves",
-        "hook 2 0x8004 every reg 0 moves",
-        "hook 3 0x8004 every when 1 reg 4 moves",
-        "hook 4 0x8008 every reg 0 moves",
+        "hook 1 0x8000 every reg r3 moves",
+        "hook 2 0x8004 every reg r0 moves",
+        "hook 3 0x8004 every when 1 reg r4 moves",
+        "hook 4 0x8008 every reg r0 moves",
     ]
     assert hooks.names == {1: "initcall", 2: "initcall.end", 3: "initcall", 4: "initcall.end"}
 
 
 def test_a_span_is_hooked_at_its_start_and_at_every_end() -> None:
     program, hooks = code(Fn("f", arm(0x012FFF1E, NOP, BX_LR))), Hooks()
-    hooks.span("probe", program, program.function("f"), "str 0")
-    hooks.span("none", program, program.function("gone"), "str 0")
+    hooks.span("probe", program, program.function("f"), "str r0")
+    hooks.span("none", program, program.function("gone"), "str r0")
     assert hooks.lines == [
-        "hook 1 0x8000 every str 0",
-        "hook 2 0x8000 every when 0 reg 0",
-        "hook 3 0x8008 every reg 0",
+        "hook 1 0x8000 every str r0",
+        "hook 2 0x8000 every when 0 reg r0",
+        "hook 3 0x8008 every reg r0",
     ]
 
 

@@ -60,6 +60,25 @@ def test_the_whole_file_for_the_stock_system() -> None:
     panic = b"---[ end Kernel panic".hex()
     assert made(limits=Limits(1_000, 2_000, 3_000, 4_000, 512)).text().splitlines() == [
         "tick 2",
+        "word 4 1",
+        "register pc pc",
+        "register stack sp",
+        "register link lr",
+        "register flags cpsr",
+        "condition 0 0x40000000 0x40000000",
+        "condition 1 0x40000000 0x0",
+        "condition 2 0x20000000 0x20000000",
+        "condition 3 0x20000000 0x0",
+        "condition 4 0x80000000 0x80000000",
+        "condition 5 0x80000000 0x0",
+        "condition 6 0x10000000 0x10000000",
+        "condition 7 0x10000000 0x0",
+        "condition 8 0x60000000 0x20000000",
+        "condition 9 0x20000000 0x0 0x40000000 0x40000000",
+        "condition 10 0x90000000 0x0 0x90000000 0x90000000",
+        "condition 11 0x90000000 0x80000000 0x90000000 0x10000000",
+        "condition 12 0xd0000000 0x0 0xd0000000 0x90000000",
+        "condition 13 0x40000000 0x40000000 0x90000000 0x80000000 0x90000000 0x10000000",
         "io 1 0x1c28000 0x400",
         "io 2 0x1c0f000 0x1000",
         "io 3 0x1c20800 0x400",
@@ -85,15 +104,15 @@ def test_the_whole_file_for_the_stock_system() -> None:
         "return 0x7c000000 0x80000000",
         "hook 1 0x60 once",
         "hook 2 0x4a000000 once",
-        "hook 3 0x4a001000 once reg 0",
+        "hook 3 0x4a001000 once reg r0",
         "hook 4 0x42000000 once",
         "hook 5 0x40100000 once",
-        "hook 6 0xc0100000 once str 0",
-        "hook 7 0xc0100010 every reg 2 reg 0 str 1",
-        f"hook 8 0xc0100010 once str 1 is {process}",
-        "hook 9 0xc0100020 once str 0",
-        "hook 10 0xc0100000 every reg 14 args 1+0",
-        "hook 11 0xc0100000 every reg 14 str 0",
+        "hook 6 0xc0100000 once str r0",
+        "hook 7 0xc0100010 every reg r2 reg r0 str r1",
+        f"hook 8 0xc0100010 once str r1 is {process}",
+        "hook 9 0xc0100020 once str r0",
+        "hook 10 0xc0100000 every reg lr args r1+0",
+        "hook 11 0xc0100000 every reg lr str r0",
         "routine 10 11",
         "stop text 1",
         "stop text 2",
@@ -157,7 +176,7 @@ def test_a_symbol_that_is_not_there_has_no_hook_and_the_rest_keep_their_meaning(
     w = made(kernel=kernel_of("__set_task_comm", "panic"))
     assert "kernel.init" not in w.hooks.names.values()
     assert w.hooks.names[6] == "exec"
-    assert "hook 6 0xc0100000 every reg 2 reg 0 str 1" in of_kind(w, "hook")
+    assert "hook 6 0xc0100000 every reg r2 reg r0 str r1" in of_kind(w, "hook")
 
 
 def test_a_milestone_whose_symbol_is_not_there_cannot_be_waited_for() -> None:
@@ -167,7 +186,7 @@ def test_a_milestone_whose_symbol_is_not_there_cannot_be_waited_for() -> None:
 
 def test_the_kernels_older_names_of_a_function_are_known() -> None:
     w = made("init", kernel=kernel_of("run_init_process", *KERNEL))
-    assert "hook 6 0xc0100000 once str 0" in of_kind(w, "hook")
+    assert "hook 6 0xc0100000 once str r0" in of_kind(w, "hook")
 
 
 def test_a_long_process_name_is_known_whole_and_as_the_kernel_cuts_it() -> None:
@@ -221,20 +240,20 @@ def hooks_of(w: Watch) -> dict[str, list[str]]:
 def test_the_members_of_the_kernels_structures_are_found_by_its_layout() -> None:
     found = hooks_of(made(kernel=kernel_of(*KERNEL, *FULL), layout=LAYOUT))
     assert found["switch"] == [
-        "every reg 0 reg 2 word 2+1248 word 2+1252 word 0+504 word 2+1160 str 2+1520 stack"
+        "every reg r0 reg r2 int r2+1248 int r2+1252 int r0+504 word r2+1160 str r2+1520 stack"
     ]
-    assert found["fork"] == ["every reg 0 word 0+1248 word 0+1252 word 0+520 str 0+1520"]
-    assert found["wake"] == ["every reg 0 word 0+504 reg 14"]
-    assert found["execve"] == ["every reg 14 args 1+0", "every reg 14 args 1+0 if 7 11"]
-    assert found["map"] == ["every reg 0 reg 1 reg 2 reg 3 word 13+0 path 0+44>0 32 16"]
+    assert found["fork"] == ["every reg r0 int r0+1248 int r0+1252 int r0+520 str r0+1520"]
+    assert found["wake"] == ["every reg r0 int r0+504 reg lr"]
+    assert found["execve"] == ["every reg lr args r1+0", "every reg lr args r1+0 if r7 11"]
+    assert found["map"] == ["every reg r0 reg r1 reg r2 reg r3 word sp+0 path r0+44>0 32 16"]
     assert found["bio"] == [
-        "every reg 0 word 0+24 word 0+32 word 0+8 word 0+64>0>12>0>36 path 0+64>0>12>0>192>-124 32 16"
+        "every reg r0 word r0+24 int r0+32 int r0+8 word r0+64>0>12>0>36 path r0+64>0>12>0>192>-124 32 16"
     ]
-    assert found["irq"] == ["every word 0+28 str 0+64>44>0"]
-    assert found["probe"] == ["every str 0+0>0"]
-    assert found["probe.driver"] == ["every str 1+0>0"]
-    assert found["printk"] == ["every reg 1 reg 14 str 3"]
-    assert found["probe.end"] == ["every reg 0"]
+    assert found["irq"] == ["every int r0+28 str r0+64>44>0"]
+    assert found["probe"] == ["every str r0+0>0"]
+    assert found["probe.driver"] == ["every str r1+0>0"]
+    assert found["printk"] == ["every reg r1 reg lr str r3"]
+    assert found["probe.end"] == ["every reg r0"]
 
 
 def test_what_begins_has_an_end() -> None:
@@ -248,7 +267,7 @@ def test_a_kernel_without_a_member_keeps_the_number_of_values(missing: str) -> N
     """What reads the recording takes values by their place."""
 
     def count(how: str) -> int:
-        return sum(word in ("reg", "word") for word in how.split())
+        return sum(word in ("none", "reg", "word", "int") for word in how.split())
 
     whole = hooks_of(made(kernel=kernel_of(*KERNEL, *FULL), layout=LAYOUT))
     layout = {name: offset for name, offset in LAYOUT.items() if name != missing}
@@ -269,12 +288,12 @@ def test_the_loaders_steps_move_with_u_boot() -> None:
         {"spl": code(function("udelay"), base=SPL_BASE), "uboot": uboot}, kernel_of(*KERNEL), {}
     )
     found = hooks_of(watch(board(), STOCK, programs, "init", Path("/f"), Limits()))
-    assert found["spl.delay"] == ["every reg 0 reg 14"]
-    assert found["uboot.delay"] == ["every reg 0 reg 14 moves"]
-    assert found["uboot.initcall"] == ["every reg 3 moves"]
-    assert found["uboot.initcall.end"] == ["every reg 0 moves"]
-    assert found["uboot.probe"] == ["every str 0+4>0 moves"]
-    assert found["uboot.command"] == ["every reg 1 args 2+0 moves"]
+    assert found["spl.delay"] == ["every reg r0 reg lr"]
+    assert found["uboot.delay"] == ["every reg r0 reg lr moves"]
+    assert found["uboot.initcall"] == ["every reg r3 moves"]
+    assert found["uboot.initcall.end"] == ["every reg r0 moves"]
+    assert found["uboot.probe"] == ["every str r0+4>0 moves"]
+    assert found["uboot.command"] == ["every reg r1 args r2+0 moves"]
 
 
 def test_the_loop_of_a_delay_is_not_hooked_where_it_jumps_to() -> None:
@@ -284,7 +303,7 @@ def test_the_loop_of_a_delay_is_not_hooked_where_it_jumps_to() -> None:
     w = made(kernel=code(function("panic"), outer, loop, base=KERNEL_BASE))
     lines = [line for line in of_kind(w, "hook") if "delay" in w.hooks.names[int(line.split()[1])]]
     assert [line.split(" ", 2)[2] for line in lines] == [
-        "0xc0100010 every reg 0 reg 14", "0xc0100014 every when 0 reg 0", "0xc0100020 every reg 0",
+        "0xc0100010 every reg r0 reg lr", "0xc0100014 every when 0 reg r0", "0xc0100020 every reg r0",
     ]  # fmt: skip
 
 
@@ -329,7 +348,7 @@ def test_programs_are_seen_where_the_compiler_left_no_call_to_name_them(inlined:
     flush = f"{KERNEL_BASE + 0x20:#x}"
     told = [how for address, how in hooks if address == flush]
     process = b"testcard".hex()
-    every, once = "every if 1 0 reg 0 reg 0 str 0+752", f"once if 1 0 str 0+752 is {process}"
+    every, once = "every if r1 0 reg r0 reg r0 str r0+752", f"once if r1 0 str r0+752 is {process}"
     assert told == ([every, once] if inlined else [])
     # The first one is the one whose task the counting of code follows.
     first = w.numbers("application.start")[0]

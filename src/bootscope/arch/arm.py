@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import capstone
 
 _WORD = 4
+_N, _Z, _C, _V = (1 << bit for bit in (31, 30, 29, 28))
+_NAMES = (*(f"r{n}" for n in range(13)), "sp", "lr", "pc")
 _UNKNOWN = -1
 
 
@@ -43,6 +45,7 @@ class _Arm:
         # Registers go to memory in the order of their numbers, which is not that of capstone's constants.
         self._number = {register: number for number, register in enumerate(numbered)}
         self._singles = frozenset(getattr(arm_const, f"ARM_REG_S{n}") for n in range(32))
+        self._names = {register: _NAMES[number] for register, number in self._number.items()}
         names = ("POP", "LDM", "LDMDA", "LDMDB", "LDMIB")
         self._loads = frozenset(getattr(arm_const, f"ARM_INS_{name}") for name in names)
         modes = {False: capstone.CS_MODE_ARM, True: capstone.CS_MODE_THUMB}
@@ -83,11 +86,11 @@ class _Arm:
         operand = insn.operands[0]
         return operand.imm & 0xFFFFFFFF if operand.type == arm.ARM_OP_IMM else None
 
-    def called_register(self, insn: Insn) -> int | None:
+    def called_register(self, insn: Insn) -> str | None:
         arm = self._const
         if insn.id != arm.ARM_INS_BLX or insn.operands[0].type != arm.ARM_OP_REG:
             return None
-        return self._number[insn.operands[0].reg]
+        return self._names[insn.operands[0].reg]
 
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
         reader = self._readers[alternate]
@@ -167,12 +170,22 @@ ARM = Architecture(
         ),
         libraries=("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2"),
     ),
-    # The procedure call standard (AAPCS): r0 to r3, the rest on the stack; sp is r13, lr is r14.
-    registers=Registers(arguments=(0, 1, 2, 3), result=0, stack=13, link=14, none=31),
+    # The procedure call standard (AAPCS): r0 to r3, the rest on the stack.
+    registers=Registers(("r0", "r1", "r2", "r3"), "r0", counter="pc", stack="sp", link="lr", flags="cpsr"),
+    conditions=(
+        *(((_Z, _Z),), ((_Z, 0),)),  # eq, ne
+        *(((_C, _C),), ((_C, 0),)),  # cs, cc
+        *(((_N, _N),), ((_N, 0),)),  # mi, pl
+        *(((_V, _V),), ((_V, 0),)),  # vs, vc
+        *(((_C | _Z, _C),), ((_C, 0), (_Z, _Z))),  # hi, ls
+        *(((_N | _V, 0), (_N | _V, _N | _V)), ((_N | _V, _N), (_N | _V, _V))),  # ge, lt
+        ((_N | _V | _Z, 0), (_N | _V | _Z, _N | _V)),  # gt
+        ((_Z, _Z), (_N | _V, _N), (_N | _V, _V)),  # le
+    ),
     # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI has the call's number in r7.
     kernel=KernelEntries(
         syscall="vector_swi",
-        syscall_register=7,
+        syscall_register="r7",
         execve=11,
         switch="__switch_to",
         switch_from=0,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-ALWAYS = 14
-"""The condition of an instruction that has none: the plugin has the numbers of 32-bit ARM."""
+ALWAYS = -1
+"""The condition of an instruction that has none."""
 Insn = Any
 """A decoded instruction of the disassembler's."""
 
@@ -30,7 +30,7 @@ class Instructions(Protocol):
         """The instructions of some code, with their operands; what is data is gone over."""
 
     def condition(self, insn: Insn) -> int:
-        """The number of the condition under which an instruction is carried out; ALWAYS for none."""
+        """Which of `Architecture.conditions` an instruction is carried out under; ALWAYS for none."""
 
     def returns(self, insn: Insn) -> bool:
         """Whether an instruction ends its function by going back to the caller."""
@@ -41,8 +41,8 @@ class Instructions(Protocol):
     def call(self, insn: Insn) -> int | None:
         """The address that a call or a plain jump goes to; None for any other instruction."""
 
-    def called_register(self, insn: Insn) -> int | None:
-        """The register whose address an instruction calls, in the plugin's numbers; None for any other."""
+    def called_register(self, insn: Insn) -> str | None:
+        """The register whose address an instruction calls; None for any other instruction."""
 
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
         """The instructions of a function that make its frame larger, in order."""
@@ -50,16 +50,18 @@ class Instructions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Registers by the numbers that the plugin has for them."""
+    """Registers by the names that QEMU has for them; empty for one that there is not."""
 
-    arguments: tuple[int, ...]
+    arguments: tuple[str, ...]
     """Of a function, first to last."""
-    result: int
-    stack: int
-    link: int
+    result: str
+    counter: str
+    """Of the program: the address of the instruction."""
+    stack: str
+    link: str
     """Holds the address that a function returns to."""
-    none: int
-    """Stands for a value that is not there."""
+    flags: str
+    """What conditions look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class KernelEntries:
 
     syscall: str
     """The code that every system call comes through."""
-    syscall_register: int
+    syscall_register: str
     execve: int
     """The number of that system call."""
     switch: str
@@ -140,6 +142,9 @@ class Architecture:
     """(mask, value) of words that functions begin with."""
     tools: ToolChain
     registers: Registers
+    conditions: tuple[tuple[tuple[int, int], ...], ...]
+    """When an instruction with a condition is carried out: the flags are `value` under `mask`, for one of its
+    (mask, value)."""
     kernel: KernelEntries
     program_symbols: Mapping[str, str]
     """Symbols of the kernel that programs linked against the C library need, and why."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.emulator.probes import Hooks, argument, when
+from bootscope.emulator.probes import NOTHING, Hooks, argument, when
 from bootscope.image.code import Code
 
 Layout = Mapping[str, int]
@@ -31,16 +31,11 @@ class _Members:
         """The item for the address that a function returns to."""
         return f"reg {self._registers.link}"
 
-    @property
-    def nothing(self) -> str:
-        """The item for a value that is not there."""
-        return f"reg {self._registers.none}"
-
     def argument(self, *numbers: int) -> str:
         """The items for arguments of the function."""
         return argument(self.arch, *numbers)
 
-    def register(self, argument: int) -> int:
+    def register(self, argument: int) -> str:
         """The register that an argument is in."""
         return self._registers.arguments[argument]
 
@@ -56,9 +51,9 @@ class _Members:
         return f"{self.register(start)}+" + ">".join(str(offset) for offset in offsets)
 
     def item(self, kind: str, start: int, *path: str, then: str = "") -> str:
-        """`word CHAIN` or `str CHAIN` for a member, or nothing when the kernel lacks it."""
+        """`word CHAIN`, `int CHAIN` or `str CHAIN` for a member, or nothing when the kernel lacks it."""
         chain = self.at(start, *path)
-        return f"{kind} {chain}{then}" if chain else (self.nothing if kind == "word" else "")
+        return f"{kind} {chain}{then}" if chain else ("" if kind == "str" else NOTHING)
 
     def path_of(self, start: int, *path: str, back: str = "") -> str:
         """`path CHAIN ...` from a member that points to a dentry (to its member `back`, if given)."""
@@ -94,19 +89,19 @@ def _initcalls(hooks: Hooks, code: Code, m: _Members) -> None:
 
 
 def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
-    def word(argument: int, member: str) -> str:
-        return m.item("word", argument, f"task_struct.{member}")
+    def number(argument: int, member: str) -> str:
+        return m.item("int", argument, f"task_struct.{member}")
 
     entries = m.arch.kernel
     old, new = entries.switch_from, entries.switch_to
-    comm = m.item("str", new, "task_struct.comm")
-    numbers = f"{word(new, 'pid')} {word(new, 'tgid')} {word(old, '__state')} {word(new, 'mm')}"
-    hooks.entry("switch", code.function(entries.switch), f"{m.argument(old, new)} {numbers} {comm} stack")
-    made = f"{m.argument(0)} {word(0, 'pid')} {word(0, 'tgid')} {word(0, 'flags')}"
+    comm, mm = m.item("str", new, "task_struct.comm"), m.item("word", new, "task_struct.mm")
+    numbers = f"{number(new, 'pid')} {number(new, 'tgid')} {number(old, '__state')}"
+    hooks.entry("switch", code.function(entries.switch), f"{m.argument(old, new)} {numbers} {mm} {comm} stack")
+    made = f"{m.argument(0)} {number(0, 'pid')} {number(0, 'tgid')} {number(0, 'flags')}"
     comm = m.item("str", 0, "task_struct.comm")
     hooks.entry("fork", code.function("wake_up_new_task"), f"{made} {comm}")
     hooks.entry("exit", code.function("do_exit"), m.argument(0))
-    hooks.entry("wake", code.function("try_to_wake_up"), f"{m.argument(0)} {word(0, '__state')} {m.link}")
+    hooks.entry("wake", code.function("try_to_wake_up"), f"{m.argument(0)} {number(0, '__state')} {m.link}")
     # Later in the system call the kernel has closed user memory to itself, and so to us.
     for function, only in (
         (code.function("kernel_execve"), ""),
@@ -122,18 +117,18 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
 
 def _work(hooks: Hooks, code: Code, m: _Members) -> None:
     action = m.item("str", 0, "irq_desc.action", "irqaction.name", then=">0")
-    irq = f"{m.item('word', 0, 'irq_desc.irq_data.irq')} {action}"
+    irq = f"{m.item('int', 0, 'irq_desc.irq_data.irq')} {action}"
     hooks.span("irq", code, code.function("__handle_irq_event_percpu", "handle_irq_event_percpu"), irq)
-    hooks.span("softirq", code, code.function("handle_softirqs", "__do_softirq"), m.nothing)
+    hooks.span("softirq", code, code.function("handle_softirqs", "__do_softirq"), NOTHING)
     work = m.item("word", 1, "work_struct.func")
     hooks.span("work", code, code.function("process_one_work"), work)
 
 
 def _storage(hooks: Hooks, code: Code, m: _Members) -> None:
     sector = m.at(0, "bio.bi_iter.bi_sector")
-    fields = f"{m.argument(0)} " + (f"word {sector}" if sector else m.nothing)
+    fields = f"{m.argument(0)} " + (f"word {sector}" if sector else NOTHING)
     for member in ("bi_iter.bi_size", "bi_opf"):
-        fields += " " + m.item("word", 0, f"bio.{member}")
+        fields += " " + m.item("int", 0, f"bio.{member}")
     fields += " " + m.item("word", 0, "bio.bi_io_vec", *_PAGE_TO_INODE, "inode.i_ino")
     file = m.path_of(0, "bio.bi_io_vec", *_PAGE_TO_INODE, "inode.i_dentry", back="dentry.d_u.d_alias")
     hooks.entry(
@@ -164,7 +159,7 @@ def _messages(hooks: Hooks, code: Code, m: _Members) -> None:
 def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep are seen as switches."""
     hooks.span("delay", code, code.function("__timer_delay"), f"{m.argument(0)} {m.link}")
-    hooks.span("delay", code, code.function("calibrate_delay"), f"{m.nothing} {m.link}")
+    hooks.span("delay", code, code.function("calibrate_delay"), f"{NOTHING} {m.link}")
     # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
     # every loop and so must not be hooked there.
     outer, loop = code.function("__loop_const_udelay"), code.function("__loop_delay")

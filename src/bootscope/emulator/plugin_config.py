@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
@@ -103,7 +104,7 @@ def watch(
     """
     if until not in milestones(system):
         raise unknown("milestone", until, milestones(system))
-    w = Watch([f"tick {board.tick_ns}"])
+    w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
     _add_devices(w, board)
     _add_phases(w, board, system, programs)
     if limits.explain:
@@ -123,6 +124,23 @@ def watch(
         _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs)
     _add_stops(w, until, board)
     return w
+
+
+def _machine(arch: Architecture) -> list[str]:
+    """What the plugin has to know of the CPU."""
+    registers = arch.registers
+    parts = {
+        "pc": registers.counter,
+        "stack": registers.stack,
+        "link": registers.link,
+        "flags": registers.flags,
+    }
+    tests = [" ".join(f"{m:#x} {v:#x}" for m, v in condition) for condition in arch.conditions]
+    return [
+        f"word {arch.word_bytes} {arch.mode_bit}",
+        *(f"register {part} {name}" for part, name in parts.items() if name),
+        *(f"condition {number} {test}" for number, test in enumerate(tests)),
+    ]
 
 
 def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from bootscope.arch.model import ALWAYS, Architecture
 from bootscope.image.code import Code, Function
 
+NOTHING = "none"
+"""The item for a value that is not there."""
+
 
 @dataclass
 class Hooks:

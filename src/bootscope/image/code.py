@@ -52,7 +52,7 @@ class IndirectCall:
     """A call of the address in register `register`, if `condition` holds; it comes back to `back`."""
 
     address: int
-    register: int
+    register: str
     back: int
     condition: int = ALWAYS
 

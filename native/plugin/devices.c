@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "devices.h"
+
+#include "clock.h"
+#include "record.h"
+#include "run.h"
+#include "watch.h"
+
+static uint64_t stored_value(qemu_plugin_meminfo_t info)
+{
+	qemu_plugin_mem_value v = qemu_plugin_mem_get_value(info);
+
+	switch (v.type) {
+	case QEMU_PLUGIN_MEM_VALUE_U8:
+		return v.data.u8;
+	case QEMU_PLUGIN_MEM_VALUE_U16:
+		return v.data.u16;
+	case QEMU_PLUGIN_MEM_VALUE_U32:
+		return v.data.u32;
+	default:
+		return v.data.u64;
+	}
+}
+
+/* Whether the ring of bytes last stored ends in the text looked for. */
+static bool text_seen(struct bs_text *t, uint8_t byte)
+{
+	t->seen[t->seen_at] = byte;
+	t->seen_at = (t->seen_at + 1) % t->size;
+	if (++t->seen_total < t->size)
+		return false;
+	for (size_t i = 0; i < t->size; i++)
+		if (t->seen[(t->seen_at + i) % t->size] != t->bytes[i])
+			return false;
+	return true;
+}
+
+static void look_for_texts(struct bs_watch *w, const struct bs_io *io, uint64_t offset, uint64_t value, int64_t now_ns)
+{
+	for (size_t i = 0; i < w->n_text; i++) {
+		struct bs_text *t = &w->text[i];
+		struct bs_payload p = {.size = 0};
+
+		if (t->io != io->id || t->offset != offset || !text_seen(t, (uint8_t)value))
+			continue;
+		bs_put_uint(&p, t->id);
+		bs_record(BS_REC_TEXT, now_ns, &p);
+		if (t->stop)
+			bs_run_end(BS_END_STOP_TEXT, t->id, now_ns);
+	}
+}
+
+static void record_io(struct bs_watch *w, uint64_t phys, qemu_plugin_meminfo_t info, int64_t now_ns)
+{
+	for (size_t i = 0; i < w->n_io; i++) {
+		const struct bs_io *io = &w->io[i];
+		struct bs_payload p = {.size = 0};
+		uint64_t value;
+
+		if (phys < io->start || phys >= io->end)
+			continue;
+		value = stored_value(info);
+		bs_put_uint(&p, io->id);
+		bs_put_uint(&p, phys - io->start);
+		bs_put_byte(&p, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)));
+		bs_put_uint(&p, value);
+		bs_record(BS_REC_IO, now_ns, &p);
+		look_for_texts(w, io, phys - io->start, value, now_ns);
+	}
+}
+
+static void after_sleep(const struct bs_clock_jump *jump)
+{
+	struct bs_payload p = {.size = 0};
+	int64_t slept_ns = jump->wake_ns - jump->sleep_ns;
+
+	if (slept_ns > 0) {
+		bs_put_uint(&p, (uint64_t)slept_ns);
+		bs_record(BS_REC_IDLE, jump->wake_ns, &p);
+	}
+	bs_record_release(slept_ns);
+	bs_run_slept(slept_ns);
+}
+
+void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+{
+	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
+
+	(void)vcpu;
+	if (!hw || !qemu_plugin_hwaddr_is_io(hw))
+		return;
+	uint64_t phys = qemu_plugin_hwaddr_phys_addr(hw);
+	struct bs_clock_jump jump = bs_clock_sync();
+	int64_t now_ns = bs_clock_now(0);
+	if (jump.slept)
+		after_sleep(&jump);
+	if (qemu_plugin_mem_is_store(info))
+		record_io(udata, phys, info, now_ns);
+	bs_run_check(now_ns);
+}
