@@ -39,7 +39,8 @@ WRONG_HOOKS = [
     f"hook 1 0x60 every {items}"
     for items in (
         "reg", "reg 0", "reg -1", "reg r_0123456789abcde", "reg r0.x", "reg r1+4", "reg +1", "none r0",
-        "word", "word r0+", "word r0+4>", "word r0>4", "word r0+4+4", "word r0+x", "word r0+4>+5", "word r0+-",
+        "word", "word r0+", "word r0+4>", "word r0>4", "word r0+4+4", "word r0+x", "word r0+4>+5",
+        "word r0+-",
         "int", "int r0+", "word 32+0", "word r0+99999999999", "word r0+1>2>3>4>5>6>7>8>9",
         "reg r0 reg r1 reg r2 reg r3 reg r4 reg r5 reg r6",
         "reg r0 word r0+1 reg r2 int r3+1 reg r4 none none",

@@ -96,7 +96,9 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
     old, new = entries.switch_from, entries.switch_to
     comm, mm = m.item("str", new, "task_struct.comm"), m.item("word", new, "task_struct.mm")
     numbers = f"{number(new, 'pid')} {number(new, 'tgid')} {number(old, '__state')}"
-    hooks.entry("switch", code.function(entries.switch), f"{m.argument(old, new)} {numbers} {mm} {comm} stack")
+    hooks.entry(
+        "switch", code.function(entries.switch), f"{m.argument(old, new)} {numbers} {mm} {comm} stack"
+    )
     made = f"{m.argument(0)} {number(0, 'pid')} {number(0, 'tgid')} {number(0, 'flags')}"
     comm = m.item("str", 0, "task_struct.comm")
     hooks.entry("fork", code.function("wake_up_new_task"), f"{made} {comm}")
