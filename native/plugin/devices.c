@@ -35,7 +35,8 @@ static bool text_seen(struct bs_text *t, uint8_t byte)
 	return true;
 }
 
-static void look_for_texts(struct bs_watch *w, const struct bs_io *io, uint64_t offset, uint64_t value, int64_t now_ns)
+static void look_for_texts(struct bs_watch *w, const struct bs_io *io, uint64_t offset, uint64_t value,
+			   int64_t now_ns)
 {
 	for (size_t i = 0; i < w->n_text; i++) {
 		struct bs_text *t = &w->text[i];

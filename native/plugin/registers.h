@@ -12,7 +12,7 @@
 
 #define BS_NO_REGISTER 255
 
-/* Remembers a name of `size` bytes and gives its number; BS_NO_REGISTER when it is none or there are too many. */
+/* Remembers a name of `size` bytes and gives its number; BS_NO_REGISTER when it is none, or one too many. */
 uint8_t bs_register_number(const char *name, size_t size);
 
 /* Looks the names up, once there is a CPU. Says on stderr which one it does not have, and returns false. */

@@ -9,7 +9,8 @@
 
 #include "watch.h"
 
-/* Records the program counter, link register, flags and the candidates, each with its distance from the stack pointer in words. */
+/* Records program counter, link register, flags, and the candidates: each with its distance from the stack
+ * pointer in words. */
 void bs_stack_record(const struct bs_watch *w, uint64_t pc, int64_t now_ns);
 
 #endif
