@@ -17,11 +17,12 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
-from bootscope.inventory.inventory import ADDRESSES, SETTINGS, VALUES
+from bootscope.inventory.inventory import VALUES
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts
+from bootscope.system.placeholders import ADDRESSES, SETTINGS
 from bootscope.techniques import model
 from bootscope.techniques.model import (
     ABILITIES,

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from bootscope.boards import computers
 from bootscope.boards.physical import real_board
-from bootscope.capture import dating, tap, tapper
+from bootscope.capture import dating, serial_port, tap, tapper
 from bootscope.capture.offset import Answer, offset_of
 from bootscope.core.errors import UserError
 from bootscope.hardware import remote_capture
@@ -125,16 +126,17 @@ def test_damaged_answers_are_left_out(facts: dict[str, object]) -> None:
 # ---- what is sent to another computer ----
 
 
-def test_the_program_is_one_of_python_3_7() -> None:
+@pytest.mark.parametrize("module", [tapper, serial_port])
+def test_the_program_is_one_of_python_3_7(module: ModuleType) -> None:
     """Its syntax; and of the library nothing that came later and is likely to be used here."""
-    tree = ast.parse(Path(tapper.__file__).read_text(), feature_version=(3, 7))
+    tree = ast.parse(Path(str(module.__file__)).read_text(), feature_version=(3, 7))
     newer = {"removeprefix", "removesuffix", "missing_ok", "waitstatus_to_exitcode", "pidfd_open", "pairwise"}
     assert not {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} & newer
     zips = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "zip"]
     assert not [word for call in zips for word in call.keywords]
     imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     imported |= {str(n.module) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert imported <= set(sys.stdlib_module_names)
+    assert imported <= {*sys.stdlib_module_names, serial_port.__name__}
 
 
 def start(line: bytes, version: str = "") -> subprocess.CompletedProcess[bytes]:
@@ -169,7 +171,7 @@ def test_a_listener_that_nobody_asks_any_more_ends(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     keeps = os.open(pipe, os.O_RDWR)
-    words = [sys.executable, "-I", tapper.__file__, "--silence", "1.5", "file", str(pipe)]
+    words = tap.listening(["--silence", "1.5", "file", str(pipe)])
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin
         assert child.stdout

@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from bootscope.boards.profile import board_dir, board_names, from_json, load_board, to_json
+from bootscope.boards.profile import Board, board_dir, board_names, load_board, to_json
 from bootscope.core.errors import UserError
 from bootscope.core.settings import load
 from bootscope.system.load import load_system, milestones, system_dir, system_names
@@ -41,7 +42,7 @@ def complaint(tmp_path: Path, kind: str, old: str, new: str) -> str:
 def test_every_board_that_comes_with_bootscope_loads(name: str) -> None:
     board = load_board(name)
     assert board.name == name
-    assert from_json(to_json(board)) == board
+    assert msgspec.json.decode(to_json(board), type=Board) == board
 
 
 @pytest.mark.parametrize("name", system_names())

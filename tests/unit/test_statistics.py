@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bootscope.statistics import ranks
 from bootscope.statistics.describe import describe, drift, median, outliers, quantile, trend_p, warm_up
 from bootscope.statistics.planning import Noise, enough, stretch
-from bootscope.statistics.ranks import least_p, rank_p, rank_p_above
+from bootscope.statistics.ranks import least_p, rank_p
 from bootscope.statistics.shift import ALPHA, RANKS, STUDENT, chosen_test, shift
 from bootscope.statistics.student import student_limit
 
@@ -61,12 +61,6 @@ def test_equal_values_are_no_difference() -> None:
     assert rank_p([5] * 10, [5] * 10) == 1
     assert rank_p([5] * 100, [5] * 100) == 1
     assert shift([5] * 10, [5] * 10).shift_ns == 0
-
-
-def test_the_one_sided_test_asks_for_b_above_a() -> None:
-    low, high = [1, 2, 3, 4], [5, 6, 7, 8]
-    assert rank_p_above(low, high) == pytest.approx(1 / 70)
-    assert rank_p_above(high, low) == 1
 
 
 def test_three_and_three_boots_can_show_nothing_by_ranks() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from bootscope.analysis.messages import align
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import ConsoleByte
 from bootscope.timeline.console import console_bytes
+from bootscope.timeline.kernel_lines import STAMP
 
 QUIET_LEVEL = 4
 """`quiet` shows what is more urgent than this: CONFIG_CONSOLE_LOGLEVEL_QUIET's usual value."""
-_STAMPED = re.compile(r"^\[ *\d+\.\d+\] ?(?:\[ *[TC]\d+\] ?)?")
 _PAUSE_NS = 20_000
 """Between two bytes of a line that lie further apart, their writer did something else."""
 COLUMNS = (
@@ -123,7 +122,7 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
     messages = [m for m in evidence.scene.messages if m.level >= 0]
     printed = []
     for line in found:
-        stamp = _STAMPED.match(line.text)
+        stamp = STAMP.match(line.text)
         if stamp:
             line.kernel = True
             printed.append((line, line.text[stamp.end() :]))

@@ -25,7 +25,6 @@ COLUMNS = (
     Column("command", "command", "text"),
     Column("started_by", "started by", "text"),
 )
-_SHELLS = ("sh", "ash", "bash", "dash")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 
-_RANK = "most expensive first"
 _PAGE_SECTORS = 8
 _LARGEST_REQUEST_BYTES = 1 << 26
 """What is larger was no size: it is read from the memory of a target, which may hold anything."""

@@ -184,10 +184,6 @@ def _irq_name(call: Call, evidence: Evidence) -> str:
     return "softirq" if call.kind == "softirq" else label(call, evidence)
 
 
-def _who(call: Call, evidence: Evidence) -> str:
-    return evidence.who(call.task, call.start_ns)
-
-
 def _cpu(evidence: Evidence) -> tuple[Span, ...]:
     """Who had the CPU. The time before there are tasks is cut by the program that ran."""
     spans = []

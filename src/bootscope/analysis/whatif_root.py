@@ -20,8 +20,8 @@ from bootscope.analysis.whatif_kernel import larger
 from bootscope.analysis.whatif_plan import Gone, Plan
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load
+from bootscope.timeline.kernel_lines import STAMP
 
-_STAMP = re.compile(r"^\[ *\d+\.\d+\] ?(?:\[ *[TC]\d+\] ?)?")
 KINDS = Path(__file__).with_name("filesystems.toml")
 
 
@@ -126,7 +126,7 @@ def lines_of(lines: list[Line], kind: str) -> list[Line]:
     """
     name = "ext[234]" if kind.startswith("ext") else re.escape(kind.partition("-")[0])
     begins = re.compile(rf"{name}\b", re.IGNORECASE)
-    return [line for line in lines if line.kernel and begins.match(_STAMP.sub("", line.text))]
+    return [line for line in lines if line.kernel and begins.match(STAMP.sub("", line.text))]
 
 
 def present_kind(evidence: Evidence) -> str:

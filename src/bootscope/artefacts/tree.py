@@ -12,7 +12,6 @@ from typing import Any
 from bootscope.artefacts import elf
 from bootscope.artefacts.file_facts import Piece
 from bootscope.core.errors import UserError, printable
-from bootscope.core.text import size
 from bootscope.inventory.inventory import Part, Program
 
 FILE, LINK, FOLDER, DEVICE = "file", "link", "folder", "device"
@@ -105,8 +104,3 @@ class Contents:
             fields["settings"] = {"rootfs.filesystem": filesystem}
         parts = frozenset({Part.FILES, Part.SCRIPTS, Part.PROGRAMS})
         return Piece(name, "root file system", told, fields, parts, notes)
-
-
-def too_large(name: str, count: int) -> UserError:
-    """The error for an image that is not looked into."""
-    return UserError(f"{printable(name)} has {size(count)}: that is more than is looked into")

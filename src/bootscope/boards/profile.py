@@ -178,8 +178,3 @@ def _positive(board: Board) -> list[tuple[str, int]]:
 def to_json(board: Board) -> bytes:
     """The profile as JSON, to be kept with a recording."""
     return msgspec.json.encode(board)
-
-
-def from_json(data: bytes) -> Board:
-    """The reverse of :func:`to_json`."""
-    return msgspec.json.decode(data, type=Board)

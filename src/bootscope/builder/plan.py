@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,7 @@ from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.kbuild import kconfig
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Prebuilt, System, has_modules
+from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         ),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
-        card.step(s, boot_script(loaded)),
+        card.step(s, _script(s)),
     ]
 
 
@@ -117,20 +119,9 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved]) -> list[Step]
     return [uboot.step(s), userland.busybox_step(s.busybox), *libc, application, *archive, kernel.step(s)]
 
 
-def boot_script(loaded: LoadedSystem) -> str:
-    """U-Boot's script with the kernel's addresses and command line filled in."""
-    k = loaded.system.kernel
-    values = {
-        "command_line": k.command_line,
-        "kernel_address": f"{k.load_address:#x}",
-        "device_tree_address": f"{k.device_tree_address:#x}",
-        "initramfs_address": f"{k.initramfs_address:#x}",
-        "raw_sector": f"{loaded.system.card.raw_sector:#x}",
-    }
-    script = loaded.system.uboot.script
-    for name, value in values.items():
-        script = script.replace("{" + name + "}", value)
-    return script
+def _script(system: System) -> str:
+    keys = (*SETTINGS.values(), *ADDRESSES.values())
+    return boot_script(system.uboot.script, {key: str(attrgetter(key)(system)) for key in keys})
 
 
 def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:

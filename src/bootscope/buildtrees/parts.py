@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from bootscope.artefacts import kernels
 from bootscope.buildtrees.look import Check, Look, head, text
 from bootscope.buildtrees.model import ROLES
 from bootscope.core.errors import printable
@@ -173,11 +172,6 @@ def symbol(config_text: str, name: str) -> str:
     """The value of a symbol of any Kconfig (its whole name), without quotes; empty where it is not set."""
     found = re.search(rf"^{re.escape(name)}=(.*)$", config_text, re.MULTILINE)
     return found[1].strip().removeprefix('"').removesuffix('"') if found else ""
-
-
-def is_kernel_image(path: Path) -> bool:
-    """Whether a file is a kernel image that bootscope knows by its content."""
-    return kernels.image(head(path)) is not None
 
 
 def _prefix(parts: Parts, folder: Path) -> str:

@@ -28,26 +28,38 @@ History of the format:
 from __future__ import annotations
 
 import json
+import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bootscope.capture import tapper
 from bootscope.capture.offset import Answer, Offset, offset_of
 from bootscope.capture.telnet import Telnet
 from bootscope.core.errors import UserError
+from bootscope.core.paths import package_dir
 
 MAGIC = tapper.MAGIC
 MAGIC_FAR = b"bootscope-tap 2\n"
 """Of a capture that another computer has made, with moments of its own clock."""
 MAGICS = (MAGIC, MAGIC_FAR)
 _RECORD = tapper.RECORD
+# The package's folder is in the path no longer than it takes to find the package.
+_START = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); import bootscope.capture; del sys.path[0]; "
+    f"runpy.run_module({tapper.__name__!r}, run_name='__main__')"
+)
 _LONGEST = 1 << 20
 BITS = 10
 """On the line for a byte: a start bit, 8 of data, a stop bit."""
 _LATEST_NS = (1 << 62) - 1
 _OURS = frozenset({"telnet", "line", "begin", "power", "tapped"})
 """The events of the computer that records; those of the one that listens are the others."""
+
+
+def listening(words: Sequence[str]) -> list[str]:
+    """The command that listens on this computer, to what the words name (tapper.py)."""
+    return [sys.executable, "-I", "-c", _START, str(package_dir().parent), *words]
 
 
 @dataclass(frozen=True, slots=True)

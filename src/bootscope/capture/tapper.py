@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The process that listens to a console: reads bytes, stamps each read, writes both to its standard output.
 
 It does nothing else, so that nothing keeps it from reading in time; what the bytes mean is for others. It
-uses the standard library alone, of Python 3.7 or newer, and is one file, so that it can also run on the
+uses serial_port.py and the standard library alone, of Python 3.7 or newer, so that it can also run on the
 computer that the board is connected to (hardware/remote_capture.py). What it writes is described in tap.py.
 
     tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
@@ -21,7 +20,6 @@ seconds: a connection that was cut does not end the standard input.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import gc
 import json
@@ -32,9 +30,9 @@ import socket
 import struct
 import subprocess
 import sys
-import termios
 import time
-from pathlib import Path
+
+from bootscope.capture.serial_port import Serial, Source
 
 MAGIC = b"bootscope-tap 1\n"
 QUESTION = b"?"
@@ -43,15 +41,9 @@ BYTES, EVENT = 1, 2
 _MOST = 65536
 _AGAIN_S = 0.05
 """How often a port that vanished is looked for."""
-_TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCNXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x540D, 0x545D
-_READERS = frozenset({"ser2net", "minicom", "picocom", "microcom", "screen", "tio", "cu"})
-"""Programs that read from a port whenever they have it open; not all of them lock it."""
-_LOW_LATENCY = 1 << 13
-_COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
 _DO_COM_PORT, _WONT_COM_PORT = b"\xff\xfd\x2c", b"\xff\xfc\x2c"
 """IAC DO COM-PORT-OPTION and IAC WONT COM-PORT-OPTION, in RFC 2217's numbers."""
 _F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
-_FTDI_MS = "latency_timer"
 
 
 def now_ns() -> int:
@@ -72,124 +64,6 @@ def event(name: str, **facts: object) -> None:
 
 
 # ---- sources ----
-
-
-class Source:
-    """Where bytes come from: a file descriptor, and facts about it."""
-
-    again = False
-    """Whether to look for it anew when it is gone."""
-
-    def open(self) -> int:
-        """Opens it. Raises OSError."""
-        raise NotImplementedError
-
-    def facts(self) -> dict[str, object]:
-        """What is to be known of it, once it is open."""
-        return {}
-
-    def heard(self, fd: int, data: bytes) -> None:
-        """Answers what has come, where the other end waits for an answer."""
-
-    def closing(self, fd: int) -> dict[str, object]:
-        """What it can tell when it is closed."""
-        return {}
-
-
-class Serial(Source):
-    """A serial port."""
-
-    again = True
-
-    def __init__(self, path: str, rate: int) -> None:
-        self.path, self.rate = path, rate
-        self._facts: dict[str, object] = {}
-
-    def open(self) -> int:
-        fd = os.open(self.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if os.isatty(fd):
-                self._set_up(fd)
-        except BaseException:
-            os.close(fd)
-            raise
-        return fd
-
-    def _set_up(self, fd: int) -> None:
-        # Two readers would each get a part of the bytes.
-        reader = _reader_of(self.path)
-        if reader:
-            raise OSError(errno.EBUSY, f"{reader} is listening to it")
-        fcntl.ioctl(fd, _TIOCEXCL)
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        attributes = termios.tcgetattr(fd)
-        # Raw, 8 bits, no parity; the modem lines are left alone, as they reset some boards.
-        attributes[0] = attributes[1] = attributes[3] = 0
-        attributes[2] = attributes[2] & ~(termios.CSIZE | termios.PARENB | termios.CSTOPB | termios.HUPCL)
-        attributes[2] |= termios.CS8 | termios.CREAD | termios.CLOCAL
-        attributes[2] &= ~getattr(termios, "CRTSCTS", 0)
-        attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
-        if self.rate:
-            speed = getattr(termios, f"B{self.rate}", None)
-            if speed is None:
-                raise OSError(errno.EINVAL, f"this computer has no line rate {self.rate}")
-            attributes[4] = attributes[5] = speed
-        termios.tcsetattr(fd, termios.TCSANOW, attributes)
-        self._facts = {"rate": self.rate or _rate_of(attributes[5]), **self._low_latency(fd)}
-
-    def _low_latency(self, fd: int) -> dict[str, object]:
-        """Asks the driver to hand over bytes at once, and tells what came of it."""
-        found: dict[str, object] = {}
-        with contextlib.suppress(OSError):
-            line = bytearray(72)
-            fcntl.ioctl(fd, _TIOCGSERIAL, line)
-            flags = struct.unpack_from("i", line, 16)[0]
-            struct.pack_into("i", line, 16, flags | _LOW_LATENCY)
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(fd, _TIOCSSERIAL, bytes(line))
-            fcntl.ioctl(fd, _TIOCGSERIAL, line)
-            found["low_latency"] = bool(struct.unpack_from("i", line, 16)[0] & _LOW_LATENCY)
-        device = Path("/sys/class/tty") / Path(os.path.realpath(self.path)).name / "device"
-        timer = device / _FTDI_MS
-        if timer.exists():
-            found["latency_timer_was_ms"] = int(timer.read_text())
-            with contextlib.suppress(OSError):
-                timer.write_text("1")
-            found["latency_timer_ms"] = int(timer.read_text())
-        with contextlib.suppress(OSError):
-            found["driver"] = (device / "driver").resolve(strict=True).name
-        return found
-
-    def facts(self) -> dict[str, object]:
-        return self._facts
-
-    def closing(self, fd: int) -> dict[str, object]:
-        with contextlib.suppress(OSError):
-            # It would stay as long as anybody has the port open.
-            fcntl.ioctl(fd, _TIOCNXCL)
-        with contextlib.suppress(OSError):
-            counts = bytearray(80)
-            fcntl.ioctl(fd, _TIOCGICOUNT, counts)
-            values = struct.unpack_from("11i", counts)
-            return {"counters": {name: values[at] for at, name in enumerate(_COUNTERS)}}
-        return {}
-
-
-def _reader_of(path: str) -> str:
-    """The program that listens to a port already, as far as we may see; empty for none."""
-    port = os.path.realpath(path)
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            name = (process / "comm").read_text().strip()
-            # Not Path.readlink: that came with Python 3.9.
-            if name in _READERS and any(os.readlink(fd) == port for fd in (process / "fd").iterdir()):  # noqa: PTH115
-                return name
-    return ""
-
-
-def _rate_of(speed: int) -> int:
-    found = [int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
-    return next((rate for rate in found if getattr(termios, f"B{rate}") == speed), 0)
 
 
 class Tcp(Source):

@@ -14,9 +14,10 @@ import msgspec
 
 from bootscope.changes.applies import PLACEHOLDER, fill
 from bootscope.emulator.recording import flat
-from bootscope.inventory.inventory import SETTINGS, VALUES, Inventory, setting_value
+from bootscope.inventory.inventory import VALUES, Inventory, setting_value
 from bootscope.system.changes import Change, apply
 from bootscope.system.model import System
+from bootscope.system.placeholders import SETTINGS
 
 _LAST = SETTINGS["command_line"]
 """The setting that others are put into, so that its value is known last."""

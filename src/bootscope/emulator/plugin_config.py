@@ -20,6 +20,7 @@ from bootscope.emulator.probes import Hooks, argument
 from bootscope.image.code import Code
 from bootscope.system.load import PIXEL_BYTES, milestones
 from bootscope.system.model import COMPRESSED_IMAGE, System
+from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
 _NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
@@ -221,7 +222,7 @@ def _add_texts(w: Watch, board: Board, system: System) -> None:
     offset = board.console_called(board.console).data_offset
     for name, milestone in system.milestones.items():
         w.console_text(MILESTONE_TEXT + name, device, offset, milestone.console.encode())
-    w.console_text(PANIC_TEXT, device, offset, b"---[ end Kernel panic")
+    w.console_text(PANIC_TEXT, device, offset, PANIC_END.encode())
 
 
 def _add_frame(w: Watch, board: Board, system: System, path: Path) -> None:

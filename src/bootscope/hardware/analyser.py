@@ -6,14 +6,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bootscope.boards import pins as setting
 from bootscope.boards.pins import Pins
-from bootscope.capture import record, tap, tapper
+from bootscope.capture import record, tap
 from bootscope.capture.pins import PINS, PinCapture
 from bootscope.core import process
 from bootscope.core.errors import BootscopeError, UserError, printable
@@ -35,7 +34,7 @@ def command(pins: Pins) -> tuple[str, ...]:
     if pins.command:
         return pins.command
     if pins.port:
-        return (sys.executable, "-I", tapper.__file__, "serial", pins.port, str(pins.rate))
+        return tuple(tap.listening(["serial", pins.port, str(pins.rate)]))
     channels = ("--channels", ",".join(pins.channels)) if pins.channels else ()
     how = ("--driver", pins.driver, "--config", f"samplerate={pins.samplerate}", *channels)
     return ("sigrok-cli", *how, "--continuous", "--output-format", "vcd", "--output-file", setting.FILE)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from bootscope.hardware.line_rate import looks_wrong
 from bootscope.readers.markers import MARKERS, Marker, said, split_line
+from bootscope.timeline.kernel_lines import PANIC
 
-PANIC = "Kernel panic - not syncing"
 MOST_STARTS = 3
 """Of one stage of a boot: a board that comes there a third time will do so again."""
 _STAGES = ("spl", "bootloader", "kernel-entry")

@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -58,7 +57,7 @@ class Listener:
             self.note("tapped", time.monotonic_ns(), host=host)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        local = [sys.executable, "-I", tapper.__file__, *self._words]
+        local = tap.listening(self._words)
         try:
             child = process.spawn(
                 remote_capture.command(self._host) if self._host else local,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listening on the computer that a board is connected to, over ssh, with nothing installed there.
 
-The program that listens (capture/tapper.py, one file of the standard library) is sent as the first line of
-the connection's standard input, with the words that say what it is to listen to. The command that ssh hands
-to the shell there never changes: nothing that a person or a board has said is in it.
+The program that listens (capture/tapper.py and serial_port.py) is sent as the first line of the standard
+input of the connection, with the words that say what it is to listen to. The command that ssh hands to the
+shell there never changes: nothing that a person or a board has said is in it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from bootscope.boards.computers import checked
-from bootscope.capture import tapper
+from bootscope.capture import serial_port, tapper
 from bootscope.core.errors import BoardError, UserError, printable
 
 SSH_VARIABLE = "BOOTSCOPE_SSH"
@@ -41,6 +42,7 @@ _START = (
     'sys.exit("Python 3.7 or newer is needed there, and it has " + sys.version[:6]); '
     'm = json.loads(open(0, "rb", 0, closefd=False).readline().decode()); '
     'sys.argv = m["argv"]; '
+    '[exec(t, sys.modules.setdefault(n, type(sys)(n)).__dict__) for n, t in m["modules"]]; '
     'exec(m["source"])'
 )
 _SAID_CHARACTERS = 300
@@ -65,8 +67,12 @@ def command(host: str) -> list[str]:
 def first_line(words: Sequence[str]) -> bytes:
     """What the other end is told first: the program, and what it is to listen to (tapper.py)."""
     argv = ["tapper.py", "--silence", str(SILENCE_S), *words]
-    source = Path(tapper.__file__).read_text(encoding="utf-8")
-    return json.dumps({"argv": argv, "source": source}).encode() + b"\n"
+    modules = [(serial_port.__name__, _source(serial_port))]
+    return json.dumps({"argv": argv, "modules": modules, "source": _source(tapper)}).encode() + b"\n"
+
+
+def _source(module: ModuleType) -> str:
+    return Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
 def refused(host: str, status: int | None, said: str) -> BoardError:

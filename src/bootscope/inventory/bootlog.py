@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from bootscope.readers.base import FIRST_BYTE, NO_STAMP
 from bootscope.readers.markers import split_line
+from bootscope.timeline.kernel_lines import BEGINS, INIT
 
 RECORDED = "board"
 """The clock of a recording: board time, exact, and known to mean the first byte of a line."""
@@ -18,8 +18,6 @@ _PREFIX_BYTES = 15
 """What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
 _STARTING = re.compile(r"^Starting kernel \.\.\.")
 _LOADER = re.compile(r"^(?:U-Boot (?:[STV]PL )?\d|barebox \d|AT91Bootstrap )")
-_KERNEL_START = r"Linux version \d|Booting Linux on"
-_FIRST_PROGRAM = r"^Run /\S+ as init process"
 _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
 
 
@@ -93,7 +91,7 @@ class BootLog:
         stamped = tuple(line for line in self.lines if line.kernel_ns >= 0)
         if stamped or not self.has_kernel_start:
             return stamped
-        start, end = self.index(_KERNEL_START), self.index(_FIRST_PROGRAM)
+        start, end = self.index(BEGINS), self.index(f"^{INIT}")
         return tuple(self.lines[start : end + 1 if end >= start else len(self.lines)])
 
     @cached_property
@@ -116,7 +114,7 @@ class BootLog:
     @property
     def has_kernel_start(self) -> bool:
         """Whether the kernel's first line is in the log."""
-        return self.index(_KERNEL_START) >= 0
+        return self.index(BEGINS) >= 0
 
     @property
     def command_line(self) -> str | None:
@@ -144,8 +142,3 @@ def log_line(at_ns: int, raw: str, kernel_ns: int = NO_STAMP, level: int = -1) -
 def stamps(lines: Iterable[LogLine]) -> Iterator[tuple[int, int]]:
     """Pairs of (time on the log's clock, kernel's stamp) of the lines that have both."""
     return ((line.at_ns, line.kernel_ns) for line in lines if line.kernel_ns >= 0 and line.at_ns >= 0)
-
-
-def longest_gap_ns(values: Sequence[int]) -> int:
-    """The longest step between neighbours; 0 for fewer than two."""
-    return max((b - a for a, b in pairwise(values)), default=0)

@@ -16,6 +16,7 @@ from functools import cached_property
 from bootscope.core.errors import UserError
 from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
+from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
 
 class Part(StrEnum):
@@ -207,20 +208,6 @@ def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
 
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders in changes, and where in the console log their values stand."""
-
-SETTINGS = {
-    "application": "application.path",
-    "process": "application.process",
-    "command_line": "kernel.command_line",
-}
-"""Placeholders in changes, and the settings whose values they have."""
-
-ADDRESSES = {
-    "kernel_address": "kernel.load_address",
-    "device_tree_address": "kernel.device_tree_address",
-    "raw_sector": "card.raw_sector",
-}
-"""Placeholders in changes, and the settings whose values they have, as hexadecimal numbers."""
 
 
 def number(text: str) -> int | None:

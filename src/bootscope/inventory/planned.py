@@ -15,9 +15,10 @@ from bootscope.builder.steps import kernel, programs, rootfs, uboot
 from bootscope.emulator.recording import flat
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
-from bootscope.inventory.recorded import images, loader_commands, with_stored
+from bootscope.inventory.recorded import images, with_stored
 from bootscope.kbuild.kconfig import parse, written
 from bootscope.system.load import LoadedSystem
+from bootscope.system.placeholders import boot_script
 
 _IMAGES = ("kernel", "device-tree", "falcon")
 _STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
@@ -51,7 +52,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         partial=frozenset(partial),
         command_line=system.kernel.command_line,
         environment=environment,
-        commands=loader_commands(settings),
+        commands=boot_script(settings.get("uboot.script", ""), settings),
         files=_contents(root) if root else {},
         scripts=_scripts(root) if root else {},
         images=_images(settings, built),

@@ -21,14 +21,9 @@ from bootscope.inventory.closure import Closures
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.model import System
+from bootscope.system.placeholders import boot_script
 
 _DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
-_ADDRESSES = {
-    "kernel_address": "kernel.load_address",
-    "device_tree_address": "kernel.device_tree_address",
-    "initramfs_address": "kernel.initramfs_address",
-    "raw_sector": "card.raw_sector",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +78,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         configs={tree: parse(text(name)) for tree, name in objects.CONFIG_OF.items()},
         command_line=system.command_line,
         environment=environment,
-        commands=loader_commands(system.settings),
+        commands=boot_script(system.settings.get("uboot.script", ""), system.settings),
         files=dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line),
         scripts=view.evidence.scripts,
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
@@ -99,15 +94,6 @@ def with_stored(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dic
     them."""
     stored = {key.removeprefix(_STORED): value for key, value in settings.items() if key.startswith(_STORED)}
     return {**defaults, **stored} if defaults else {}
-
-
-def loader_commands(settings: Mapping[str, str]) -> str:
-    """U-Boot's script of a system, with addresses and command line put in."""
-    script = settings.get("uboot.script", "")
-    for name, key in _ADDRESSES.items():
-        value = settings.get(key, "")
-        script = script.replace("{" + name + "}", hex(int(value)) if value.isdecimal() else value)
-    return script.replace("{command_line}", settings.get("kernel.command_line", ""))
 
 
 def images(settings: Mapping[str, str], sizes: Mapping[str, int], symbols: str) -> dict[str, Image]:

@@ -12,16 +12,13 @@ from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
 from bootscope.readers.boots import Part
 from bootscope.readers.initcalls import Calls
 from bootscope.readers.stamp_forms import Columns
+from bootscope.timeline.kernel_lines import FREED, INIT
 from bootscope.timeline.trace import Point
 
 _POINTS = (
     ("root-mounted", "milestone", re.compile(rb"VFS: Mounted root \(")),
-    (
-        "kernel-done",
-        "milestone",
-        re.compile(rb"Freeing (?:unused kernel (?:image \(initmem\) )?|init )memory"),
-    ),
-    ("init", "milestone", re.compile(rb"Run \S{1,200} as init process")),
+    ("kernel-done", "milestone", re.compile(FREED.encode())),
+    ("init", "milestone", re.compile(INIT.encode())),
 )
 _FACTS = (
     ("kernel", re.compile(rb"Linux version (\S{1,200})")),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from re import Pattern
 
 from bootscope.readers.base import Log
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, LOGIN
 
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
 _PREFIX = re.compile(
@@ -44,14 +45,10 @@ MARKERS = (
         "GRUB",
     ),
     _marker("kernel-start", "decompress", r"^Starting kernel \.\.\.", "Starting kernel"),
-    _marker(
-        "kernel-entry", "kernel", r"^Booting Linux on|^Linux version \d", "Booting Linux", "Linux version"
-    ),
-    _marker(
-        "kernel-done", "", r"^Freeing unused kernel (?:image \(initmem\) )?memory", "Freeing unused kernel"
-    ),
-    _marker("init", "init", r"^Run \S{1,200} as init process", " as init process"),
-    _marker("login", "application", r"^\S{0,80} ?login: ?$", "login:"),
+    _marker("kernel-entry", "kernel", f"^(?:{BEGINS})", "Booting Linux", "Linux version"),
+    _marker("kernel-done", "", f"^{FREED}", "Freeing unused kernel", "Freeing init memory"),
+    _marker("init", "init", f"^{INIT}", " as init process"),
+    _marker("login", "application", f"^{LOGIN}", "login:"),
 )
 
 

@@ -29,11 +29,6 @@ def rank_p(a: Sequence[int], b: Sequence[int]) -> float:
     return min(1.0, 2 * min(tails(a, b)))
 
 
-def rank_p_above(a: Sequence[int], b: Sequence[int]) -> float:
-    """The one-sided p value for `b` being above `a`. Raises ValueError for an empty sample."""
-    return tails(a, b)[0]
-
-
 def tails(a: Sequence[int], b: Sequence[int]) -> tuple[float, float]:
     """The probabilities that by chance `a` has a rank sum at most, and at least, what it has here."""
     sum_a, ties = _summed(a, b)

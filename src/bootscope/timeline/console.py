@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.timeline.costs import BoardClock
+from bootscope.timeline.kernel_lines import BEGINS, INIT
 from bootscope.timeline.model import Disagreement, Line, Phase
 
 
@@ -62,12 +63,12 @@ MARKERS = (
     ),
     Marker(
         "kernel",
-        re.compile(rb"Booting Linux on|Linux version \d"),
+        re.compile(BEGINS.encode()),
         0,
         50 * _MS,
         "the kernel keeps its messages until its console driver starts",
     ),
-    Marker("init", re.compile(rb"Run \S+ as init process"), 50 * _MS, 50 * _MS, "console output lags"),
+    Marker("init", re.compile(INIT.encode()), 50 * _MS, 50 * _MS, "console output lags"),
 )
 
 

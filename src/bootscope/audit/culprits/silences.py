@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.core.text import cut
 from bootscope.inventory.bootlog import BootLog
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
 _LONGEST = 50
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it names what runs there")
@@ -44,15 +45,12 @@ _KNOWN: tuple[tuple[re.Pattern[str], str, Cure], ...] = (
         ),
     ),
 )
-_KERNEL_BEGINS, _INIT_BEGINS = (
-    r"Linux version \d|Booting Linux on",
-    r"Run \S+ as init process|^Freeing unused kernel",
-)
+_INIT_BEGINS = f"{INIT}|^{FREED}"
 
 
 def find(log: BootLog) -> Iterator[Culprit]:
     """Every step from one line to the next, by the kernel's own stamps where it has them."""
-    kernel, init = log.index(_KERNEL_BEGINS), log.index(_INIT_BEGINS)
+    kernel, init = log.index(BEGINS), log.index(_INIT_BEGINS)
     for index in range(len(log.lines) - 1):
         gap_ns = log.gap_ns(index)
         # What initcall_debug says of an initcall is told with the initcall.

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placeholders for settings of a system: `{name}` in the boot loader's script, `@name@` in changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SETTINGS = {
+    "application": "application.path",
+    "process": "application.process",
+    "command_line": "kernel.command_line",
+}
+"""Placeholders that have a setting's value."""
+
+ADDRESSES = {
+    "kernel_address": "kernel.load_address",
+    "device_tree_address": "kernel.device_tree_address",
+    "initramfs_address": "kernel.initramfs_address",
+    "raw_sector": "card.raw_sector",
+}
+"""Placeholders that have a setting's value as a hexadecimal number."""
+
+_LINE = "command_line"
+
+
+def boot_script(script: str, settings: Mapping[str, str]) -> str:
+    """The boot loader's script with command line and addresses put in; `settings` by their whole names.
+    What is known only when a card is made stays as it is."""
+    script = script.replace(f"{{{_LINE}}}", settings.get(SETTINGS[_LINE], ""))
+    for name, key in ADDRESSES.items():
+        value = settings.get(key, "")
+        script = script.replace(f"{{{name}}}", hex(int(value)) if value.isdecimal() else value)
+    return script
