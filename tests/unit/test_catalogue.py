@@ -22,6 +22,7 @@ from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts
+from bootscope.system.filesystems import DRIVERS
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 from bootscope.techniques import model
 from bootscope.techniques.model import (
@@ -185,7 +186,7 @@ def test_a_recipe_makes_a_system_of_the_stock_one(recipe: Recipe, stock_facts: R
 @every_recipe
 def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) -> None:
     assert not recipe.applies.shows or recipe.applies.shows in SIGNS
-    assert set(recipe.applies.filesystem) <= set(load.FILE_SYSTEMS)
+    assert set(recipe.applies.filesystem) <= set(DRIVERS)
     known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
     asked = {re.split("[=:]", change)[0] for change in recipe.predict}
     assert asked <= known_names | {LEFT_OUT}

@@ -18,7 +18,7 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.core.process import search_path
 from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.system.load import FILE_SYSTEMS
+from bootscope.system.filesystems import DRIVERS
 
 from .lab_scenes import stock
 from .test_filesystems import SECTORS, order, with_entry
@@ -27,7 +27,7 @@ from .test_filesystems import SECTORS, order, with_entry
 
 
 def test_every_kind_that_a_system_may_name_can_be_made() -> None:
-    assert set(KINDS) == set(FILE_SYSTEMS)
+    assert set(KINDS) == set(DRIVERS)
     for kind in KINDS.values():
         assert set(kind.tools) <= TOOLS.keys() | OPTIONAL_TOOLS.keys()
         assert all(shutil.which(tool, path=search_path()) for tool in kind.tools)

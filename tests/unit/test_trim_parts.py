@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bootscope.analysis.removable import Build, Kind, candidates, safe_together
@@ -258,6 +259,9 @@ def test_a_system_needs_some_symbols_by_what_it_is() -> None:
     little = by_nature("kernel", system, {"/dev/null": "file"})
     assert set(little) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK", "HIGH_RES_TIMERS", "PROC_FS"}
     assert by_nature("uboot", system, files) == {}
+    rootfs = msgspec.structs.replace(system.rootfs, filesystem="squashfs")
+    packed = msgspec.structs.replace(system, rootfs=rootfs)
+    assert by_nature("kernel", packed, files)["SQUASHFS"] == "the root file system is squashfs"
 
 
 def test_what_is_there_for_when_something_goes_wrong_is_spared() -> None:

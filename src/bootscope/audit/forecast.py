@@ -28,6 +28,7 @@ from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import Change
+from bootscope.system.filesystems import driver_of
 from bootscope.techniques.model import Recipe
 
 _DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
@@ -82,26 +83,12 @@ def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
     return found
 
 
-_DRIVERS = {
-    "ext": "EXT4_FS",
-    "squashfs": "SQUASHFS",
-    "erofs": "EROFS_FS",
-    "f2fs": "F2FS_FS",
-    "btrfs": "BTRFS_FS",
-    "xfs": "XFS_FS",
-}
-"""How kinds of root file systems begin, and the symbol of the kernel's that has their code."""
-
-
 def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
     """Another root file system; what of the kernel's code goes is told by the symbols that are `lost`."""
 
-    def symbol(name: str) -> str:
-        return next((symbol for begin, symbol in _DRIVERS.items() if name.startswith(begin)), "")
-
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
-        there = facts.symbol("kernel", symbol(kind)) == "y"
-        goes = symbol(present_kind(evidence)) in lost
+        there = facts.symbol("kernel", driver_of(kind)) == "y"
+        goes = driver_of(present_kind(evidence)) in lost
         more = 0 if there or kind not in root_kinds() else root_kinds()[kind].code_bytes
         rootfs(plan, evidence, kind, Drivers(old_stops=not goes, more_bytes=more))
 

@@ -10,11 +10,12 @@ from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.output import Output, Target
 from bootscope.core.errors import UserError, printable
+from bootscope.system.filesystems import DRIVERS
 
 _SERIES = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RECIPE = re.compile(r"[a-z][a-z0-9.+-]{0,60}")
 _PLAIN_WORD = re.compile(r"[\w.,:=/@%+-]+")
-_FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs")
+_FILE_SYSTEMS = DRIVERS.keys() - {"xfs"}  # for which OpenEmbedded has no type of image
 _SQUASHFS = {
     "-comp lz4": "squashfs-lz4",
     "-comp xz": "squashfs-xz",

@@ -10,17 +10,8 @@ from typing import Any
 import msgspec
 
 from bootscope.boards.profile import Board
-from bootscope.calibration.result import (
-    BANDWIDTH,
-    CPU_SCALE,
-    KEPT,
-    LATENCY,
-    LINE_RATE,
-    POWER_ON,
-    TOLD,
-    Calibration,
-    Figure,
-)
+from bootscope.calibration import result
+from bootscope.calibration.result import Calibration, Figure
 from bootscope.core.settings import Sourced, as_toml
 from bootscope.devices.model import CardClass, Console
 
@@ -35,14 +26,14 @@ _WIDTH = 100
 def calibrated_board(found: Calibration, name: str) -> Board:
     """The profile with what was fitted in it, under another name. What the boots did not tell stays."""
     board = found.board
-    line = found.figure(LINE_RATE)
+    line = found.figure(result.LINE_RATE)
     devices = dict(board.devices)
     port = devices[board.console]
-    if isinstance(port, Console) and line.how != KEPT and line.value != line.before:
+    if isinstance(port, Console) and line.how != result.KEPT and line.value != line.before:
         devices[board.console] = port.with_rates(lambda number: _scaled(number, line, found))
     classes, card = dict(board.card_classes), board.card_class
-    bandwidth, latency = found.figure(BANDWIDTH), found.figure(LATENCY)
-    if KEPT not in (bandwidth.how, latency.how) or bandwidth.how != latency.how:
+    bandwidth, latency = found.figure(result.BANDWIDTH), found.figure(result.LATENCY)
+    if result.KEPT not in (bandwidth.how, latency.how) or bandwidth.how != latency.how:
         card = CARD
         classes[card] = CardClass(
             title=_once(board.card.title, "fitted to boots of the board"),
@@ -53,8 +44,8 @@ def calibrated_board(found: Calibration, name: str) -> Board:
         board,
         name=name,
         title=_once(board.title, "calibrated"),
-        power_on_ns=_sourced(found.figure(POWER_ON), board.power_on_ns, found),
-        cpu_scale_ppm=_sourced(found.figure(CPU_SCALE), board.cpu_scale_ppm, found),
+        power_on_ns=_sourced(found.figure(result.POWER_ON), board.power_on_ns, found),
+        cpu_scale_ppm=_sourced(found.figure(result.CPU_SCALE), board.cpu_scale_ppm, found),
         card_class=card,
         card_classes=classes,
         devices=devices,
@@ -74,13 +65,13 @@ def _scaled(number: Sourced, line: Figure, found: Calibration) -> Sourced:
 
 def _sourced(figure: Figure, before: Sourced, found: Calibration) -> Sourced:
     """A fitted figure with its source; one that was kept as it was."""
-    return before if figure.how == KEPT else Sourced(value=figure.value, source=_source(figure, found))
+    return before if figure.how == result.KEPT else Sourced(value=figure.value, source=_source(figure, found))
 
 
 def _source(figure: Figure, found: Calibration) -> str:
     count = len(found.boots)
     boots = f"{count} {'boot' if count == 1 else 'boots'} of {found.boots[0].rpartition('/')[0]}"
-    how = figure.why if figure.how == TOLD else "fitted"
+    how = figure.why if figure.how == result.TOLD else "fitted"
     return f"bootscope calibrate: {how}; {boots}"
 
 
@@ -94,12 +85,12 @@ def interval(figure: Figure) -> str:
 def text(found: Calibration, board: Board) -> str:
     """`board`, which is :func:`calibrated_board` of what was found, as TOML."""
     card, console = f"card_classes.{board.card_class}", f"devices.{board.console}"
-    line = found.figure(LINE_RATE)
+    line = found.figure(result.LINE_RATE)
     notes = {
-        "power_on_ns": _note(found.figure(POWER_ON)),
-        "cpu_scale_ppm": _note(found.figure(CPU_SCALE)),
-        f"{card}.bandwidth_bytes_per_s": _note(found.figure(BANDWIDTH)),
-        f"{card}.command_latency_ns": _note(found.figure(LATENCY)),
+        "power_on_ns": _note(found.figure(result.POWER_ON)),
+        "cpu_scale_ppm": _note(found.figure(result.CPU_SCALE)),
+        f"{card}.bandwidth_bytes_per_s": _note(found.figure(result.BANDWIDTH)),
+        f"{card}.command_latency_ns": _note(found.figure(result.LATENCY)),
         f"{console}.clock_hz": f"line rate in baud: {_note(line)}",
     }
     head = [
@@ -114,7 +105,7 @@ def text(found: Calibration, board: Board) -> str:
 
 
 def _note(figure: Figure) -> str:
-    if figure.how == KEPT:
+    if figure.how == result.KEPT:
         return f"as before: {figure.why}"
     return f"before {figure.before:_}; 95 %: {interval(figure)}"
 

@@ -11,28 +11,18 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.calibration.result import (
-    BANDWIDTH,
-    CPU_SCALE,
-    KEPT,
-    LATENCY,
-    LINE_RATE,
-    POWER_ON,
-    TOLD,
-    Calibration,
-    Compared,
-    Figure,
-)
+from bootscope.calibration import result
+from bootscope.calibration.result import Calibration, Compared, Figure
 from bootscope.core.text import seconds, signed, span, visible
 from bootscope.report.tables import make_table
 
 _LINE_CHARACTERS = 40
 _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
-    CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.4f}"),
-    BANDWIDTH: ("card, bandwidth", lambda rate: f"{rate / 1e6:.2f} MB/s"),
-    LATENCY: ("card, time of a command", span),
-    LINE_RATE: ("serial line", lambda rate: f"{rate:,} baud"),
-    POWER_ON: ("power to first instruction", span),
+    result.CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.4f}"),
+    result.BANDWIDTH: ("card, bandwidth", lambda rate: f"{rate / 1e6:.2f} MB/s"),
+    result.LATENCY: ("card, time of a command", span),
+    result.LINE_RATE: ("serial line", lambda rate: f"{rate:,} baud"),
+    result.POWER_ON: ("power to first instruction", span),
 }
 
 
@@ -59,14 +49,14 @@ def _print_figures(out: Console, found: Calibration) -> None:
     table = make_table("", ">before", ">now", ">in 19 of 20 cases", ">from", spare=("from", "before"))
     for figure in found.figures:
         name, shown = _NAMES[figure.name]
-        now = Text(shown(figure.value), "dim" if figure.how == KEPT else "bold")
+        now = Text(shown(figure.value), "dim" if figure.how == result.KEPT else "bold")
         table.add_row(name, shown(figure.before), now, _interval(figure), _whence(figure))
     out.print(table)
     for figure in found.figures:
         name = _NAMES[figure.name][0]
-        if figure.how == KEPT:
+        if figure.how == result.KEPT:
             out.print(Text(f"  {name}: cannot be told from these boots: {figure.why}", "yellow"))
-        elif figure.how == TOLD:
+        elif figure.how == result.TOLD:
             out.print(Text(f"  {name}: {figure.why}", "dim"))
         if figure.warning:
             out.print(Text(f"  {name}: {figure.warning}", "yellow"))
@@ -81,12 +71,12 @@ def _interval(figure: Figure) -> str:
 
 
 def _whence(figure: Figure) -> str:
-    if figure.how == KEPT:
+    if figure.how == result.KEPT:
         return "the profile"
-    if figure.how == TOLD:
+    if figure.how == result.TOLD:
         return "the setting"
     count = max(1, round(figure.stretches))
-    what = "boot" if figure.name == POWER_ON else "stretch"
+    what = "boot" if figure.name == result.POWER_ON else "stretch"
     return f"{count} {what if count == 1 else what + ('es' if what == 'stretch' else 's')}"
 
 

@@ -18,10 +18,8 @@ from bootscope.core.settings import find, load, names_in
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.registry import MILESTONES
+from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Card, Source, System
-
-FILE_SYSTEMS = ("ext2", "ext3", "ext4", "squashfs", "erofs", "f2fs", "btrfs", "xfs")
-"""Root file systems that can be made."""
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
@@ -134,7 +132,7 @@ def _check(system: System, path: Path) -> None:
 
 def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     """(key, value, what it may be) of all that is chosen from a list."""
-    yield "rootfs.filesystem", system.rootfs.filesystem, FILE_SYSTEMS
+    yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
     if archive := system.initramfs:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES

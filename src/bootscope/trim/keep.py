@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from bootscope.arch.registry import BUILT
 from bootscope.devices import sd_card
+from bootscope.system.filesystems import driver_of
 from bootscope.system.model import System
 
 IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
@@ -55,7 +56,7 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
     if tree != "kernel":
         return {}
     kind = system.rootfs.filesystem
-    found = {f"{kind.upper()}_FS": f"the root file system is {kind}", "BINFMT_ELF": "programs are ELF files"}
+    found = {driver_of(kind): f"the root file system is {kind}", "BINFMT_ELF": "programs are ELF files"}
     if not any(path.startswith("/dev/") for path in files):
         why = "the root file system has nothing in /dev"
         found |= {"DEVTMPFS": why, "DEVTMPFS_MOUNT": why}
