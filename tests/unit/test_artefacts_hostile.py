@@ -181,8 +181,8 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_file_that_becomes_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "link").symlink_to(tmp_path / "secret")
-    assert folder._head(str(tmp_path / "link"), 100) == b""
-    assert folder._head(str(made.pipe(tmp_path / "pipe")), 100) == b""
+    assert folder.head(str(tmp_path / "link"), 100) == b""
+    assert folder.head(str(made.pipe(tmp_path / "pipe")), 100) == b""
 
 
 def test_names_in_a_folder_that_are_no_text(tmp_path: Path) -> None:

@@ -357,7 +357,7 @@ def test_pitfalls_of_one_kind(main_here: Command) -> None:
 @pytest.mark.parametrize("name", list(pitfalls()))
 def test_every_pitfall_is_explained_on_a_narrow_terminal(name: str) -> None:
     p = pitfalls()[name]
-    text = " ".join(printed(lambda out: pitfalls_verb._explain(out, name, p)).split())
+    text = " ".join(printed(lambda out: pitfalls_verb.explain(out, name, p)).split())
     for said in (p.title, p.what, p.do, p.by, *p.covered_by):
         assert " ".join(said.split()) in text
 

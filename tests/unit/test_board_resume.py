@@ -103,7 +103,7 @@ class Board:
 def board(monkeypatch: pytest.MonkeyPatch) -> Board:
     """The board that all boots are made on."""
     made = Board()
-    monkeypatch.setattr(measuring, "_one_boot", made.boot)
+    monkeypatch.setattr(measuring, "one_boot", made.boot)
     return made
 
 

@@ -77,7 +77,7 @@ def compiler(offsets: dict[str, int]) -> tuple[Run, list[list[str]]]:
 
 
 def all_members() -> dict[str, int]:
-    structs = kernel_layout._STRUCTS
+    structs = kernel_layout.STRUCTS
     names = [f"{struct}.{member}" for struct, members in structs.items() for member in members]
     return {name: 4 * at for at, name in enumerate(names)}
 
@@ -207,19 +207,19 @@ def test_a_name_that_debugfs_would_take_for_commands_is_not_asked_for(tmp_path: 
 def test_such_a_name_is_refused_for_an_image(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
     with pytest.raises(UserError, match="no image can be given") as caught:
-        list(rootfs._overlay(tmp_path))
+        list(rootfs.overlay_entries(tmp_path))
     assert caught.value.message.isprintable()
 
 
 def test_so_is_such_a_target_of_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to('x" "/etc')
     with pytest.raises(UserError, match="no image can be given"):
-        list(rootfs._overlay(tmp_path))
+        list(rootfs.overlay_entries(tmp_path))
 
 
 def test_odd_but_harmless_names_are_taken(tmp_path: Path) -> None:
     (tmp_path / "caf\u00e9 #1; $(x)").write_text("")
-    assert [str(entry.path) for entry in rootfs._overlay(tmp_path)] == ["caf\u00e9 #1; $(x)"]
+    assert [str(entry.path) for entry in rootfs.overlay_entries(tmp_path)] == ["caf\u00e9 #1; $(x)"]
 
 
 # ---- names of user programs ----

@@ -51,7 +51,7 @@ def told(monkeypatch: pytest.MonkeyPatch, cache: Cache) -> Told:
             progress.begin(f"fetch-{one.name}", "")
         return {one.name: Resolved("/x.tar", one.name, "upstream", "1") for one in wanted}
 
-    monkeypatch.setattr(plan, "_steps", steps_of)
+    monkeypatch.setattr(plan, "steps_of", steps_of)
     monkeypatch.setattr(sources, "fetch_all", fetch_all)
     return build(cache)
 
@@ -75,7 +75,7 @@ def test_what_turns_out_to_be_there_is_told_after_fetching(cache: Cache) -> None
 def test_sources_that_are_fetched_say_so_by_the_name_in_the_plan(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_from_somewhere", lambda *_: Resolved("/x", "ab", "upstream", "1"))
+    monkeypatch.setattr(sources, "from_somewhere", lambda *_: Resolved("/x", "ab", "upstream", "1"))
     told, loaded = Told(), load_system("stock")
     sources.fetch(Wanted("linux", loaded.system.sources["linux"], loaded.path.parent), cache, told)
     assert told.log == ["fetch-linux"]

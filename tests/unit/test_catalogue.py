@@ -163,10 +163,10 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 @every_recipe
 def test_a_recipe_makes_a_system_of_the_stock_one(recipe: Recipe, stock_facts: Recorded) -> None:
     base = apply(stock().system, {"its base": recipe.base})
-    load._check(base, stock().path)
+    load.check_system(base, stock().path)
     change = filled(recipe.change, stock_facts)
     made = apply(base, {"it": change})
-    load._check(made, stock().path)
+    load.check_system(made, stock().path)
     assert made != base
     assert apply(made, {"it": change}) == made
     assert conflicts({"a": change, "b": change}) == []

@@ -125,7 +125,7 @@ def tools_of(system: str) -> set[str]:
     """The tools that the steps of a system's build ask for."""
     loaded = load_system(system)
     found = {name: Resolved("/nowhere.tar.xz", "0" * 64, "", "1") for name in loaded.system.sources}
-    return {tool for step in plan._steps(loaded, found) for tool in step.tools}
+    return {tool for step in plan.steps_of(loaded, found) for tool in step.tools}
 
 
 @pytest.mark.parametrize(("system", "part"), [("debian", "emulated"), ("stock", "building")])

@@ -154,7 +154,7 @@ def test_where_nothing_can_be_written_the_cache_has_it(
     assert not entries(store)
     with nobody():
         assert shown(main_here) == before
-    monkeypatch.setattr(index, "_MOST_BOOTS", 3)
+    monkeypatch.setattr(index, "MOST_BOOTS", 3)
     for number in range(5):
         keep_run(store, BOOT[: -1 - number], day=21 + number)
         shown(main_here)
@@ -169,7 +169,7 @@ def test_what_is_too_large_or_comes_back_otherwise_is_not_kept(
     other: object = kept.get("other", list[int], lambda: (1, 2))  # type: ignore[arg-type,return-value]
     assert other == (1, 2)
     assert kept.get("text", str, lambda: "\udc80") == "\udc80"
-    monkeypatch.setattr(index, "_MOST_BYTES", 100)
+    monkeypatch.setattr(index, "MOST_BYTES", 100)
     assert kept.get("long", str, lambda: "x" * 101) == "x" * 101
     assert kept.get("short", str, lambda: "x") == "x"
     assert set(entries(store)) == {"short"}
@@ -188,8 +188,8 @@ def test_an_audit_knows_when_the_sources_have_come(
 ) -> None:
     unpack(store)
     assert main_here("audit", "last").returncode == 0
-    looked_at = mock.Mock(side_effect=looked._look)
-    monkeypatch.setattr(looked, "_look", looked_at)
+    looked_at = mock.Mock(side_effect=looked.look_at)
+    monkeypatch.setattr(looked, "look_at", looked_at)
     main_here("audit", "last")
     assert looked_at.call_count == 0
     folder = cache_dir() / "closures"
@@ -210,7 +210,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "code.py").write_text("1")
     (folder / "inner.d" / "figures.toml").write_text("a = 1")
     monkeypatch.setattr(program, "package_dir", lambda: folder)
-    monkeypatch.setattr(program, "_BEGAN_S", 1e12)
+    monkeypatch.setattr(program, "BEGAN_S", 1e12)
     return folder
 
 
@@ -233,7 +233,7 @@ def test_a_program_is_all_its_files(package: Path) -> None:
 
 def test_a_program_that_changed_while_it_ran_is_none(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert now()
-    monkeypatch.setattr(program, "_BEGAN_S", (package / "code.py").stat().st_ctime - 1)
+    monkeypatch.setattr(program, "BEGAN_S", (package / "code.py").stat().st_ctime - 1)
     assert now() == b""
 
 

@@ -18,7 +18,7 @@ from bootscope.builder.steps import initramfs, payload, rootfs
 from bootscope.builder.steps.initramfs import Member, archived
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
-from bootscope.system.load import LoadedSystem, _check
+from bootscope.system.load import LoadedSystem, check_system
 from bootscope.system.model import Initramfs, Kernel
 
 from .lab_scenes import stock
@@ -59,7 +59,7 @@ def test_an_archive_is_read_back() -> None:
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """BusyBox and an application that need no library."""
-    monkeypatch.setattr(rootfs, "_with_dependencies", lambda _programs: [])
+    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs: [])
     for folder in ("busybox", "application", "scratch"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "busybox" / "busybox").write_text("busybox")
@@ -73,7 +73,7 @@ def packed(parts: Context, **fields: Any) -> dict[str, tuple[int, bytes, tuple[i
     loaded = stock()
     wanted = Initramfs(place="built-in", **fields)
     overlay = loaded.beside(loaded.system.rootfs.overlay)
-    return members(archived(initramfs._members(parts, loaded.system, overlay, wanted)))
+    return members(archived(initramfs.members_of(parts, loaded.system, overlay, wanted)))
 
 
 def test_the_whole_root_goes_in_with_a_console(parts: Context) -> None:
@@ -97,7 +97,7 @@ def test_the_application_alone_is_what_the_whole_root_has_of_it(
     parts: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = packed(parts, only=("/usr/bin/testcard",))
-    monkeypatch.setattr(initramfs, "_application_alone", lambda _system, _wanted: False)
+    monkeypatch.setattr(initramfs, "application_alone", lambda _system, _wanted: False)
     assert packed(parts, only=("/usr/bin/testcard",)) == short
 
 
@@ -161,7 +161,7 @@ def changed(**settings: Any) -> LoadedSystem:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, str], words: str) -> None:
     loaded = changed(**settings)
     with pytest.raises(UserError, match=words):
-        _check(loaded.system, loaded.path)
+        check_system(loaded.system, loaded.path)
 
 
 def needs(loaded: LoadedSystem, cache: Path) -> dict[str, tuple[str, ...]]:

@@ -64,7 +64,7 @@ def test_another_capture_and_other_options_are_read_anew(tmp_path: Path) -> None
 
 def test_another_version_of_the_readers_reads_anew(tmp_path: Path) -> None:
     before = key(b"x", VALUES)
-    with mock.patch("bootscope.readers.kept._code", return_value=b"another"):
+    with mock.patch("bootscope.readers.kept.code_id", return_value=b"another"):
         assert key(b"x", VALUES) != before
     assert key(b"x", {**VALUES}) == before
 

@@ -92,7 +92,7 @@ def test_one_technique_as_json(main_here: Command) -> None:
 @pytest.mark.parametrize("name", list(techniques()))
 def test_every_technique_is_explained_on_a_narrow_terminal(name: str) -> None:
     t = technique(name)
-    text = " ".join(printed(lambda out: techniques_verb._explain(out, t)).split())
+    text = " ".join(printed(lambda out: techniques_verb.explain(out, t)).split())
     for said in (t.what, t.detect, t.apply, t.risk, t.licence, t.status_why):
         assert " ".join(said.split()) in text
     for named in (*t.loses, *t.replaced_by, *t.conflicts, *t.after):
@@ -105,7 +105,7 @@ def test_every_technique_is_explained_on_a_narrow_terminal(name: str) -> None:
 
 def test_the_list_keeps_its_names_whole_on_a_narrow_terminal() -> None:
     listed = list(techniques().values())
-    text = printed(lambda out: techniques_verb._table(out, listed))
+    text = printed(lambda out: techniques_verb.show_list(out, listed))
     for t in listed:
         assert f" {t.id} " in text
         assert str(t.status) in text
@@ -394,7 +394,7 @@ def test_a_try_fits_a_narrow_terminal(store: Store) -> None:
     a, b = kept_view(store, frame=b"1"), kept_view(store, boot(init_ms=20).records, frame=b"2", parts=())
     found = verdict(store, a, b)
     names = [f"{name}={name}" for name in ("a-rather-long-name", "another-long-name", "third")]
-    text = printed(lambda out: trial._print(out, names, a, 12_000_000, found))
+    text = printed(lambda out: trial.show(out, names, a, 12_000_000, found))
     assert "  kernel/zImage: 4.0 MB -> 0 B\n" in text
     assert "saves 30.0 ms" in " ".join(text.split())
     assert "predicted: 12.0 ms" in " ".join(text.split())

@@ -28,7 +28,7 @@ SCRIPT = "#!/bin/sh\necho h\u00e9\n"
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """BusyBox, an application and an overlay, none of which needs a library."""
-    monkeypatch.setattr(rootfs, "_with_dependencies", lambda _programs: [])
+    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs: [])
     for folder in ("busybox", "application", "scratch", "overlay/etc/init.d"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "busybox" / "busybox").write_text("busybox")
@@ -77,8 +77,8 @@ def test_files_are_written_over_what_is_there(parts: Context) -> None:
 def test_what_is_written_is_listed_as_facts_look_for_it(parts: Context) -> None:
     found = collected(parts, files={"/x": SCRIPT}, links={"/y": "x"})
     digest = hashlib.sha256(SCRIPT.encode()).hexdigest()[:16]
-    assert rootfs._listed(found["/x"]) == f"/x\tprogram {digest}\n"
-    assert rootfs._listed(found["/y"]) == "/y\t-> x\n"
+    assert rootfs.content_line(found["/x"]) == f"/x\tprogram {digest}\n"
+    assert rootfs.content_line(found["/y"]) == "/y\t-> x\n"
 
 
 def test_links_are_made_over_what_is_there(parts: Context) -> None:

@@ -160,7 +160,7 @@ def test_a_boot_that_ends_while_we_look_stays_what_it_is(
         record.write_json(folder / record.BOOT, boot_info(run_id))
         return False
 
-    monkeypatch.setattr(store, "_is_recording", ends_just_now)
+    monkeypatch.setattr(store, "is_recording", ends_just_now)
     assert [boot.info.ended for boot in store.load(run_id).boots] == ["milestone"]
 
 

@@ -15,7 +15,7 @@ from bootscope.inventory.recorded import Recorded
 from bootscope.published import tables as module
 from bootscope.published.agreement import orders, pairs
 from bootscope.published.figures import PERCENT, unit
-from bootscope.published.reproduce import _system
+from bootscope.published.reproduce import system_of_row
 from bootscope.published.reproduced import RESULTS, Result, RowResult, Value, result
 from bootscope.published.tables import Table, table, table_ids
 from bootscope.system import load
@@ -93,9 +93,9 @@ def test_figures_that_are_left_out_are_not_used(t: Table) -> None:
 def test_every_row_makes_a_system(t: Table, stock_facts: Recorded) -> None:
     loaded = load_system(t.system)
     base = LoadedSystem(apply(loaded.system, {"the base": t.base}), loaded.path)
-    made = {name: _system(base, row, stock_facts) for name, row in t.rows.items()}
+    made = {name: system_of_row(base, row, stock_facts) for name, row in t.rows.items()}
     for name, system in made.items():
-        load._check(system.system, system.path)
+        load.check_system(system.system, system.path)
         assert system.beside(system.system.application.sources).is_dir()
         check(list(t.rows[name].techniques))
         against = t.against(name)

@@ -27,7 +27,7 @@ def trimmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trim:
 
 def text(trim: Trim, everything: bool = False) -> str:
     out = io.StringIO()
-    verb._print(Console(file=out, width=200, highlight=False, color_system=None), trim, everything)
+    verb.show(Console(file=out, width=200, highlight=False, color_system=None), trim, everything)
     return out.getvalue()
 
 
@@ -44,14 +44,14 @@ def test_the_end_says_what_went_what_stays_and_what_came_of_it(trimmed: Trim) ->
 
 
 def test_a_long_list_of_what_stays_is_cut(trimmed: Trim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "_MOST_STAYS", 2)
+    monkeypatch.setattr(verb, "MOST_STAYS", 2)
     stays = trimmed.trees["kernel"].stays
     assert f"... and {len(stays) - 2} more (--all)" in text(trimmed)
     assert all(f"kernel {name}" in text(trimmed, everything=True) for name in stays)
 
 
 def test_the_same_as_json(trimmed: Trim) -> None:
-    found = verb._json(trimmed)
+    found = verb.as_json(trimmed)
     assert found["base"] == trimmed.base.run.info.run_id
     assert found["attempts"] == trimmed.attempts > 2
     images = found["images"]
@@ -68,7 +68,7 @@ def test_the_same_as_json(trimmed: Trim) -> None:
 
 
 def test_what_was_found_is_written_as_files(trimmed: Trim, tmp_path: Path) -> None:
-    stays = verb._stays_text(trimmed)
+    stays = verb.stays_text(trimmed)
     names = write_change(tmp_path / "out", trimmed.system(), trimmed.change(), {"stays.txt": stays})
     assert names == ["command-line-words.txt", "command-line.txt", "kernel.config", "stays.txt"]
     fragment = (tmp_path / "out" / "kernel.config").read_text().splitlines()
@@ -79,7 +79,7 @@ def test_what_was_found_is_written_as_files(trimmed: Trim, tmp_path: Path) -> No
 
 
 def test_the_evidence_is_a_table(trimmed: Trim) -> None:
-    head, *rows = verb._evidence_text(trimmed).splitlines()
+    head, *rows = verb.evidence_text(trimmed).splitlines()
     table = {row.split(",")[1]: dict(zip(head.split(","), row.split(","), strict=True)) for row in rows}
     assert table["NET"]["start_ns"] == "10"  # 5 instructions of 2 ns
     assert (table["NET"]["programs_ns"], table["NET"]["goes_with_it"]) == ("10", "0")

@@ -66,10 +66,10 @@ def _entry(item: os.DirEntry[str], name: str, about: os.stat_result) -> Entry:
         return Entry(path, FOLDER)
     if not stat.S_ISREG(mode):
         return Entry(path, DEVICE)
-    return Entry(path, FILE, about.st_size, bool(mode & 0o111), read=partial(_head, item.path))
+    return Entry(path, FILE, about.st_size, bool(mode & 0o111), read=partial(head, item.path))
 
 
-def _head(path: str, most: int) -> bytes:
+def head(path: str, most: int) -> bytes:
     """The first bytes of a regular file; nothing of what became something else meanwhile."""
     try:
         # Neither through a link nor waiting for somebody at the other end of a pipe.

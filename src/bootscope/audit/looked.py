@@ -34,11 +34,11 @@ class Looked:
 def looked(about: Subject) -> Looked:
     """Goes through all techniques and pitfalls; of a recorded boot, what its index has is used."""
     if about.seen:
-        return about.seen.kept("audit", Looked, lambda: _look(about.known), about.depends)
-    return _look(about.known, about.trace)
+        return about.seen.kept("audit", Looked, lambda: look_at(about.known), about.depends)
+    return look_at(about.known, about.trace)
 
 
-def _look(known: Inventory, trace: Trace | None = None) -> Looked:
+def look_at(known: Inventory, trace: Trace | None = None) -> Looked:
     found = audit(known)
     place = {id(finding): at for at, finding in enumerate(found.findings)}
     # Which are alternatives is told by the whole catalogue, which takes long to read.

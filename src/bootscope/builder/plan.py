@@ -76,7 +76,7 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
-def _steps(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
+def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s = loaded.system
     return [
@@ -137,7 +137,7 @@ def outlook(loaded: LoadedSystem, cache: Cache) -> Outlook:
 def _outlook(loaded: LoadedSystem, cache: Cache, found: dict[str, Resolved | None]) -> Outlook:
     wanted = loaded.system.sources
     known = {n: s or Resolved("", UNKNOWN, "", wanted[n].version) for n, s in found.items()}
-    return Outlook.of(_steps(loaded, known), found, cache)
+    return Outlook.of(steps_of(loaded, known), found, cache)
 
 
 def _there(loaded: LoadedSystem, cache: Cache) -> dict[str, Resolved | None]:

@@ -92,7 +92,7 @@ def fetch(wanted: Wanted, cache: Cache, progress: Progress, archives: Archives |
             return found
         progress.begin(f"fetch-{wanted.name}", f"{wanted.name} {wanted.source.version}")
         with cache.workspace() as work:
-            found = _from_somewhere(wanted, cache, work, progress, archives or Archives(work))
+            found = from_somewhere(wanted, cache, work, progress, archives or Archives(work))
         progress.finish(f"{wanted.name} {found.version} from {found.origin}")
         return found
 
@@ -112,7 +112,7 @@ def _local(wanted: Wanted) -> Resolved:
     return Resolved(str(path), sha256, "your own tarball", wanted.source.version)
 
 
-def _from_somewhere(
+def from_somewhere(
     wanted: Wanted, cache: Cache, work: Path, progress: Progress, archives: Archives
 ) -> Resolved:
     failures: list[str] = []

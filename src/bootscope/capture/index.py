@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 FOLDER = "index"
 _HASH_BYTES = hashlib.sha256().digest_size
-_MOST_BYTES = 32 << 20
+MOST_BYTES = 32 << 20
 """Of one entry; the largest ones of the reference system have a hundredth of that."""
-_MOST_BOOTS = 32
+MOST_BOOTS = 32
 """In the cache."""
 
 
@@ -75,7 +75,7 @@ class Index:
         with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, TypeError, OverflowError):
             data = msgspec.msgpack.encode(made)
             # What does not come back as it went in is none of what may be kept.
-            if len(data) > _MOST_BYTES or msgspec.msgpack.decode(data, type=kind) != made:
+            if len(data) > MOST_BYTES or msgspec.msgpack.decode(data, type=kind) != made:
                 return
             folder = self._boot.path / FOLDER
             if not os.access(self._boot.path, os.W_OK):
@@ -97,5 +97,5 @@ def _make_room(wanted: Path) -> None:
     """Removes what was used longest ago, so that there is room for the entries of one more boot."""
     if not wanted.exists() and wanted.parent.exists():
         found = sorted(wanted.parent.iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in found[: max(0, len(found) - _MOST_BOOTS + 1)]:
+        for path in found[: max(0, len(found) - MOST_BOOTS + 1)]:
             shutil.rmtree(path, ignore_errors=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from bootscope.core.paths import package_dir
 
-_BEGAN_S = time.time()
+BEGAN_S = time.time()
 _OWN = (".py", ".toml", ".json", ".csv")
 """Endings of files that results depend on."""
 _LIBRARY = ".dist-info"
@@ -30,7 +30,7 @@ def program_id() -> bytes:
     count, root = 0, str(package_dir())
     for path in _own_files(root):
         with open(path, "rb") as f:  # noqa: PTH123 - hundreds of files, each time
-            if os.fstat(f.fileno()).st_ctime > _BEGAN_S:
+            if os.fstat(f.fileno()).st_ctime > BEGAN_S:
                 return b""
             content = hashlib.sha256(f.read()).digest()
         found.update(os.fsencode(path.path[len(root) :]) + b"\0" + content)

@@ -126,7 +126,7 @@ class Store:
     def remove(self, run_id: str) -> None:
         """Removes a run for good. Raises UserError while it is being recorded."""
         path = self.runs / run_id
-        if self._is_recording(path):
+        if self.is_recording(path):
             raise UserError(f"run {run_id} is being recorded", hint="stop the recording first")
         self.check_writable()
         grave = self.root / f".removed-{run_id}"
@@ -201,7 +201,7 @@ class Store:
         boots = []
         for folder in sorted((path / "boots").glob("[0-9]*")):
             if not (folder / record.BOOT).exists():
-                if self._is_recording(path):
+                if self.is_recording(path):
                     continue
                 # The recorder may have ended its work between the two looks.
                 if not (folder / record.BOOT).exists():
@@ -230,7 +230,7 @@ class Store:
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
         # Asked first: a recorder that ends while we read must not have its row overwritten by ours.
-        recording = self._is_recording(self.runs / run_id)
+        recording = self.is_recording(self.runs / run_id)
         kind = self.kind(run_id)
         if kind == IMPORTED:
             summary = of_import(run_id, read_import(self.runs / run_id))
@@ -241,7 +241,7 @@ class Store:
             self._index.put(summary)
         return summary
 
-    def _is_recording(self, path: Path) -> bool:
+    def is_recording(self, path: Path) -> bool:
         try:
             with (path / _LOCK).open() as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

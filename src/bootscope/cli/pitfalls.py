@@ -35,7 +35,7 @@ class Pitfalls(Verb):
             if args.json:
                 print_json("pitfall", as_json(args.id, found))
             else:
-                _explain(terminal(), args.id, found)
+                explain(terminal(), args.id, found)
             return 0
         if args.kind and args.kind not in KINDS:
             raise unknown("kind", args.kind, list(KINDS))
@@ -68,7 +68,7 @@ def _table(out: Console, chosen: dict[str, Pitfall]) -> None:
     out.print(f"{len(chosen)} pitfalls: {counts}")
 
 
-def _explain(out: Console, name: str, p: Pitfall) -> None:
+def explain(out: Console, name: str, p: Pitfall) -> None:
     out.print(Text.assemble((p.title, "bold"), f"  ({name}; {p.kind}; {p.how})"))
     for head, text in (
         ("", p.what),

@@ -41,7 +41,7 @@ class Techniques(Verb):
             if args.json:
                 print_json("technique", _whole(found))
             else:
-                _explain(terminal(), found)
+                explain(terminal(), found)
             return 0
         if args.phase and args.phase not in PHASES:
             raise unknown("phase", args.phase, list(PHASES))
@@ -53,7 +53,7 @@ class Techniques(Verb):
         if args.json:
             print_json("techniques", {"techniques": [_short(t) for t in listed]})
         else:
-            _table(terminal(), listed)
+            show_list(terminal(), listed)
         return 0
 
 
@@ -78,7 +78,7 @@ def _whole(found: Technique) -> dict[str, object]:
     }
 
 
-def _table(out: Console, listed: list[Technique]) -> None:
+def show_list(out: Console, listed: list[Technique]) -> None:
     table = make_table("=phase", "=technique", "what", "=here", spare=("here",), header_style="bold")
     for t in listed:
         table.add_row(t.phase, t.id, t.title, Text(t.status, _COLOURS[t.status]))
@@ -87,7 +87,7 @@ def _table(out: Console, listed: list[Technique]) -> None:
     out.print(f"{len(listed)} techniques: {counts}")
 
 
-def _explain(out: Console, t: Technique) -> None:
+def explain(out: Console, t: Technique) -> None:
     out.print(Text.assemble((t.title, "bold"), f"  ({t.id}; {t.phase}; {t.status})"))
     for head, text in (
         ("", t.what),

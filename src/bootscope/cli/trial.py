@@ -92,7 +92,7 @@ class Try(Verb):
         if args.json:
             print_json("try", _json(args.technique, predicted, found))
         else:
-            _print(terminal(), args.technique, base, predicted, found)
+            show(terminal(), args.technique, base, predicted, found)
         return 0 if found.works else REFUSED
 
     def _check_base(self, bench: Bench, loaded: LoadedSystem, base: View, command: str | None) -> None:
@@ -124,7 +124,7 @@ def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, 
     }
 
 
-def _print(out: Console, names: list[str], base: View, predicted: int | None, found: Verdict) -> None:
+def show(out: Console, names: list[str], base: View, predicted: int | None, found: Verdict) -> None:
     until = base.run.info.until
     if found.comparison:
         _times(out, found.comparison, until)

@@ -34,7 +34,7 @@ _AFTER_NS = 5_000_000_000
 """How long the application is watched after it is ready, in virtual time."""
 _TIMEOUT_S = 3600
 """Host time for a boot: a host that is busy must not decide what stays."""
-_MOST_STAYS = 25
+MOST_STAYS = 25
 
 
 class TrimVerb(Verb):
@@ -101,13 +101,13 @@ class TrimVerb(Verb):
         trim = Trim(bench, loaded, goal, tell)
         trim.run()
         if args.o:
-            texts = {"stays.txt": _stays_text(trim), "evidence.csv": _evidence_text(trim)}
+            texts = {"stays.txt": stays_text(trim), "evidence.csv": evidence_text(trim)}
             write_change(args.o, trim.system(), trim.change(), texts)
             tell(f"written to {args.o}")
         if args.json:
-            print_json("trim", _json(trim))
+            print_json("trim", as_json(trim))
         else:
-            _print(terminal(), trim, args.all)
+            show(terminal(), trim, args.all)
         return 0
 
 
@@ -120,7 +120,7 @@ def _images(view: View) -> dict[str, int]:
     return {tree: sizes[name] for tree, name in IMAGE.items() if name in sizes}
 
 
-def _json(trim: Trim) -> dict[str, object]:
+def as_json(trim: Trim) -> dict[str, object]:
     return {
         "system": trim.loaded.system.name,
         "base": trim.base.run.info.run_id,
@@ -150,7 +150,7 @@ def _json(trim: Trim) -> dict[str, object]:
     }
 
 
-def _stays_text(trim: Trim) -> str:
+def stays_text(trim: Trim) -> str:
     lines = []
     for name, tree in trim.trees.items():
         for symbol, stay in sorted(tree.stays.items()):
@@ -158,7 +158,7 @@ def _stays_text(trim: Trim) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _evidence_text(trim: Trim) -> str:
+def evidence_text(trim: Trim) -> str:
     """What of the code that would go with a symbol ran, for how long and for what, as a table."""
     tick_ns = trim.base.run.info.board.tick_ns
     lines = ["part,symbol,folder,bytes,setup_ns,start_ns,programs_ns,application_ns,goes_with_it"]
@@ -170,7 +170,7 @@ def _evidence_text(trim: Trim) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _print(out: Console, trim: Trim, everything: bool) -> None:
+def show(out: Console, trim: Trim, everything: bool) -> None:
     _print_groups(out, trim)
     _print_stays(out, trim, everything)
     for line in new_lines(trim.base, trim.current):
@@ -211,11 +211,11 @@ def _print_stays(out: Console, trim: Trim, everything: bool) -> None:
         return
     found.sort(key=lambda f: (-f[2].image_bytes, f[1]))
     table = make_table("what stays", ">with it", "why", header_style="bold")
-    for tree, name, stay in found if everything else found[:_MOST_STAYS]:
+    for tree, name, stay in found if everything else found[:MOST_STAYS]:
         table.add_row(f"{tree} {name}", _with_it(stay), printable(stay.reason.splitlines()[0]))
     out.print(table)
-    if len(found) > _MOST_STAYS and not everything:
-        out.print(f"... and {len(found) - _MOST_STAYS} more (--all)", style="dim")
+    if len(found) > MOST_STAYS and not everything:
+        out.print(f"... and {len(found) - MOST_STAYS} more (--all)", style="dim")
 
 
 def _with_it(stay: Stay) -> str:

@@ -102,7 +102,7 @@ class Measuring:
         """Makes the next boot. Raises BoardError as :func:`measure_run` does."""
         self.boots += 1
         observer.boot_begins(self.boots, max(self.boots, self.order.boots))
-        info = _one_boot(self.order, self.run_id, self.path, self.boots, observer)
+        info = one_boot(self.order, self.run_id, self.path, self.boots, observer)
         observer.boot_ended(info)
         return info
 
@@ -194,7 +194,7 @@ def _leave(order: Order) -> None:
             order.power.off()
 
 
-def _one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
+def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
     # A boot that comes to nothing has a capture, too: one that is empty.

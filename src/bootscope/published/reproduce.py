@@ -42,7 +42,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     for number, name in enumerate(_ordered(table), start=1):
         tell(f"{table.id}, row {number} of {len(table.rows)}: {name}")
         try:
-            made = _system(base, table.rows[name], known)
+            made = system_of_row(base, table.rows[name], known)
             run = bench.measured(made, boots_on, table.until)
             seen = view(bench.store, run, board=looks_on)
             here = here or _here(run.info, looks_on)
@@ -93,7 +93,7 @@ def _named(loaded: LoadedSystem, table: str) -> LoadedSystem:
     return LoadedSystem(msgspec.structs.replace(loaded.system, name=name), loaded.path)
 
 
-def _system(base: LoadedSystem, row: Row, known: Recorded | None) -> LoadedSystem:
+def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> LoadedSystem:
     """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
     its values from."""
     made = with_bases(base, list(row.base_of))

@@ -70,12 +70,12 @@ _decoder = msgspec.msgpack.Decoder(Kept)
 def key(data: bytes, values: Mapping[str, str]) -> bytes:
     """What a reading depends on: the bytes, the options, and the readers' code."""
     options = msgspec.json.encode(sorted(values.items()))
-    parts = (data, options, _code(), sys.byteorder.encode())
+    parts = (data, options, code_id(), sys.byteorder.encode())
     return b"".join(hashlib.sha256(part).digest() for part in parts)
 
 
 @cache
-def _code() -> bytes:
+def code_id() -> bytes:
     """The source of all that takes part in reading: who changes a reader need not think of what is kept."""
     readers = sorted(Path(__file__).parent.rglob("*.py"))
     found = hashlib.sha256()

@@ -59,7 +59,7 @@ def load_system(name: str) -> LoadedSystem:
     _refuse_tree(name)
     path = find("system", name, system_dir())
     system = load(path, System)
-    _check(system, path)
+    check_system(system, path)
     loaded = LoadedSystem(system, path.resolve())
     folders = {"rootfs.overlay": system.rootfs.overlay, "application.sources": system.application.sources}
     for key, name in folders.items():
@@ -94,7 +94,7 @@ def built_in(system: System) -> list[str]:
     return [m for m in BUILT_IN_MILESTONES if m != "first-frame" or system.framebuffer]
 
 
-def _check(system: System, path: Path) -> None:
+def check_system(system: System, path: Path) -> None:
     def require(good: bool, key: str, expected: str) -> None:
         if not good:
             raise wrong(path, key, expected)

@@ -24,7 +24,7 @@ _SMALL = ("-o", "60")
 _SUPERBLOCKS = (1024, BLOCK_BYTES + 1024)
 _VERSIONS = slice(1668, 2180)
 """Of the superblock: the version of the kernel that made it, twice."""
-_FEATURES, _CHECKSUM_FEATURE, _CHECKSUM, _MAGIC = 2180, 0x800, 3068, 0xF2F52010
+_FEATURES, _CHECKSUM_FEATURE, _CHECKSUM, MAGIC = 2180, 0x800, 3068, 0xF2F52010
 
 _NODE = re.compile(r"^nid:\s*(\d+)\s+ino:\s*(\d+)\s+offset:\s*\d+\s+blkaddr:\s*(\d+)", re.M)
 _AREAS = ("checkpoint", "segment table", "node table", "summaries")
@@ -57,14 +57,14 @@ def _forget_builder(order: Order) -> None:
             block[_VERSIONS] = bytes(_VERSIONS.stop - _VERSIONS.start)
             (features,) = struct.unpack_from("<I", block, _FEATURES)
             if features & _CHECKSUM_FEATURE:
-                struct.pack_into("<I", block, _CHECKSUM, _checksum(bytes(block[:_CHECKSUM])))
+                struct.pack_into("<I", block, _CHECKSUM, checksum(bytes(block[:_CHECKSUM])))
             f.seek(at)
             f.write(block)
 
 
-def _checksum(data: bytes) -> int:
+def checksum(data: bytes) -> int:
     """F2FS's CRC-32: the usual one, begun with the magic number and not turned over at the ends."""
-    return zlib.crc32(data, _MAGIC ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return zlib.crc32(data, MAGIC ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
 @dataclass(frozen=True)

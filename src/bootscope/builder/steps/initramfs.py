@@ -56,7 +56,7 @@ def step(system: System, overlay: Path) -> Step:
 
     def work(context: Context) -> None:
         archive = context.out / ARCHIVE
-        archive.write_bytes(archived(_members(context, system, overlay, wanted)))
+        archive.write_bytes(archived(members_of(context, system, overlay, wanted)))
         if wanted.place == EXTERNAL and wanted.compression != "none":
             program, *options = COMPRESSORS[wanted.compression]
             line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
@@ -68,7 +68,7 @@ def step(system: System, overlay: Path) -> Step:
     tools = (COMPRESSORS[wanted.compression][0],) if wanted.compression != "none" else ()
     inputs: dict[str, object] = {"initramfs": wanted, "application_path": system.application.path}
     needs: tuple[str, ...] = ("application",)
-    if not _application_alone(system, wanted):
+    if not application_alone(system, wanted):
         inputs |= {"libraries": rootfs.library_hashes(), **_root(system, overlay)}
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
@@ -76,7 +76,7 @@ def step(system: System, overlay: Path) -> Step:
     return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, BUILT.tools.tool("strip")))
 
 
-def _application_alone(system: System, wanted: Initramfs) -> bool:
+def application_alone(system: System, wanted: Initramfs) -> bool:
     """Whether nothing of the root file system goes in but the application, as it was compiled.
 
     Then nothing else of it can change the archive, nor the kernel that it may be a part of, and a search
@@ -105,8 +105,8 @@ def symbols(wanted: Initramfs) -> Symbols:
     return {"BLK_DEV_INITRD": True, "INITRAMFS_SOURCE": ARCHIVE}
 
 
-def _members(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
-    if _application_alone(system, wanted):
+def members_of(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
+    if application_alone(system, wanted):
         program = PurePosixPath(system.application.path.lstrip("/"))
         entries = {program: Entry(program, context.results["application"] / "program", program=True)}
     else:

@@ -35,7 +35,7 @@ _HEADERS = (
     "linux/sched.h",
     "linux/workqueue.h",
 )
-_STRUCTS = {
+STRUCTS = {
     "task_struct": ("comm", "pid", "tgid", "flags", "__state", "mm"),
     "linux_binprm": ("filename",),
     "device": ("init_name", "kobj.name"),
@@ -74,7 +74,7 @@ def from_headers(context: Context, at: Path, command: list[str]) -> dict[str, in
 
 
 def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
-    members = [f"{struct}.{member}" for struct, names in _STRUCTS.items() for member in names]
+    members = [f"{struct}.{member}" for struct, names in STRUCTS.items() for member in names]
     found = _ask(context, at, command, members)
     if not found:
         for member in members:

@@ -53,7 +53,7 @@ def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, mod
         entries = collect(context, rootfs, overlay, application_path)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
-        (context.out / CONTENTS).write_text("".join(_listed(entries[path]) for path in sorted(entries)))
+        (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
         blockmap.write(context.out, kind.pieces(order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path))
@@ -84,7 +84,7 @@ def _with_symbols(context: Context, files: Mapping[str, Path], application_path:
     return {**{path: here for path, here in libraries.items() if here.exists()}, **whole}
 
 
-def _listed(entry: Entry) -> str:
+def content_line(entry: Entry) -> str:
     """A line of the list of contents: path, then hash, target or kind."""
     if entry.target is not None:
         return f"/{entry.path}\t-> {entry.target}\n"
@@ -116,7 +116,7 @@ def needed_libraries(program: Path) -> list[str]:
     return [Path(name).name for name in interpreter] + needed
 
 
-def _with_dependencies(programs: list[Path]) -> list[Path]:
+def with_dependencies(programs: list[Path]) -> list[Path]:
     """All libraries that `programs` need, directly or not."""
     found: dict[str, Path] = {}
     queue = [name for program in programs for name in needed_libraries(program)]
@@ -148,7 +148,7 @@ def collect(
 
     for name in (*_BASE_FOLDERS, *rootfs.folders):
         add(Entry(PurePosixPath(name)))
-    for library in _with_dependencies([busybox, program]):
+    for library in with_dependencies([busybox, program]):
         stripped = context.scratch / library.name
         context.run([BUILT.tools.tool("strip"), "--strip-unneeded", "-o", stripped, library.resolve()])
         add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
@@ -156,7 +156,7 @@ def collect(
         add(entry)
     modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
     for folder in (*modules, overlay):
-        for entry in _overlay(folder):
+        for entry in overlay_entries(folder):
             add(entry)
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
     for path in [path for path in entries if _removed(path, rootfs.remove)]:
@@ -212,7 +212,7 @@ def _busybox(result: Path) -> Iterator[Entry]:
             yield Entry(path, target="/bin/busybox")
 
 
-def _overlay(overlay: Path) -> Iterator[Entry]:
+def overlay_entries(overlay: Path) -> Iterator[Entry]:
     for path in sorted(overlay.rglob("*")):
         name = PurePosixPath(path.relative_to(overlay).as_posix())
         target = str(path.readlink()) if path.is_symlink() else None
