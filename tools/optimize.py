@@ -99,12 +99,12 @@ def _search(found: dict[str, Any], second: bool = False) -> Iterator[str]:
     yield from ("", "## What was tried", "", "| tried together | saves ms | verdict |", "|---|---:|---|")
     for tried in found["experiments"]:
         saved = "" if tried["saving_ns"] is None else f"{tried['saving_ns'] / 1e6:,.1f}"
-        verdict = "accepted" if tried["accepted"] else _text(tried["refusal"])
+        verdict = "accepted" if tried["accepted"] else table_cell(tried["refusal"])
         yield f"| {', '.join(tried['techniques'])} | {saved} | {verdict} |"
     if found["ablation"]:
         yield from ("", "## What each is worth at the end", "", "| taken away | costs ms |", "|---|---:|")
         for row in found["ablation"]:
-            worth = _text(row["why"]) if row["worth_ns"] is None else f"{row['worth_ns'] / 1e6:,.1f}"
+            worth = table_cell(row["why"]) if row["worth_ns"] is None else f"{row['worth_ns'] / 1e6:,.1f}"
             yield f"| {row['technique']}{' (taken out)' if row['dropped'] else ''} | {worth} |"
     yield from ("", "## Time against abilities", "", "| s | takes away | |", "|---:|---|---|")
     for row in found["pareto"]:
@@ -122,7 +122,7 @@ def _s(ns: int) -> str:
     return f"{ns / 1e9:.3f}"
 
 
-def _text(text: str) -> str:
+def table_cell(text: str) -> str:
     """Text for a cell of a table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 

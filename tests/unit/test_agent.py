@@ -98,6 +98,7 @@ def tracks_of(boot: Boot, pid: int) -> list[Track]:
     return [t for t in boot.tracks if t.kind == "process" and t.title.endswith(f"({pid})")]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("sources", ["all", "connector", "proc"])
 def test_sees_processes_of_this_machine(agent: Path, tmp_path: Path, sources: str) -> None:
     out, stop = tmp_path / "x.tgz", tmp_path / "stop"
@@ -127,6 +128,7 @@ def test_sees_processes_of_this_machine(agent: Path, tmp_path: Path, sources: st
     assert used_ns >= (100 if exact else 50) * MS
 
 
+@pytest.mark.alone
 def test_sees_each_process_where_the_kernel_tells(agent: Path, tmp_path: Path) -> None:
     out, stop = tmp_path / "x.tgz", tmp_path / "stop"
     collector = started(agent, "-o", out, "--stop-file", stop, "--stop-after", "60", "--linger", "100")
@@ -159,6 +161,7 @@ def test_tells_its_own_cost(agent: Path, tmp_path: Path) -> None:
     assert 900 * MS < int(told["bootscope.ended_ns"]) - int(told["bootscope.begun_ns"]) < 30_000 * MS
 
 
+@pytest.mark.alone
 def test_stops_at_a_process_and_at_a_signal(agent: Path, tmp_path: Path) -> None:
     program = tmp_path / "a-product-with-a-long-name"
     program.write_text("#!/bin/sh\nsleep 1\n")
@@ -175,6 +178,7 @@ def test_stops_at_a_process_and_at_a_signal(agent: Path, tmp_path: Path) -> None
     assert boot_of(tmp_path / "b.tgz").facts["stopped by"] == "signal"
 
 
+@pytest.mark.alone
 def test_keeps_to_its_memory(agent: Path, tmp_path: Path) -> None:
     out, stop = tmp_path / "x.tgz", tmp_path / "stop"
     collector = started(

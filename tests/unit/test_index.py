@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
@@ -58,7 +59,7 @@ def entries(store: Store) -> dict[str, Path]:
     return {path.name: path for path in store.runs.glob(f"*/boots/*/{FOLDER}/*")}
 
 
-def nobody() -> mock._patch[mock.Mock]:
+def nobody() -> AbstractContextManager[mock.Mock]:
     """No recording may be gone through."""
     return mock.patch.object(explain, "evidence", side_effect=AssertionError("it was made anew"))
 

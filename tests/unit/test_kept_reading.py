@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
@@ -40,7 +41,7 @@ def told(found: FileRead) -> object:
     return boots, counts, rest, guesses, found.name, found.raw, found.size_bytes, found.reader.name
 
 
-def nobody() -> mock._patch[mock.Mock]:
+def nobody() -> AbstractContextManager[mock.Mock]:
     """Nothing may be read anew."""
     return mock.patch.object(files, "understand", side_effect=AssertionError("it was read anew"))
 

@@ -49,4 +49,4 @@ def test_what_is_kept_hangs_together(kept: dict[str, Any]) -> None:
 
 
 def test_a_cell_cannot_leave_its_row(tool: ModuleType) -> None:
-    assert tool._text("a | b\n<script>") == "a \\| b &lt;script>"
+    assert tool.table_cell("a | b\n<script>") == "a \\| b &lt;script>"

@@ -67,15 +67,23 @@ def test_a_build_goes_on_while_another_system_boots(scene: Make) -> None:
     assert bench_of(search).overlapped
 
 
+def wait_for(begun: list[frozenset[str]]) -> None:
+    """Waits until the scheduler has begun a build or a boot."""
+    until = time.monotonic() + 60
+    while not begun:
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
 def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
     """The scheduler is at work on something long that nobody asks for any more."""
     scheduler = scene(*FOUND).search(WORTH, build_s=30).scheduler
     long, short = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
-    scheduler.hint([long])
-    time.sleep(0.1)
-    scheduler.hint([])
     bench = scheduler.bench
     assert isinstance(bench, FakeBench)
+    scheduler.hint([long])
+    wait_for(bench.built)
+    scheduler.hint([])
     bench.build_s = 0
     begun = time.monotonic()
     assert scheduler.measured(short).reached
@@ -89,7 +97,7 @@ def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> N
     bench = scheduler.bench
     assert isinstance(bench, FakeBench)
     scheduler.hint([foreseen])
-    time.sleep(0.1)
+    wait_for(bench.built)
     bench.build_s = 0
     begun = time.monotonic()
     assert scheduler.measured(wanted).reached
@@ -105,9 +113,10 @@ def changed(symbol: str) -> LoadedSystem:
 
 
 def test_closing_ends_what_is_under_way(scene: Make) -> None:
-    scheduler = scene(*FOUND).search(WORTH, boot_s=30).scheduler
+    search = scene(*FOUND).search(WORTH, boot_s=30)
+    scheduler = search.scheduler
     scheduler.hint([Candidate(("t0",), changed("T0"), "t0")])
-    time.sleep(0.2)
+    wait_for(bench_of(search).booted)
     begun = time.monotonic()
     scheduler.close()
     assert time.monotonic() - begun < 5

@@ -39,6 +39,7 @@ def looked(about: Subject) -> Looked:
 
 
 def look_at(known: Inventory, trace: Trace | None = None) -> Looked:
+    """All findings and pitfalls of a system."""
     found = audit(known)
     place = {id(finding): at for at, finding in enumerate(found.findings)}
     # Which are alternatives is told by the whole catalogue, which takes long to read.

@@ -69,6 +69,7 @@ def _table(out: Console, chosen: dict[str, Pitfall]) -> None:
 
 
 def explain(out: Console, name: str, p: Pitfall) -> None:
+    """Prints all that is known of a pitfall."""
     out.print(Text.assemble((p.title, "bold"), f"  ({name}; {p.kind}; {p.how})"))
     for head, text in (
         ("", p.what),

@@ -79,6 +79,7 @@ def _whole(found: Technique) -> dict[str, object]:
 
 
 def show_list(out: Console, listed: list[Technique]) -> None:
+    """Prints a line for each technique."""
     table = make_table("=phase", "=technique", "what", "=here", spare=("here",), header_style="bold")
     for t in listed:
         table.add_row(t.phase, t.id, t.title, Text(t.status, _COLOURS[t.status]))
@@ -88,6 +89,7 @@ def show_list(out: Console, listed: list[Technique]) -> None:
 
 
 def explain(out: Console, t: Technique) -> None:
+    """Prints all that is known of a technique."""
     out.print(Text.assemble((t.title, "bold"), f"  ({t.id}; {t.phase}; {t.status})"))
     for head, text in (
         ("", t.what),

@@ -125,6 +125,7 @@ def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, 
 
 
 def show(out: Console, names: list[str], base: View, predicted: int | None, found: Verdict) -> None:
+    """Prints what a try saves, beside its prediction in ns."""
     until = base.run.info.until
     if found.comparison:
         _times(out, found.comparison, until)

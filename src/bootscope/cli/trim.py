@@ -121,6 +121,7 @@ def _images(view: View) -> dict[str, int]:
 
 
 def as_json(trim: Trim) -> dict[str, object]:
+    """The result, as docs/json.md says."""
     return {
         "system": trim.loaded.system.name,
         "base": trim.base.run.info.run_id,
@@ -151,6 +152,7 @@ def as_json(trim: Trim) -> dict[str, object]:
 
 
 def stays_text(trim: Trim) -> str:
+    """A line for each symbol that stays, and why."""
     lines = []
     for name, tree in trim.trees.items():
         for symbol, stay in sorted(tree.stays.items()):
@@ -171,6 +173,7 @@ def evidence_text(trim: Trim) -> str:
 
 
 def show(out: Console, trim: Trim, everything: bool) -> None:
+    """Prints the result; with `everything` all symbols that stay."""
     _print_groups(out, trim)
     _print_stays(out, trim, everything)
     for line in new_lines(trim.base, trim.current):

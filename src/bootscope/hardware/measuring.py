@@ -195,6 +195,7 @@ def _leave(order: Order) -> None:
 
 
 def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
+    """Switches the board on and listens until the boot has ended."""
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
     # A boot that comes to nothing has a capture, too: one that is empty.

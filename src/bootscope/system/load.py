@@ -95,6 +95,8 @@ def built_in(system: System) -> list[str]:
 
 
 def check_system(system: System, path: Path) -> None:
+    """Raises UserError for values that cannot be together."""
+
     def require(good: bool, key: str, expected: str) -> None:
         if not good:
             raise wrong(path, key, expected)

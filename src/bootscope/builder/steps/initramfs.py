@@ -106,6 +106,7 @@ def symbols(wanted: Initramfs) -> Symbols:
 
 
 def members_of(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
+    """What goes into the archive."""
     if application_alone(system, wanted):
         program = PurePosixPath(system.application.path.lstrip("/"))
         entries = {program: Entry(program, context.results["application"] / "program", program=True)}

@@ -213,6 +213,7 @@ def _busybox(result: Path) -> Iterator[Entry]:
 
 
 def overlay_entries(overlay: Path) -> Iterator[Entry]:
+    """What a folder beside the system file adds. Raises UserError for a name that cannot be listed."""
     for path in sorted(overlay.rglob("*")):
         name = PurePosixPath(path.relative_to(overlay).as_posix())
         target = str(path.readlink()) if path.is_symlink() else None
