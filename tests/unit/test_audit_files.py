@@ -14,12 +14,11 @@ from rich.console import Console
 from bootscope.artefacts.identify import gather
 from bootscope.audit.findings import Audit, audit
 from bootscope.audit.pitfalls.find import beware
-from bootscope.audit.pitfalls.model import How, pitfalls
+from bootscope.audit.pitfalls.model import pitfalls
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.changes.applies import not_known, why_not
-from bootscope.cli import pitfalls as pitfalls_verb
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.report import audited
 from bootscope.system.changes import Change
@@ -31,7 +30,7 @@ from .conftest import Command
 from .known_builders import MS, inventory_of, log_of, timed
 from .lab_scenes import boot, keep
 from .test_cli_verbs import json_of
-from .test_lab_cli import printed, refused
+from .test_lab_cli import refused
 
 
 def found_in(**given: Any) -> Audit:
@@ -335,38 +334,6 @@ def test_an_import_is_audited(main_here: Command, files: dict[str, Path]) -> Non
 
 
 # ---- pitfalls ----
-
-
-def test_all_pitfalls_are_listed(main_here: Command) -> None:
-    done = main_here("pitfalls")
-    assert done.returncode == 0
-    for name, p in pitfalls().items():
-        assert f" {name} " in done.stdout
-        assert p.title in done.stdout
-    count = len(pitfalls())
-    checked = sum(p.how == How.CHECKED for p in pitfalls().values())
-    assert done.stdout.splitlines()[-1] == f"{count} pitfalls: {checked} checked, {count - checked} advice"
-
-
-def test_pitfalls_of_one_kind(main_here: Command) -> None:
-    listed = json_of(main_here("pitfalls", "--kind", "falcon", "--json"), "pitfalls")["pitfalls"]
-    assert [p["id"] for p in listed] == [name for name, p in pitfalls().items() if p.kind == "falcon"]
-    refused(main_here("pitfalls", "--kind", "feathers"), "unknown kind 'feathers'", "falcon")
-
-
-@pytest.mark.parametrize("name", list(pitfalls()))
-def test_every_pitfall_is_explained_on_a_narrow_terminal(name: str) -> None:
-    p = pitfalls()[name]
-    text = " ".join(printed(lambda out: pitfalls_verb.explain(out, name, p)).split())
-    for said in (p.title, p.what, p.do, p.by, *p.covered_by):
-        assert " ".join(said.split()) in text
-
-
-def test_one_pitfall_as_json(main_here: Command) -> None:
-    found = json_of(main_here("pitfalls", "savings-overlap", "--json"), "pitfall")
-    assert found["id"] == "savings-overlap"
-    assert found["how"] == "checked"
-    refused(main_here("pitfalls", "nonsense"), "unknown pitfall 'nonsense'", f"there are {len(pitfalls())}")
 
 
 def test_warnings_keep_their_names_whole_on_a_narrow_terminal() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -337,15 +336,3 @@ def test_every_field_of_the_json_is_documented(main_here: Command) -> None:
     for arguments in (["reproduce"], ["reproduce", "small"]):
         document = json.loads(main_here(*arguments, "--json").stdout)
         assert {name for name in names(document) if f"`{name}" not in told} == set()
-
-
-def test_the_page_is_what_the_tables_and_results_make() -> None:
-    spec = importlib.util.spec_from_file_location("reproduce_tool", ROOT / "tools" / "reproduce.py")
-    assert spec
-    assert spec.loader
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    told = (ROOT / "docs" / "reproduced.md").read_text()
-    assert told == tool.page(), "python tools/reproduce.py --page makes it anew"
-    for name in table_ids():
-        assert f"## {name}\n" in told

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`reproduce`: what is measured of a boot."""
+"""`reproduce`: what is measured of a boot, and the page of all results."""
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from bootscope.capture.record import Part
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.published.measures import measured
-from bootscope.published.tables import Measure
+from bootscope.published.tables import Measure, table_ids
 
+from .builders import ROOT
 from .lab_scenes import MS, boot, kept_view
 
 # ---- measures ----
@@ -78,3 +80,18 @@ def test_a_boot_that_ends_before_a_phase_has_no_time_up_to_it(store: Store) -> N
     view = kept_view(store, boot().records[:30])
     with pytest.raises(UserError, match="the boot has no phase init"):
         measured(Measure(title="", until="init"), view)
+
+
+# ---- the page ----
+
+
+def test_the_page_is_what_the_tables_and_results_make() -> None:
+    spec = importlib.util.spec_from_file_location("reproduce_tool", ROOT / "tools" / "reproduce.py")
+    assert spec
+    assert spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    told = (ROOT / "docs" / "reproduced.md").read_text()
+    assert told == tool.page(), "python tools/reproduce.py --page makes it anew"
+    for name in table_ids():
+        assert f"## {name}\n" in told
