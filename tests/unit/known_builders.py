@@ -11,7 +11,7 @@ from bootscope.inventory.bootlog import BootLog, log_line
 from bootscope.inventory.inventory import Inventory, Part
 
 MS = 1_000_000
-_CONFIGS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}
+_CONFIGS = {"kernel": Part.KERNEL, "uboot": Part.LOADER, "busybox": Part.BUSYBOX}
 _PLAIN = {
     "command_line": Part.COMMAND_LINE,
     "environment": Part.ENVIRONMENT,

@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
     ("text", "tree", "kind"),
     [
         (made.KERNEL_CONFIG, "kernel", Part.KERNEL),
-        (made.UBOOT_CONFIG, "uboot", Part.UBOOT),
+        (made.UBOOT_CONFIG, "uboot", Part.LOADER),
         (made.BUSYBOX_CONFIG, "busybox", Part.BUSYBOX),
     ],
 )

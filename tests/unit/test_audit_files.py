@@ -62,7 +62,7 @@ def test_a_configuration_alone_tells_what_it_tells() -> None:
     assert found.unknown["kernel-no-printk"] == (
         "a boot that shows whether there is a kernel that writes to the console"
     )
-    assert found.unknown["uboot-bootdelay"].startswith(Part.UBOOT)
+    assert found.unknown["uboot-bootdelay"].startswith(Part.LOADER)
 
 
 def test_nothing_is_taken_for_granted_of_a_fragment() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bootscope.capture.stream import Record
 from bootscope.core.text import visible
 from bootscope.devices.model import ConsoleByte
+from bootscope.loaders.uboot import UBOOT
 from bootscope.timeline.build import events_of
 from bootscope.timeline.console import console_bytes, disagreements, lines, marker_times
 from bootscope.timeline.costs import BoardClock
@@ -82,7 +83,7 @@ def test_a_line_of_ten_megabytes_is_one_line() -> None:
     clock = BoardClock(records, [], 0)
     (line,) = lines(repeat(ConsoleByte(0, "uart0", 0x78, 1), 10_000_000), clock)
     assert line.data == b"x" * 10_000_000
-    assert marker_times([line]) == {}
+    assert marker_times([line], UBOOT) == {}
     assert len(visible(line.data)) < 450
 
 
@@ -109,15 +110,15 @@ ANNOUNCED = {
 @pytest.mark.parametrize("name", ANNOUNCED)
 def test_a_marker_near_the_start_of_its_phase_agrees(name: str) -> None:
     found = [line(1_000 * MS, ANNOUNCED[name])]
-    assert marker_times(found) == {name: (1_000 * MS, ANNOUNCED[name].decode())}
-    assert disagreements([phase(name, 1_000 * MS)], found) == ()
+    assert marker_times(found, UBOOT) == {name: (1_000 * MS, ANNOUNCED[name].decode())}
+    assert disagreements([phase(name, 1_000 * MS)], found, UBOOT) == ()
 
 
 @pytest.mark.parametrize("name", ANNOUNCED)
 @pytest.mark.parametrize("off_ms", [-101, 101])
 def test_a_marker_far_from_the_start_of_its_phase_disagrees(name: str, off_ms: int) -> None:
     marker_ns = (1_000 + off_ms) * MS
-    (found,) = disagreements([phase(name, 1_000 * MS)], [line(marker_ns, ANNOUNCED[name])])
+    (found,) = disagreements([phase(name, 1_000 * MS)], [line(marker_ns, ANNOUNCED[name])], UBOOT)
     assert (found.phase, found.address_ns, found.marker_ns) == (name, 1_000 * MS, marker_ns)
     assert found.marker == ANNOUNCED[name].decode()
     assert found.reason
@@ -125,21 +126,22 @@ def test_a_marker_far_from_the_start_of_its_phase_disagrees(name: str, off_ms: i
 
 @pytest.mark.parametrize(("late_ms", "agrees"), [(-1, False), (0, True), (50, True), (51, False)])
 def test_the_kernels_marker_may_be_late_but_not_early(late_ms: int, agrees: bool) -> None:
-    found = disagreements([phase("kernel", 100 * MS)], [line((100 + late_ms) * MS, ANNOUNCED["kernel"])])
+    announced = [line((100 + late_ms) * MS, ANNOUNCED["kernel"])]
+    found = disagreements([phase("kernel", 100 * MS)], announced, UBOOT)
     assert (found == ()) == agrees
 
 
 def test_the_first_of_several_markers_counts() -> None:
     found = [line(1, b"Linux version 6.12"), line(2, b"Linux version 6.12")]
-    assert marker_times(found)["kernel"][0] == 1
+    assert marker_times(found, UBOOT)["kernel"][0] == 1
 
 
 def test_a_marker_without_its_phase_or_a_phase_without_its_marker_is_no_disagreement() -> None:
-    assert disagreements([], [line(0, ANNOUNCED["kernel"])]) == ()
-    assert disagreements([phase("kernel", 0)], [line(0, b"hello")]) == ()
+    assert disagreements([], [line(0, ANNOUNCED["kernel"])], UBOOT) == ()
+    assert disagreements([phase("kernel", 0)], [line(0, b"hello")], UBOOT) == ()
 
 
 def test_a_marker_in_bytes_that_are_no_text_is_found_and_can_be_shown() -> None:
-    found = marker_times([line(5, b"\xff\xfe Linux version 6.12 \x1b[31m")])
+    found = marker_times([line(5, b"\xff\xfe Linux version 6.12 \x1b[31m")], UBOOT)
     assert found["kernel"][0] == 5
     assert found["kernel"][1].encode()

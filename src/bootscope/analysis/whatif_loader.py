@@ -43,7 +43,7 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
     boots = [c for c in booting if evidence.phase_at(c.start_ns) == LOAD]
     around = [c for c in commands if boots and _holds(c, boots[-1])]
     if not around:
-        hint = f"its commands come from {loader.boot_variable} already"
+        hint = f"its commands come from {loader.settings.commands_variable} already"
         raise UserError(f"{loader.title} ran no script in this boot", hint=hint)
     first = next(c for c in commands if c.depth == around[-1].depth + 1 and _holds(around[-1], c))
     plan.gone.append((around[0].start_ns, first.start_ns))

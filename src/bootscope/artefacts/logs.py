@@ -12,7 +12,8 @@ from bootscope.core.errors import UserError, printable
 from bootscope.importing.files import FileRead, Understood, understand
 from bootscope.inventory.bootlog import BootLog, log_line
 from bootscope.inventory.inventory import Part
-from bootscope.inventory.log_indicators import AUTOBOOT, countdown_s
+from bootscope.inventory.log_indicators import countdown_s
+from bootscope.loaders.console import COUNTDOWN
 from bootscope.readers.base import Boot
 from bootscope.readers.detect import recognised
 from bootscope.readers.registry import readers
@@ -95,7 +96,7 @@ def _told_symbols(log: BootLog) -> dict[str, dict[str, str]]:
     banner = _SMP.search(log.text)
     if banner:
         found["kernel"] = {"SMP": "y" if banner[1] else "n"}
-    at = log.index(AUTOBOOT)
+    at = log.index(COUNTDOWN)
     delay = countdown_s(log.lines[at].text) if at >= 0 else None
     if delay is not None:
         found["uboot"] = {"BOOTDELAY": str(delay)}

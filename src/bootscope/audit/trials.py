@@ -2,8 +2,8 @@
 """What a search tries next: in which order, and what of it together.
 
 The order is that of the literature: application, init, file system, kernel, boot loader. Within these
-the parts that can be left out of a kernel (or of U-Boot, or BusyBox) come first and all together, since
-that is one build instead of one each, and every later build is quicker for it; then what is expected to
+the parts that can be left out of a kernel (or of the boot loader, or BusyBox) come first and all together,
+since that is one build instead of one each, and every later build is quicker for it; then what is expected to
 save most. What takes the means of measuring comes at the very end, since little can be explained after it.
 
 All this happens twice: first with what is worth a good part of the boot, then with the rest. Every boot of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope trim: kernel, U-Boot and BusyBox without what a run of the application does not need."""
+"""bootscope trim: kernel, boot loader and BusyBox without what a run of the application does not need."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SD and MMC cards, whatever the controller: how they are addressed, how large an image may be, and the names
-that Linux and U-Boot have for what they need."""
+that Linux and boot loaders have for what they need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = "/dev/mmcblk"
 KERNEL_SYMBOL = "MMC_BLOCK"
 """What Linux needs for a root file system on one."""
 LOADER_SYMBOL = "CMD_MMC"
-"""What U-Boot needs to let a user read one."""
+"""What a boot loader needs to let a user read one."""
 
 
 def byte_addressed(card_bytes: int) -> bool:

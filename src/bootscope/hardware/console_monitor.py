@@ -7,13 +7,14 @@ import re
 from dataclasses import dataclass, field
 
 from bootscope.hardware.line_rate import looks_wrong
+from bootscope.loaders.console import BANNERS, PROMPT
 from bootscope.readers.markers import MARKERS, Marker, said, split_line
 from bootscope.timeline.kernel_lines import PANIC
 
 MOST_STARTS = 3
 """Of one stage of a boot: a board that comes there a third time will do so again."""
-_STAGES = ("spl", "bootloader", "kernel-entry")
-_PROMPT = re.compile(r"^(=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(=>|#>)|grub>|barebox@.{1,80}:/ ?#?) ?$")
+_STAGES = (*(banner.milestone for banner in BANNERS), "kernel-entry")
+_PROMPT = re.compile(PROMPT)
 _LONGEST_LINE = 4096
 _JUDGED_BYTES = 400
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from bootscope.loaders import console
 from bootscope.readers.base import FIRST_BYTE, NO_STAMP
 from bootscope.readers.markers import split_line
 from bootscope.timeline.kernel_lines import BEGINS, INIT
@@ -16,8 +17,8 @@ RECORDED = "board"
 """The clock of a recording: board time, exact, and known to mean the first byte of a line."""
 _PREFIX_BYTES = 15
 """What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
-_STARTING = re.compile(r"^Starting kernel \.\.\.")
-_LOADER = re.compile(r"^(?:U-Boot (?:[STV]PL )?\d|barebox \d|AT91Bootstrap )")
+_STARTING = re.compile(f"^{console.HANDOVER}")
+_LOADER = re.compile(f"^(?:{console.LOADERS})")
 _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
 
 
@@ -101,7 +102,7 @@ class BootLog:
             return ()
         end = self.index(_STARTING.pattern) + 1
         if not end:
-            # A loader that says nothing of it, such as Falcon mode's.
+            # A loader that says nothing of it, such as a first stage that starts Linux.
             first = self.kernel_lines[:1]
             end = next((i for i, line in enumerate(self.lines) if line in first), len(self.lines))
         return tuple(self.lines[:end])

@@ -15,6 +15,7 @@ from bootscope.core.text import size, span
 from bootscope.inventory import log_indicators
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
+from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _console(*phases: str) -> Callable[[Recorded], str]:
     return evidence
 
 
-_LOADERS_CONSOLE = _console("spl", "bootloader", "load")
+_LOADERS_CONSOLE = _console(*LOADER_PHASES)
 _LINUX_CONSOLE = _console("decompress", "kernel", "init")
 
 
@@ -56,7 +57,8 @@ def _silenced(facts: Recorded) -> str:
 
 def _countdown(facts: Recorded) -> str:
     waits = countdown(facts.view.evidence)
-    return f"U-Boot waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
+    title = facts.view.run.info.board.boot_loader.title
+    return f"{title} waits {span(waits[-1].end_ns - waits[0].start_ns)} for a key" if waits else ""
 
 
 def _calibration(facts: Recorded) -> str:
@@ -97,7 +99,7 @@ SIGNS = {
         _LINUX_CONSOLE,
         log_indicators.kernel_console,
     ),
-    "countdown": Sign("a countdown in U-Boot", _countdown, log_indicators.countdown),
+    "countdown": Sign(f"a countdown in {BUILT.title}", _countdown, log_indicators.countdown),
     "calibration": Sign("a calibration of the delay loop", _calibration, log_indicators.calibration),
     "decompress": Sign("a compressed kernel", _phase("decompress"), log_indicators.compressed),
     "init": Sign("an init", _init, log_indicators.init),

@@ -16,6 +16,7 @@ from functools import cached_property
 from bootscope.core.errors import UserError
 from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
+from bootscope.loaders.registry import BUILT
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
 
@@ -23,11 +24,11 @@ class Part(StrEnum):
     """A part of a system, as it is called when it is missing."""
 
     KERNEL = "kernel configuration"
-    UBOOT = "U-Boot configuration"
+    LOADER = f"{BUILT.title} configuration"
     BUSYBOX = "BusyBox configuration"
     COMMAND_LINE = "kernel command line"
-    ENVIRONMENT = "U-Boot environment"
-    COMMANDS = "commands that U-Boot runs"
+    ENVIRONMENT = f"{BUILT.title} environment"
+    COMMANDS = f"commands that {BUILT.title} runs"
     FILES = "root file system"
     SCRIPTS = "scripts of the root file system"
     PROGRAMS = "programs of the root file system"
@@ -39,7 +40,7 @@ class Part(StrEnum):
 
 INITRAMFS = "initramfs"
 """What `rootfs.filesystem` is where the root file system is an archive that the kernel unpacks."""
-TREE_PARTS = {"kernel": Part.KERNEL, "uboot": Part.UBOOT, "busybox": Part.BUSYBOX}
+TREE_PARTS = {"kernel": Part.KERNEL, BUILT.tree: Part.LOADER, "busybox": Part.BUSYBOX}
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Inventory:
 
     @cached_property
     def loader(self) -> LoaderScript:
-        """What U-Boot runs: its script, or else the `bootcmd` of its environment."""
+        """What the boot loader runs: its script, or else the commands of its environment."""
         return LoaderScript(self.environment, self.commands)
 
     @property
@@ -160,8 +161,8 @@ class Inventory:
             found = re.match(r"\w+,(\d{3,8})", value)
             if found:
                 return int(found[1]), "the command line says so"
-        told = number(self.environment.get("baudrate", "")) or self.number("uboot", "BAUDRATE")
-        return (told, "U-Boot is set to it") if told else (115_200, "assumed: nothing tells the rate")
+        told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
+        return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: nothing tells the rate")
 
     def line_ns(self, count: int) -> int:
         """How long so many bytes take on the serial line, at ten bits a byte."""

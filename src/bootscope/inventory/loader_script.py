@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot's commands, as far as they can be followed without running them: simple ones, `run`, variables."""
+"""A boot loader's commands, as far as they can be followed without running them: `run`, variables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from bootscope.loaders.registry import BUILT
+
+_COMMANDS = BUILT.settings.commands_variable
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 _TOKEN = re.compile(
     r"'[^']*'|\"[^\"]*\"|\\\n|\\.|[;\n]|&&|\|\||#[^\n]*|[ \t\r]+|[^\s;'\"\\&|#]+|.", re.DOTALL
@@ -30,7 +33,7 @@ class Load:
 
 @dataclass(frozen=True)
 class LoaderScript:
-    """What U-Boot runs at boot. `text` is its script; without one, `bootcmd` of `environment` is followed."""
+    """What it runs at boot. `text` is its script; without one, a variable of `environment` is followed."""
 
     environment: Mapping[str, str]
     text: str = ""
@@ -39,9 +42,9 @@ class LoaderScript:
     def commands(self) -> list[list[str]]:
         """Simple commands as words, variables filled in where they are known, `run` followed.
 
-        Both branches of a condition are in it: which one is taken, only U-Boot knows.
+        Both branches of a condition are in it: which one is taken, only the boot loader knows.
         """
-        start = self.text or self.environment.get("bootcmd", "")
+        start = self.text or self.environment.get(_COMMANDS, "")
         found: list[list[str]] = []
         for words in self._follow(start, dict(self.environment), 0):
             found.append(words)
@@ -95,9 +98,9 @@ class LoaderScript:
         return self.value("bootargs")
 
     def deepest(self) -> list[str]:
-        """The names of the scripts that run each other, from `bootcmd` down, where that goes deepest."""
+        """The names of the scripts that run each other, from the first down, where that goes deepest."""
         known: dict[str, list[str]] = {}
-        return self._deepest(self.environment.get("bootcmd", self.text), known, 0)
+        return self._deepest(self.environment.get(_COMMANDS, self.text), known, 0)
 
     def _deepest(self, text: str, known: dict[str, list[str]], depth: int) -> list[str]:
         best: list[str] = []
@@ -110,7 +113,7 @@ class LoaderScript:
         return best
 
     def _named(self, name: str) -> list[str]:
-        """The variables that a name may mean which holds a variable itself (`bootcmd_${target}`)."""
+        """The variables that a name may mean which holds a variable itself (`boot_${target}`)."""
         if name in self.environment:
             return [name]
         if "$" not in name:
@@ -159,6 +162,6 @@ def _filled(word: str, variables: Mapping[str, str]) -> str:
 
 
 def hexadecimal(word: str) -> int | None:
-    """A number as U-Boot reads it: hexadecimal, with or without 0x."""
+    """A number as the boot loader reads it: hexadecimal, with or without 0x."""
     word = word.partition(":")[0]
     return int(word, 16) if re.fullmatch(r"(?:0[xX])?[0-9a-fA-F]{1,16}", word) else None

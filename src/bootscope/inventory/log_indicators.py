@@ -13,13 +13,16 @@ from collections.abc import Callable, Sequence
 from bootscope.core.text import size, span
 from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
 from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.loaders import console
+from bootscope.loaders.registry import BUILT
 
 Prediction = tuple[int, tuple[str, ...]]
 
+_SETTINGS = BUILT.settings
+_DELAY = _SETTINGS.delay_variable
 QUIET_LEVEL = 4
 """What `quiet` leaves on the console is more urgent than this, unless the kernel was configured otherwise."""
 _COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
-AUTOBOOT = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"
 _CALIBRATION = r"Calibrating delay loop\.\.\. "
 _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
 _ON_LINE = "every byte of them goes over the serial line, and nothing else is done meanwhile"
@@ -34,9 +37,19 @@ def kernel_console(known: Inventory) -> str | None:
     return _lines_words(known, hidden_by_quiet(known.log))
 
 
+def loader_is_silent(known: Inventory) -> bool:
+    """Whether the boot loader is known to write nothing."""
+    return _SETTINGS.silent_variable in known.environment and known.on(BUILT.tree, _SETTINGS.silent)
+
+
+def first_stage_boots(known: Inventory) -> bool:
+    """Whether the boot loader's first program is configured to start Linux."""
+    return known.on(BUILT.tree, _SETTINGS.first_boots)
+
+
 def loader_console(known: Inventory) -> str | None:
     """What the boot loaders write."""
-    if "silent" in known.environment and known.on("uboot", "SILENT_CONSOLE"):
+    if loader_is_silent(known):
         return ""
     if not known.log or not known.log.loader_lines:
         return None
@@ -57,28 +70,31 @@ def hidden_by_quiet(log: BootLog) -> list[LogLine]:
 
 
 def countdown(known: Inventory) -> str | None:
-    """Whether U-Boot counts down, and for how long."""
+    """Whether the boot loader counts down, and for how long."""
     found = countdown_ns(known)
     if found is None:
         return None
-    return f"U-Boot waits {span(found[0])} for a key ({found[1]})" if found[0] else ""
+    return f"{BUILT.title} waits {span(found[0])} for a key ({found[1]})" if found[0] else ""
 
 
 def countdown_ns(known: Inventory) -> tuple[int, str] | None:
-    """How long U-Boot waits for a key, and by what that is known."""
+    """How long the boot loader waits for a key, and by what that is known."""
     log = known.log
-    if log and (at := log.index(AUTOBOOT)) >= 0:
+    if log and (at := log.index(console.COUNTDOWN)) >= 0:
         gap = log.gap_ns(at) if log.timed else None
         if gap is not None:
             return gap, "from its line to the next one in the log"
         told = countdown_s(log.lines[at].text)
         if told is not None:
             return told * 1_000_000_000, "the number that the log shows"
-    if known.on("uboot", "SPL_OS_BOOT"):
-        return 0, "the SPL starts Linux by itself"
+    if first_stage_boots(known):
+        return 0, f"{BUILT.first.phrase} starts Linux by itself"
     for text, why in (
-        (known.environment.get("bootdelay", ""), "bootdelay in its environment"),
-        (known.symbol("uboot", "BOOTDELAY") or "", "CONFIG_BOOTDELAY"),
+        (
+            known.environment.get(_SETTINGS.delay_variable, ""),
+            f"{_SETTINGS.delay_variable} in its environment",
+        ),
+        (known.symbol(BUILT.tree, _SETTINGS.delay) or "", f"CONFIG_{_SETTINGS.delay}"),
     ):
         told = number(text)
         if told is not None:
@@ -87,8 +103,8 @@ def countdown_ns(known: Inventory) -> tuple[int, str] | None:
 
 
 def countdown_s(line: str) -> int | None:
-    """The number of seconds that a line of U-Boot's countdown begins with."""
-    found = re.search(r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})", line)
+    """The number of seconds that a line of the countdown begins with."""
+    found = re.search(console.COUNTDOWN_SECONDS, line)
     return int(found[1]) if found else None
 
 
@@ -132,12 +148,12 @@ def loader(known: Inventory) -> str | None:
     """Whether there is a boot loader that takes time."""
     log = known.log
     if log and log.timed:
-        start, end = log.index(r"^U-Boot \d"), log.index(r"^Starting kernel")
+        start, end = log.index(f"^(?:{console.BOOT_LOADER})"), log.index(r"^Starting kernel")
         if 0 <= start < end:
             length_ns = log.lines[end].at_ns - log.lines[start].at_ns
-            return f"from U-Boot's first line to the kernel's start: {span(length_ns)}"
-    if known.knows(Part.UBOOT) or known.knows(Part.ENVIRONMENT):
-        return "there is a U-Boot"
+            return f"from {BUILT.title}'s first line to the kernel's start: {span(length_ns)}"
+    if known.knows(Part.LOADER) or known.knows(Part.ENVIRONMENT):
+        return f"there is a {BUILT.title}"
     if log and log.loader_lines:
         return "the log shows a boot loader"
     return None
@@ -161,11 +177,11 @@ def _quiet(known: Inventory) -> Prediction | None:
     return known.line_ns(total_bytes(hidden)), tuple(assumptions)
 
 
-def _bootdelay(known: Inventory) -> Prediction | None:
+def _no_countdown(known: Inventory) -> Prediction | None:
     found = countdown_ns(known)
     if not found or not found[0]:
         return None
-    return found[0], (f"U-Boot does nothing else while it waits ({found[1]})",)
+    return found[0], (f"{BUILT.title} does nothing else while it waits ({found[1]})",)
 
 
 def _calibration(known: Inventory) -> Prediction | None:
@@ -180,13 +196,16 @@ def _calibration(known: Inventory) -> Prediction | None:
 def _loader_console(known: Inventory) -> Prediction | None:
     if not known.log or not loader_console(known):
         return None
-    # U-Boot takes the console out of the kernel's command line, too.
+    # It takes the console out of the kernel's command line, too.
     count = total_bytes(known.log.loader_lines) + total_bytes(known.log.kernel_lines)
     rate = f"the console runs at {known.baud[0]} baud: {known.baud[1]}"
     return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
 
 
-BY_CHANGE: dict[str, Callable[[Inventory], Prediction | None]] = {"quiet": _quiet, "bootdelay=0": _bootdelay}
+BY_CHANGE: dict[str, Callable[[Inventory], Prediction | None]] = {
+    "quiet": _quiet,
+    "bootdelay=0": _no_countdown,
+}
 """Changes of `what-if` that a log allows to predict."""
 
 BY_SIGN: dict[str, Callable[[Inventory], Prediction | None]] = {

@@ -17,11 +17,12 @@ from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.inventory.recorded import images, with_stored
 from bootscope.kbuild.kconfig import parse, written
+from bootscope.loaders.registry import BUILT
 from bootscope.system.load import LoadedSystem
 from bootscope.system.placeholders import boot_script
 
 _IMAGES = ("kernel", "device-tree", "falcon")
-_STEPS = {"kernel": "kernel", "uboot": "uboot", "busybox": "busybox"}
+_STEPS = {"kernel": "kernel", BUILT.tree: BUILT.tree, "busybox": "busybox"}
 
 
 def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
@@ -38,7 +39,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
             configs[tree] = {name: written(value) for name, value in asked[tree].items()}
             partial.add(tree)
     parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
-    root, boot = built.get("rootfs"), built.get("uboot")
+    root, boot = built.get("rootfs"), built.get(BUILT.tree)
     settings = flat(system)
     environment = with_stored(
         default_environment((boot / uboot.IMAGE).read_bytes()) if boot else {}, settings
@@ -57,7 +58,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         scripts=_scripts(root) if root else {},
         images=_images(settings, built),
     )
-    missing = [name for name in ("kernel", "uboot", "busybox", "rootfs") if not built.get(name)]
+    missing = [name for name in ("kernel", BUILT.tree, "busybox", "rootfs") if not built.get(name)]
     told = f"not built: {', '.join(missing)}" if missing else "as built"
     return known, told
 

@@ -14,7 +14,7 @@ from bootscope.kbuild.expressions import NO, parse
 from bootscope.kbuild.symbols import Symbol, Symbols
 
 EXPERT = "EXPERT"
-"""The symbol behind which the kernel and U-Boot hide what most people should leave alone."""
+"""The symbol behind which the kernel and boot loaders hide what most people should leave alone."""
 
 
 class Configuration:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which symbols bring an object file into a build: read from the Makefiles of its folder and above.
 
-Made for the files of the kernel, U-Boot and BusyBox: lists such as ``obj-$(CONFIG_X) += a.o dir/``,
+Made for the files of the kernel, boot loaders and BusyBox: lists such as ``obj-$(CONFIG_X) += a.o dir/``,
 objects put together from others (``a-y := b.o``), and the conditions around them.
 """
 

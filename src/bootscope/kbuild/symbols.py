@@ -2,7 +2,7 @@
 """The symbols of a Kconfig tree: what they depend on, select and are asked for by.
 
 Read well enough to say who keeps a symbol on and what goes with it; what a configuration really comes
-to, the tree's own tools decide. Works with the kernel, U-Boot and BusyBox.
+to, the tree's own tools decide. Works with the kernel, boot loaders and BusyBox.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from bootscope.arch.registry import BUILT
 from bootscope.core.errors import UserError
 from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
+from bootscope.loaders import registry as loaders
 
-TOP = {"kernel": "Kconfig", "uboot": "Kconfig", "busybox": "Config.in"}
+TOP = {"kernel": "Kconfig", loaders.BUILT.tree: "Kconfig", "busybox": "Config.in"}
 """The file that a tree's symbols begin in."""
 _TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
 _SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")

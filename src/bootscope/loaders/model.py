@@ -69,6 +69,62 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Banner:
+    """The line by which a program says that it runs: `pattern` at its beginning, `text` in it.
+
+    `milestone`: what that is of a boot, empty for none. Programs of a lower `order` run before those of a
+    higher one.
+    """
+
+    pattern: str
+    text: str
+    milestone: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A console line that announces a phase.
+
+    `early_ns` and `late_ns`: how far before and after the phase's start it normally appears, for this
+    `reason`. `pattern` is searched for anywhere in the line.
+    """
+
+    phase: str
+    pattern: str
+    early_ns: int
+    late_ns: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cures:
+    """Techniques against what a boot loader spends, and words for whoever cannot see more."""
+
+    trim: tuple[str, ...]
+    countdown: tuple[str, ...]
+    silent: tuple[str, ...]
+    silent_words: str
+    look: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Names of its settings: variables of its environment (`*_variable`), else symbols of its configuration.
+
+    `commands_variable`: commands of a boot without a script. `first_boots`: its first program starts Linux.
+    """
+
+    commands_variable: str
+    delay_variable: str
+    delay: str
+    silent_variable: str
+    silent: str
+    rate: str
+    first_boots: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImageLines:
     """What a boot loader says and does as it starts a kernel. Texts are beginnings of console lines."""
 
@@ -113,9 +169,14 @@ class Loader:
     script_commands: tuple[str, ...]
     boot_commands: tuple[str, ...]
     """Commands that run a script, and that start a kernel."""
-    boot_variable: str
-    """Holds the commands of a boot without a script."""
+    first_boots_title: str
+    """What it is called that the first of its programs starts Linux."""
+    settings: Settings
+    image_file: str
+    """What is put on the card, of the build."""
     images: ImageLines
+    announced: tuple[Announced, ...]
+    cures: Cures
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
 

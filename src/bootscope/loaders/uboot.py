@@ -3,7 +3,20 @@
 
 from __future__ import annotations
 
-from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, ImageLines, Loader, Program, Stage
+from bootscope.loaders.model import (
+    KERNEL,
+    LOAD,
+    ROM,
+    Announced,
+    Banner,
+    Cures,
+    Hooked,
+    ImageLines,
+    Loader,
+    Program,
+    Settings,
+    Stage,
+)
 
 _FUNCTIONS = {
     Hooked.DELAY: "udelay",
@@ -32,6 +45,18 @@ PROPER = Program(
     # It moves itself to the end of memory.
     functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
 )
+BANNERS = (
+    Banner(r"U-Boot TPL \d", "U-Boot ", "spl", 1),
+    Banner(r"U-Boot VPL \d", "U-Boot ", "spl", 2),
+    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", 3),
+    Banner(r"U-Boot \d", "U-Boot ", "bootloader", 4),
+)
+HANDOVER = r"Starting kernel \.\.\."
+COUNTDOWN = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"
+COUNTDOWN_SECONDS = r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})"
+PROMPT = r"=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(?:=>|#>)"
+OWN_WORDS = r"Hit any key|## "
+_LATE_NS = 100_000_000
 _IMAGES = ImageLines(
     header="## Booting kernel from Legacy Image",
     tree="## Flattened Device Tree",
@@ -60,8 +85,32 @@ UBOOT = Loader(
     countdown=r"abortboot|autoboot|bootdelay",
     script_commands=("source",),
     boot_commands=("bootz", "bootm", "booti", "boot", "bootelf", "bootefi"),
-    boot_variable="bootcmd",
+    first_boots_title="Falcon mode",
+    settings=Settings(
+        commands_variable="bootcmd",
+        delay_variable="bootdelay",
+        delay="BOOTDELAY",
+        silent_variable="silent",
+        silent="SILENT_CONSOLE",
+        rate="BAUDRATE",
+        first_boots="SPL_OS_BOOT",
+    ),
+    image_file="u-boot-sunxi-with-spl.bin",
     images=_IMAGES,
+    announced=(
+        Announced("spl", BANNERS[2].pattern, 0, _LATE_NS, "the SPL prints late"),
+        Announced("bootloader", f"^{BANNERS[3].pattern}", 0, _LATE_NS, "U-Boot prints late"),
+        Announced(
+            "decompress", f"^{HANDOVER}", _LATE_NS, 0, "after the message U-Boot still shuts down its devices"
+        ),
+    ),
+    cures=Cures(
+        trim=("uboot-trim", "falcon-fat", "falcon-raw-mmc"),
+        countdown=("uboot-bootdelay",),
+        silent=("uboot-silent",),
+        silent_words="it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y",
+        look="U-Boot's bootstage names what runs there",
+    ),
     stages=(
         ROM,
         Stage("spl", SPL.hook(Hooked.START), "spl", SPL),

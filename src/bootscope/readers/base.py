@@ -50,7 +50,7 @@ class Options:
     """What the user said where a file cannot say it.
 
     `stamp`: one of STAMPS, or None to take the reader's own finding. `values` holds further answers
-    by name, e.g. ``{"cntfrq_hz": "24000000"}`` for TF-A counters.
+    by name, e.g. ``{"cntfrq_hz": "24000000"}`` for counters of firmware.
     """
 
     stamp: str | None = None

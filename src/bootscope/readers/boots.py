@@ -7,22 +7,16 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from bootscope.loaders import console
 from bootscope.readers.base import NO_STAMP
 from bootscope.readers.stamp_forms import Columns
 
 # What each stage of a boot begins with, in order; the last is the kernel, the one before hands over to it.
 _STAGES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"NOTICE:  BL1: ",
-        rb"U-Boot TPL \d",
-        rb"U-Boot VPL \d",
-        rb"U-Boot SPL \d",
-        rb"U-Boot \d|barebox \d",
-        rb"Starting kernel ",
-        rb"Booting Linux on |Linux version ",
-    )
+    re.compile(pattern.encode())
+    for pattern in (*console.in_order(), r"Starting kernel ", r"Booting Linux on |Linux version ")
 )
+_FIRST_BYTES = b"BLS" + "".join(banner.pattern[0] for banner in console.BANNERS).encode()
 _KERNEL = len(_STAGES) - 1
 _HANDOVER = _KERNEL - 1
 # "Booting Linux on" and "Linux version" belong together when so few lines lie between them.
@@ -130,7 +124,7 @@ def _stages(found: Columns) -> list[tuple[int, int]]:
     """Line and stage of each line that begins a stage."""
     result = []
     for index, start in zip(found.notable, found.words, strict=True):
-        if found.blob[start] in b"BLNSUb":
+        if found.blob[start] in _FIRST_BYTES:
             stage = next((n for n, p in enumerate(_STAGES) if p.match(found.blob, start)), None)
             if stage is not None:
                 result.append((index, stage))

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import islice
 
+from bootscope.loaders.console import BOOT_LOADER
 from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
 from bootscope.readers.boots import Part
 from bootscope.readers.initcalls import Calls
@@ -24,7 +25,7 @@ _FACTS = (
     ("kernel", re.compile(rb"Linux version (\S{1,200})")),
     ("command line", re.compile(rb"Kernel command line: ([^\n]{1,4096})")),
     ("machine", re.compile(rb"(?:OF: fdt: )?Machine model: ([^\n]{1,200})")),
-    ("boot loader", re.compile(rb"(U-Boot \d\S{0,80}|barebox \d\S{0,80})")),
+    ("boot loader", re.compile(rf"((?:{BOOT_LOADER})\S{{0,80}})".encode())),
 )
 _PENDING = b": deferred probe pending"
 _PENDING_MOST = 1000

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from re import Pattern
 
+from bootscope.loaders import console
 from bootscope.readers.base import Log
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, LOGIN
 
@@ -34,17 +35,15 @@ def _marker(name: str, phase: str, pattern: str, *texts: str) -> Marker:
     return Marker(name, phase, texts, re.compile(pattern))
 
 
+def _loader(milestone: str) -> Marker:
+    """The lines with which a boot loader's programs begin."""
+    texts = dict.fromkeys(banner.text for banner in console.BANNERS if banner.milestone == milestone)
+    return _marker(milestone, milestone, f"^(?:{console.patterns(milestone)})", *texts)
+
+
 MARKERS = (
-    _marker("spl", "spl", r"^U-Boot [STV]PL \d", "U-Boot "),
-    _marker(
-        "bootloader",
-        "bootloader",
-        r"^U-Boot \d|^barebox \d|^GNU GRUB  version",
-        "U-Boot ",
-        "barebox ",
-        "GRUB",
-    ),
-    _marker("kernel-start", "decompress", r"^Starting kernel \.\.\.", "Starting kernel"),
+    *(_loader(milestone) for milestone in ("spl", "bootloader")),
+    _marker("kernel-start", "decompress", f"^{console.HANDOVER}", "Starting kernel"),
     _marker("kernel-entry", "kernel", f"^(?:{BEGINS})", "Booting Linux", "Linux version"),
     _marker("kernel-done", "", f"^{FREED}", "Freeing unused kernel", "Freeing init memory"),
     _marker("init", "init", f"^{INIT}", " as init process"),

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from bootscope.loaders.console import BANNERS
 from bootscope.readers.base import FIRST_BYTE, NO_STAMP, Clock
 from bootscope.readers.lines import Lines
 
@@ -29,7 +30,9 @@ _CALLER = rb"(?:\[ {0,12}[TC]\d{1,10}\] ?)?"
 _NOTABLE = (
     rb"(calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
     rb"VFS: Mounted |Linux version |Booting Linux on |Kernel command line: |OF: fdt: Machine model: |"
-    rb"Machine model: |U-Boot |Starting kernel |NOTICE:  BL1: |barebox \d)?"
+    rb"Machine model: |Starting kernel |"
+    + "|".join(dict.fromkeys(b.pattern for b in BANNERS)).encode()
+    + rb")?"
 )
 
 

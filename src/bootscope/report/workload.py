@@ -77,7 +77,7 @@ def _reasons(workload: Workload) -> list[str]:
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """`U-Boot, BusyBox and the kernel`."""
+    """`boot loader, BusyBox and the kernel`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -24,6 +24,7 @@ from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
 from bootscope.emulator.recording import Order
+from bootscope.loaders import registry as loaders
 from bootscope.search.bench import Bench
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome, outcome_of
@@ -79,7 +80,7 @@ class _Watcher:
     def begin(self, step: str, what: str) -> None:
         self._look()
         # The others take no longer than it takes to read of them.
-        if step in ("kernel", "uboot", "busybox") or step.startswith("fetch"):
+        if step in ("kernel", loaders.BUILT.tree, "busybox") or step.startswith("fetch"):
             self.tell(f"  {self.job.candidate.title}: {what} ...")
 
     def update(self, done: int, total: int | None, unit: str) -> None:

@@ -73,7 +73,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         sleeps=_sleeps(sparse, clock),
         execs=_execs(sparse, clock, run),
         pins=_pins(events, clock),
-        disagreements=console.disagreements(split, console_lines),
+        disagreements=console.disagreements(split, console_lines, run.board.boot_loader),
         loader_offset=_loader_offset(sparse, run),
         kernel_image=_kernel_image(run),
         clock_syncs=quality.syncs,

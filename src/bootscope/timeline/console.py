@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.loaders.model import Announced, Loader
 from bootscope.timeline.costs import BoardClock
 from bootscope.timeline.kernel_lines import BEGINS, INIT
 from bootscope.timeline.model import Disagreement, Line, Phase
@@ -36,58 +36,40 @@ def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
     return tuple(result)
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A console line that announces a phase.
-
-    `early_ns` and `late_ns`: how far before and after the true start the line normally appears.
-    """
-
-    phase: str
-    pattern: re.Pattern[bytes]
-    early_ns: int
-    late_ns: int
-    reason: str
-
-
 _MS = 1_000_000
-MARKERS = (
-    Marker("spl", re.compile(rb"U-Boot SPL \d"), 0, 100 * _MS, "the SPL prints late"),
-    Marker("bootloader", re.compile(rb"^U-Boot \d"), 0, 100 * _MS, "U-Boot prints late"),
-    Marker(
-        "decompress",
-        re.compile(rb"^Starting kernel \.\.\."),
-        100 * _MS,
-        0,
-        "after the message U-Boot still shuts down its devices",
-    ),
-    Marker(
+_KERNEL = (
+    Announced(
         "kernel",
-        re.compile(BEGINS.encode()),
+        BEGINS,
         0,
         50 * _MS,
         "the kernel keeps its messages until its console driver starts",
     ),
-    Marker("init", re.compile(INIT.encode()), 50 * _MS, 50 * _MS, "console output lags"),
+    Announced("init", INIT, 50 * _MS, 50 * _MS, "console output lags"),
 )
 
 
-def marker_times(found: Iterable[Line]) -> dict[str, tuple[int, str]]:
-    """First line of each marker: phase -> (time in ns, the line as text)."""
+def _announced(loader: Loader) -> list[tuple[Announced, re.Pattern[bytes]]]:
+    return [(one, re.compile(one.pattern.encode())) for one in (*loader.announced, *_KERNEL)]
+
+
+def marker_times(found: Iterable[Line], loader: Loader) -> dict[str, tuple[int, str]]:
+    """First line that announces each phase: phase -> (time in ns, the line as text)."""
+    markers = _announced(loader)
     result: dict[str, tuple[int, str]] = {}
     for line in found:
-        for marker in MARKERS:
-            if marker.phase not in result and marker.pattern.search(line.data):
+        for marker, pattern in markers:
+            if marker.phase not in result and pattern.search(line.data):
                 result[marker.phase] = (line.start_ns, line.data.decode("utf-8", "replace"))
     return result
 
 
-def disagreements(phases: Iterable[Phase], found: Iterable[Line]) -> tuple[Disagreement, ...]:
+def disagreements(phases: Iterable[Phase], found: Iterable[Line], loader: Loader) -> tuple[Disagreement, ...]:
     """Markers that lie further from the start of their phase than they should."""
     starts = {phase.name: phase.start_ns for phase in phases}
-    seen = marker_times(found)
+    seen = marker_times(found, loader)
     result: list[Disagreement] = []
-    for marker in MARKERS:
+    for marker, _ in _announced(loader):
         if marker.phase not in seen or marker.phase not in starts:
             continue
         at_ns, text = seen[marker.phase]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trimming: kernel, U-Boot and BusyBox reduced from evidence of what code a run of the application needs.
+"""Trimming: kernel, boot loader and BusyBox reduced from evidence of what code the application needs.
 
 A recording counts every block of code that ran, for how long and whether for the application. Object
 files and Makefiles lead from there to Kconfig symbols. What never ran goes off in one large group, then
@@ -23,6 +23,7 @@ from bootscope.core.errors import UserError, unknown
 from bootscope.emulator.plugin_config import default_until
 from bootscope.inventory.recorded import facts
 from bootscope.kbuild.resolve import Landed, land
+from bootscope.loaders.registry import BUILT
 from bootscope.search.bench import Bench
 from bootscope.search.bisect import Attempt, reduce
 from bootscope.system.changes import Change, apply
@@ -33,12 +34,12 @@ from bootscope.trim.memory import Memory
 from bootscope.trim.tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
 from bootscope.trim.trial import Trials, limits_beside
 
-ORDER = ("uboot", "busybox", "kernel")
+ORDER = (BUILT.tree, "busybox", "kernel")
 """Trees in the order in which they are worked on: a short boot loader makes all later boots short."""
 _NEVER, _RAN = "code that never ran", "code that ran"
 _WITHOUT_CODE = "no code of their own"
 STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
-    "uboot": ((_NEVER, (Kind.NEVER,)), (_RAN, (Kind.START,)), (_WITHOUT_CODE, (Kind.BLANK,))),
+    BUILT.tree: ((_NEVER, (Kind.NEVER,)), (_RAN, (Kind.START,)), (_WITHOUT_CODE, (Kind.BLANK,))),
     "busybox": ((_NEVER, (Kind.NEVER,)), (_WITHOUT_CODE, (Kind.BLANK,))),
     "kernel": (
         (f"{_NEVER}, or only at the start", (Kind.NEVER, Kind.SETUP, Kind.START)),
@@ -291,7 +292,7 @@ class Trim:
         off = self._off() if off is None else off
         return Change(
             kernel=off.get("kernel", {}),
-            uboot=off.get("uboot", {}),
+            uboot=off.get(BUILT.tree, {}),
             busybox=off.get("busybox", {}),
             command_line=self.command_line,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One configured tree (kernel, U-Boot or BusyBox) while it is trimmed: what is known of it."""
+"""One configured tree (kernel, boot loader or BusyBox) while it is trimmed: what is known of it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ from bootscope.system.model import Symbols
 from bootscope.trim.build_errors import defined_in
 from bootscope.trim.devices import devices, drivers
 
-IMAGE = {"kernel": "kernel/zImage", "uboot": "uboot/u-boot-sunxi-with-spl.bin", "busybox": "busybox/busybox"}
+IMAGE = {
+    "kernel": "kernel/zImage",
+    BUILT.tree: f"{BUILT.tree}/{BUILT.image_file}",
+    "busybox": "busybox/busybox",
+}
 """What gets smaller, as the parts of a run are called."""
-PHASES = {"kernel": ("kernel",), "uboot": ("bootloader",), "busybox": ("init",)}
+PHASES = {"kernel": ("kernel",), BUILT.tree: BUILT.phases_of(BUILT.main)[:1], "busybox": ("init",)}
 """The phases of the boot in which the tree's code runs."""
 _OWN_PERCENT = 90
 _LEAVES_OUT = re.compile(r"(^|_)DISABLED?(_|$)")

@@ -7,16 +7,16 @@ import errno
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.initcalls import LOADER_KINDS, name_of
 from bootscope.analysis.kernel_activity import Call
 from bootscope.audit.culprits.model import Culprit, Cure, listed
 from bootscope.audit.culprits.on_path import Own
-from bootscope.audit.culprits.recorded import LOADER, RecordedBoot
+from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.core.text import span
+from bootscope.loaders.registry import program_of
 
 _DEFERRED = 517
 _WORDS = {"initcall": "initcall", "probe": "probe of", "command": "command"}
-_TRIM = Cure("leave out what does not boot this board", ("uboot-trim", "falcon-fat", "falcon-raw-mmc"))
 DRIVER = ("kernel-remove-unused", "kernel-modules-later", "kernel-async-probe", "kernel-deferred-initcalls")
 
 
@@ -32,14 +32,15 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
 
 
 def _culprit(boot: RecordedBoot, kind: str, name: str, calls: list[Call], own: Own) -> Culprit:
-    loader, bare = kind in LOADER, kind.rpartition(".")[2]
-    who = ("SPL" if kind.startswith("spl.") else "U-Boot") if loader else "kernel"
+    bare, loader = kind.rpartition(".")[2], program_of(kind) if kind in LOADER_KINDS else None
+    who = loader.title if loader else "kernel"
     error = _error(calls)
     times = f"{len(calls)} times" if len(calls) > 1 else ""
     asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
     in_task = "" if loader else f"in {boot.evidence.who(calls[0].task, calls[0].start_ns)}"
     if loader:
-        cure = Cure("it fails here: leave its driver out", _TRIM.techniques) if error else _TRIM
+        what = "it fails here: leave its driver out" if error else "leave out what does not boot this board"
+        cure = Cure(what, boot.evidence.run.board.boot_loader.cures.trim)
     else:
         cure = _driver(name, kind)
     return Culprit(

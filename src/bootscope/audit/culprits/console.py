@@ -10,10 +10,12 @@ from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.core.text import size, span
+from bootscope.loaders.model import ROM
+from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
-_LOADERS = ("rom", "spl", "bootloader", "load")
+_LOADERS = (ROM.phase, *LOADER_PHASES)
 QUIET = Cure("keep them off the console", ("kernel-quiet", "kernel-printk-diet"), ("quiet",))
-SILENT = Cure("it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y", ("uboot-silent",))
+SILENT = Cure(BUILT.cures.silent_words, BUILT.cures.silent)
 _PROGRAMS = Cure("print less, or to a file: the console is slow", ())
 
 

@@ -22,6 +22,8 @@ from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
+from bootscope.loaders.model import Hooked
+from bootscope.loaders.registry import BUILT, LOADER_PHASES
 from bootscope.timeline.trace import Trace
 
 _OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
@@ -49,7 +51,7 @@ def _of_recording(facts: Recorded) -> list[Culprit]:
 
 
 _UNSEEN = {
-    ("spl", "bootloader", "load"): "uboot.delay",
+    LOADER_PHASES: BUILT.main.hook(Hooked.DELAY),
     ("kernel",): "initcall",
     ("init", "application"): "switch",
 }

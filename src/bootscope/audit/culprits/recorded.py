@@ -9,12 +9,12 @@ from functools import cached_property
 from bootscope.analysis import waits
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.initcalls import LOADER_KINDS
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.on_path import Own, index_at, own_times
 
-LOADER = ("spl.initcall", "spl.probe", "uboot.initcall", "uboot.probe", "uboot.command")
 KERNEL = ("initcall", "probe")
 SMALL = 200
 """What takes less than this part of a boot is no culprit."""
@@ -44,10 +44,10 @@ class RecordedBoot:
 
     @cached_property
     def countdown(self) -> list[Call]:
-        """U-Boot's delays while it waits for a key."""
+        """The boot loader's delays while it waits for a key."""
         return waits.countdown(self.evidence)
 
     @cached_property
     def own(self) -> dict[Call, Own]:
         """Steps of boot loaders, initcalls, probes and the countdown, with what the path spent in each."""
-        return own_times(self.evidence, self.ground.steps, (*LOADER, *KERNEL), self.countdown)
+        return own_times(self.evidence, self.ground.steps, (*LOADER_KINDS, *KERNEL), self.countdown)

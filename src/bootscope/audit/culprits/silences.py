@@ -9,22 +9,22 @@ from collections.abc import Iterator
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.core.text import cut
 from bootscope.inventory.bootlog import BootLog
+from bootscope.loaders import console
+from bootscope.loaders.registry import BUILT
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
 _LONGEST = 50
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it names what runs there")
 _LOOK_PROGRAMS = Cure("bootscope-agent on the board names what runs there (bootscope help agent)")
-_LOOK_LOADER = Cure(
-    "U-Boot's bootstage names what runs there", ("uboot-trim", "falcon-fat", "falcon-raw-mmc")
-)
+_LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
 _KNOWN: tuple[tuple[re.Pattern[str], str, Cure], ...] = (
     (
-        re.compile(r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"),
-        "U-Boot waits for a key",
-        Cure("a boot delay of 0", ("uboot-bootdelay",)),
+        re.compile(console.COUNTDOWN),
+        f"{BUILT.title} waits for a key",
+        Cure("a boot delay of 0", BUILT.cures.countdown),
     ),
     (
-        re.compile(r"^Starting kernel \.\.\."),
+        re.compile(f"^{console.HANDOVER}"),
         "the kernel unpacks itself and starts, its console not yet there",
         Cure(
             "a smaller or better packed kernel",

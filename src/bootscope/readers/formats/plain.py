@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from bootscope.loaders.console import SPOKEN
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.lines import split
@@ -14,8 +15,7 @@ from bootscope.timeline.kernel_lines import BEGINS
 _PRINTK = re.compile(rb"^(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP, re.MULTILINE)
 _OTHER_STAMP = re.compile(rb"^(?:\[\d|\d[\d:T.-]{5}|[A-Z][a-z]{2} [ \d]\d \d\d:)", re.MULTILINE)
 _BOOT = re.compile(
-    rb"^(?:U-Boot (?:[STV]PL )?\d|NOTICE:  BL|Starting kernel \.\.\.|Uncompressing Linux|barebox \d|%s)"
-    % BEGINS.encode(),
+    f"^(?:{SPOKEN}|Uncompressing Linux|{BEGINS})".encode(),
     re.MULTILINE,
 )
 _TOOL = Tool("plain", (), loose=True)

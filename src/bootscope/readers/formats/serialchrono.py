@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from bootscope.loaders.console import OWN_WORDS, SPOKEN
 from bootscope.readers.base import UNKNOWN, Reader, Source
 from bootscope.readers.console import Tool, clean_head, form_share, read_console
 from bootscope.readers.stamp_forms import Form, host
@@ -16,7 +17,7 @@ from bootscope.readers.stamp_forms import Form, host
 _BRACKET = rb"\[([ \d]{4}\d)\.(\d{6})\] "
 # A second bracket, or a line that no kernel writes: the first bracket is not the kernel's.
 _NOT_KERNEL = re.compile(
-    rb"^" + _BRACKET + rb"(?:\[ {0,4}\d{1,5}\.\d{6}\]|U-Boot (?:SPL )?\d|Hit any key|## |Starting kernel)",
+    rb"^" + _BRACKET + rb"(?:\[ {0,4}\d{1,5}\.\d{6}\]|" + f"{SPOKEN}|{OWN_WORDS}".encode() + rb")",
     re.MULTILINE,
 )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from bootscope.audit.findings import Finding
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
+from bootscope.loaders.registry import BUILT
 
 Look = Callable[[Inventory], str | None]
 LookAtFindings = Callable[[Inventory, Sequence[Finding]], str | None]
@@ -116,6 +117,12 @@ def application_as_init(known: Inventory) -> str:
     return ""
 
 
-def falcon(known: Inventory) -> bool:
-    """Whether the SPL is known to start Linux by itself."""
-    return known.on("uboot", "SPL_OS_BOOT") or known.settings.get("uboot.falcon") == "True"
+def loader_delay(known: Inventory) -> str:
+    """For how many seconds the boot loader is told to wait for a key; empty where nothing tells."""
+    settings = BUILT.settings
+    return known.environment.get(settings.delay_variable) or known.symbol(BUILT.tree, settings.delay) or ""
+
+
+def first_stage_boots(known: Inventory) -> bool:
+    """Whether the boot loader's first program is known to start Linux by itself."""
+    return known.on(BUILT.tree, BUILT.settings.first_boots) or known.settings.get("uboot.falcon") == "True"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bootscope.audit.pitfalls.checks.base import check, falcon, listed
+from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed, loader_delay
 from bootscope.core.text import size, span
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.indicators import told
@@ -22,7 +22,7 @@ _MORE_BYTES = 64 << 10
 _NO = ("no", "n", "0", "false", "off")
 
 
-@check("silent-uboot-kills-kernel-console", Part.UBOOT)
+@check("silent-uboot-kills-kernel-console", Part.LOADER)
 def _silent(known: Inventory) -> str:
     if not known.on("uboot", "SILENT_CONSOLE") or known.on("uboot", "SILENT_U_BOOT_ONLY"):
         return ""
@@ -112,14 +112,14 @@ def _checksum(known: Inventory) -> str | None:
     return "" if known.loader.commands or (log and log.loader_lines) else None
 
 
-@check("bootdelay", one_of=(Part.LOG, Part.UBOOT, Part.ENVIRONMENT))
+@check("bootdelay", one_of=(Part.LOG, Part.LOADER, Part.ENVIRONMENT))
 def _delay(known: Inventory) -> str | None:
     return told("countdown", known)
 
 
-@check("zero-bootdelay-lockout", one_of=(Part.UBOOT, Part.ENVIRONMENT))
+@check("zero-bootdelay-lockout", one_of=(Part.LOADER, Part.ENVIRONMENT))
 def _locked_out(known: Inventory) -> str | None:
-    delay = known.environment.get("bootdelay") or known.symbol("uboot", "BOOTDELAY")
+    delay = loader_delay(known)
     if delay is None:
         return None
     asks = known.loader.called("gpio", "button")
@@ -159,7 +159,7 @@ def _over_read(known: Inventory) -> str | None:
 
 @check("nested-scripts", Part.ENVIRONMENT)
 def _nested(known: Inventory) -> str:
-    if falcon(known):
+    if first_stage_boots(known):
         return ""  # U-Boot is only the way back
     deep = known.loader.deepest()
     return f"bootcmd runs {' > '.join(deep[:8])}" if len(deep) > 2 else ""
@@ -197,9 +197,9 @@ def _not_for_bootz(known: Inventory) -> str:
     return ""
 
 
-@check("skip-bootloader-not-always", one_of=(Part.UBOOT, Part.LOG))
+@check("skip-bootloader-not-always", one_of=(Part.LOADER, Part.LOG))
 def _uncached(known: Inventory) -> str | None:
-    if falcon(known) and known.on("uboot", "SPL_SYS_DCACHE_OFF"):
+    if first_stage_boots(known) and known.on("uboot", "SPL_SYS_DCACHE_OFF"):
         return "CONFIG_SPL_SYS_DCACHE_OFF=y where the SPL loads Linux"
     log = known.log
     if log and log.find(r"^AT91Bootstrap ") and log.has_kernel_start and not log.find(r"^U-Boot \d"):

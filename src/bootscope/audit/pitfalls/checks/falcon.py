@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from bootscope.audit.pitfalls.checks.base import check, falcon, listed
+from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed
 from bootscope.core.text import size, span
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.inventory import Inventory, Part
@@ -22,10 +22,10 @@ Region = tuple[str, int, int]
 """(name, first sector, sectors)."""
 
 
-@check("falcon-spl-size", Part.UBOOT)
+@check("falcon-spl-size", Part.LOADER)
 def _no_limit(known: Inventory) -> str:
     limits = [known.number("uboot", name) or 0 for name in ("SPL_SIZE_LIMIT", "SPL_MAX_SIZE")]
-    if not falcon(known) or any(limits):
+    if not first_stage_boots(known) or any(limits):
         return ""
     return "neither CONFIG_SPL_SIZE_LIMIT nor CONFIG_SPL_MAX_SIZE is set"
 
@@ -57,9 +57,9 @@ def _bytes_for_sectors(known: Inventory) -> str:
     return ""
 
 
-@check("falcon-args-size", Part.UBOOT)
+@check("falcon-args-size", Part.LOADER)
 def _tree_cut_off(known: Inventory) -> str | None:
-    if not falcon(known):
+    if not first_stage_boots(known):
         return ""
     tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
     sectors = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS")
@@ -83,9 +83,9 @@ def _raw(known: Inventory) -> list[Region]:
     return found
 
 
-@check("falcon-layout-overlap", Part.UBOOT)
+@check("falcon-layout-overlap", Part.LOADER)
 def _areas_overlap(known: Inventory) -> str:
-    if not falcon(known):
+    if not first_stage_boots(known):
         return ""
     others = _partitions(known)
     if isinstance(known, Recorded):
@@ -97,17 +97,17 @@ def _areas_overlap(known: Inventory) -> str:
     return ""
 
 
-@check("falcon-comment-wrong", Part.UBOOT)
+@check("falcon-comment-wrong", Part.LOADER)
 def _worked_out(known: Inventory) -> str:
-    if not falcon(known):
+    if not first_stage_boots(known):
         return ""
     return listed([f"{a} at sector {s:#x} = {s * SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
 
 
-@check("falcon-spl-on-fat", Part.UBOOT)
+@check("falcon-spl-on-fat", Part.LOADER)
 def _boot_rom(known: Inventory) -> str:
     chip = known.text("uboot", "SYS_SOC") or "at91"
-    return f"an SPL for {chip}" if falcon(known) and known.on("uboot", "ARCH_AT91") else ""
+    return f"an SPL for {chip}" if first_stage_boots(known) and known.on("uboot", "ARCH_AT91") else ""
 
 
 _NAND = re.compile(
@@ -115,7 +115,7 @@ _NAND = re.compile(
 )
 
 
-@check("raw-offset-alignment", one_of=(Part.UBOOT, Part.ENVIRONMENT, Part.COMMANDS))
+@check("raw-offset-alignment", one_of=(Part.LOADER, Part.ENVIRONMENT, Part.COMMANDS))
 def _alignment(known: Inventory) -> str | None:
     told = known.log.find(r"erase size: (\d{1,6}) KiB") if known.log else None
     block = int(told[1]) << 10 if told else 0
@@ -124,7 +124,7 @@ def _alignment(known: Inventory) -> str | None:
     off = [words for words, offset in offsets if block and offset % block]
     if off:
         return f"{off[0]}: the erase block is {block >> 10} KiB"
-    uneven = [(a, s) for a, s, _ in _raw(known) if s % _UNIT_SECTORS] if falcon(known) else []
+    uneven = [(a, s) for a, s, _ in _raw(known) if s % _UNIT_SECTORS] if first_stage_boots(known) else []
     if uneven:
         a, sector = uneven[0]
         into = size(sector % _UNIT_SECTORS * SECTOR_BYTES)
@@ -132,9 +132,9 @@ def _alignment(known: Inventory) -> str | None:
     return None if offsets and not block else ""
 
 
-@check("falcon-stale-args", Part.UBOOT)
+@check("falcon-stale-args", Part.LOADER)
 def _stale(known: Inventory) -> str | None:
-    if not falcon(known):
+    if not first_stage_boots(known):
         return ""
     booted = known.log.command_line if known.log else None
     wanted = known.loader.bootargs
@@ -148,7 +148,7 @@ def _stale(known: Inventory) -> str | None:
 
 @check("falcon-slow-spl-driver", Part.BOOT)
 def _slow_driver(known: Inventory) -> str:
-    if not falcon(known) or not isinstance(known, Recorded):
+    if not first_stage_boots(known) or not isinstance(known, Recorded):
         return ""
     reads = [t for t in known.view.timeline.transfers if t.what == "kernel" and not t.write]
     if not reads:
@@ -160,14 +160,14 @@ def _slow_driver(known: Inventory) -> str:
     return f"the SPL takes {span(took_ns)} to read the kernel, the card alone {span(cost_ns)}"
 
 
-@check("falcon-kernel-depends-on-uboot", one_of=(Part.UBOOT, Part.SETTINGS))
+@check("falcon-kernel-depends-on-uboot", one_of=(Part.LOADER, Part.SETTINGS))
 def _relied_on(known: Inventory) -> str:
-    return "the SPL starts Linux by itself" if falcon(known) else ""
+    return "the SPL starts Linux by itself" if first_stage_boots(known) else ""
 
 
-@check("falcon-no-decompression", Part.UBOOT)
+@check("falcon-no-decompression", Part.LOADER)
 def _not_unpacked(known: Inventory) -> str | None:
-    if not falcon(known) or not (known.on("uboot", "ARM64") or known.on("uboot", "RISCV")):
+    if not first_stage_boots(known) or not (known.on("uboot", "ARM64") or known.on("uboot", "RISCV")):
         return ""
     if any(known.on("uboot", f"SPL_{name}") for name in ("GZIP", "LZMA", "LZ4", "ZSTD")):
         return ""
@@ -182,17 +182,17 @@ _UPDATERS = re.compile(r"/(?:rauc|swupdate|mender(?:-update)?|ostree|systemd-sys
 _SLOTS = re.compile(r"BOOT_ORDER|BOOT_\w_LEFT|mender_\w+|upgrade_available|bootslot|boot_slot|rauc_slot")
 
 
-@check("falcon-ab-updates", Part.UBOOT, one_of=(Part.FILES, Part.ENVIRONMENT))
+@check("falcon-ab-updates", Part.LOADER, one_of=(Part.FILES, Part.ENVIRONMENT))
 def _slots(known: Inventory) -> str:
-    if not falcon(known):
+    if not first_stage_boots(known):
         return ""
     found = [path for path in known.files if _UPDATERS.search(path)]
     found += [f"{name} in the environment" for name in known.environment if _SLOTS.fullmatch(name)]
     return listed(found)
 
 
-@check("falcon-fallback-exists", Part.UBOOT)
+@check("falcon-fallback-exists", Part.LOADER)
 def _way_back(known: Inventory) -> str:
     # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
     ours = known.settings.get("uboot.falcon") == "True"
-    return "the SPL starts Linux by itself" if falcon(known) and not ours else ""
+    return "the SPL starts Linux by itself" if first_stage_boots(known) and not ours else ""

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
 from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.loaders.registry import BUILT
 
 _COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 
@@ -131,7 +132,7 @@ def _leftover(known: Inventory) -> str | None:
         told = "CONFIG_ARM_APPENDED_DTB=y, and no tree behind the zImage"
         return "" if image.appended else told
     handed = [words for words in known.loader.called("bootz", "bootm") if len(words) > 3]
-    return "CONFIG_ARM_APPENDED_DTB=y, and U-Boot hands a tree over" if handed else None
+    return f"CONFIG_ARM_APPENDED_DTB=y, and {BUILT.title} hands a tree over" if handed else None
 
 
 _BLOCK_ROOT = re.compile(

@@ -14,7 +14,9 @@ from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
 from bootscope.inventory.indicators import told
 from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.inventory.log_indicators import loader_is_silent
 from bootscope.inventory.recorded import Recorded
+from bootscope.loaders.registry import BUILT
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE
 
 _MS = 1_000_000
@@ -209,7 +211,7 @@ def _network(known: Inventory) -> str:
     script = known.loader
     raw = [words for words in script.called("mmc", "nand", "sf", "ubi", "usb") if words[1:2] == ["read"]]
     if script.network and not script.loads and not raw:
-        return f"U-Boot loads by {listed(script.network)}"
+        return f"{BUILT.title} loads by {listed(script.network)}"
     found = [word for word in known.words if re.match(r"root=/dev/nfs|nfsroot=|ip=(?!off|none)", word)]
     return listed(found)
 
@@ -259,5 +261,5 @@ def console_off(known: Inventory) -> Sequence[str]:
     level = number(known.word("loglevel") or "")
     found += [f"loglevel={level}"] if level is not None and level <= log_indicators.QUIET_LEVEL else []
     found += ["CONFIG_PRINTK=n"] if known.symbol("kernel", "PRINTK") == "n" else []
-    silent = known.on("uboot", "SILENT_CONSOLE") and "silent" in known.environment
-    return found + (["a silent U-Boot"] if silent else [])
+    silent = loader_is_silent(known)
+    return found + ([f"a silent {BUILT.title}"] if silent else [])

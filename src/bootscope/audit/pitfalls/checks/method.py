@@ -9,13 +9,20 @@ from collections.abc import Sequence
 
 from bootscope.audit.alternatives import groups
 from bootscope.audit.findings import Finding
-from bootscope.audit.pitfalls.checks.base import check, check_findings, falcon, listed
+from bootscope.audit.pitfalls.checks.base import (
+    check,
+    check_findings,
+    first_stage_boots,
+    listed,
+    loader_delay,
+)
 from bootscope.audit.pitfalls.checks.measuring import console_off
 from bootscope.audit.trials import WORKS_ON
 from bootscope.core.text import size, span
 from bootscope.inventory.bootlog import RECORDED
 from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.inventory.recorded import Recorded
+from bootscope.loaders.registry import BUILT
 
 _MS = 1_000_000
 _WORTH_NS = 50 * _MS
@@ -51,9 +58,9 @@ def _choice_of_boots(known: Inventory) -> str:
     return f"the log holds {known.log.boots} boots" if known.log and known.log.boots > 1 else ""
 
 
-@check("unfair-reference", one_of=(Part.UBOOT, Part.SETTINGS))
+@check("unfair-reference", one_of=(Part.LOADER, Part.SETTINGS))
 def _reference(known: Inventory) -> str:
-    return "the SPL starts Linux by itself" if falcon(known) else ""
+    return f"{BUILT.first.phrase} starts Linux by itself" if first_stage_boots(known) else ""
 
 
 @check("kernel-size-affects-bootloader", Part.BOOT)
@@ -90,10 +97,13 @@ def _overlap(known: Inventory, findings: Sequence[Finding]) -> str:
     return "; ".join(told)
 
 
+_MAIN = BUILT.phases_of(BUILT.main)[0]
+
+
 def _saves_of(phase: str) -> tuple[str, ...]:
     """The phases of a boot of which techniques of a phase save. What leaves the boot loader out belongs to
-    the SPL, and saves the boot loader's time."""
-    name = "bootloader" if phase == "spl" else phase
+    the first stage, and saves the boot loader's time."""
+    name = _MAIN if phase in BUILT.phases_of(BUILT.first) else phase
     return WORKS_ON.get(name, (name,))
 
 
@@ -119,7 +129,7 @@ def _impossible(known: Inventory) -> str:
         if log.clock == RECORDED and index:
             took_ns = line.at_ns - log.lines[index - 1].at_ns
             if took_ns > 2 * said_ns + _WORTH_NS:
-                told = f"U-Boot says that it read {size(count)} in {span(said_ns)}"
+                told = f"{BUILT.title} says that it read {size(count)} in {span(said_ns)}"
                 return f"{told}; it took up to {span(took_ns)}"
         elif log.clock != RECORDED and (why := _why_impossible(count, said_ns, found)):
             return f"{found[0].strip()}: {why}"
@@ -138,11 +148,11 @@ def _why_impossible(count: int, said_ns: int, found: re.Match[str]) -> str:
     return ""
 
 
-@check("failure-modes", one_of=(Part.COMMAND_LINE, Part.UBOOT, Part.ENVIRONMENT))
+@check("failure-modes", one_of=(Part.COMMAND_LINE, Part.LOADER, Part.ENVIRONMENT))
 def _made_faster(known: Inventory) -> str:
     found = [w for w in known.words if re.match(r"lpj=|init=|rdinit=|rootfstype=|fastboot$|nowatchdog$", w)]
-    found += ["Falcon mode"] if falcon(known) else []
-    delay = known.environment.get("bootdelay") or known.symbol("uboot", "BOOTDELAY") or ""
+    found += [BUILT.first_boots_title] if first_stage_boots(known) else []
+    delay = loader_delay(known)
     found += [f"a boot delay of {delay}"] if (number(delay) or 1) < 0 else []
     return listed(found)
 
