@@ -110,7 +110,8 @@ class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     `milestone` (reached `until`), `panic`, `hang` (nothing seen for `quiet`), `limit` (virtual
     time), `timeout` (host time), `interrupted` (Ctrl-C), `died` (QEMU ended by itself), `partial`
-    (bootscope was killed; found later).
+    (bootscope was killed; found later). On a real board also `silent`, `garbled`, `prompt`, `loop` and
+    `lost` (docs/real-boards.md).
     """
 
     boot_id: str
