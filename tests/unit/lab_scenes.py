@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -19,7 +20,8 @@ from bootscope.capture.stream import Record
 from bootscope.emulator.recording import flat
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.loaders.uboot import UBOOT
-from bootscope.system.load import LoadedSystem, load_system
+from bootscope.system.changes import matches
+from bootscope.system.load import LoadedSystem, load_system, system_dir
 from bootscope.system.model import System
 
 from .builders import KERNEL_SECTOR, boot_info, run_info, stream_file
@@ -47,6 +49,18 @@ FILES = {
 def stock() -> LoadedSystem:
     """The reference system."""
     return load_system("stock")
+
+
+def start_scripts(system: System) -> dict[str, str]:
+    """The scripts in /etc/init.d of a system that comes with bootscope, as a build keeps them."""
+    top = system_dir() / system.rootfs.overlay
+    found = {f"/etc/init.d/{p.name}": p.read_text() for p in sorted((top / "etc/init.d").iterdir())}
+    written = {p: text for p, text in system.rootfs.files.items() if p.startswith("/etc/init.d/")}
+    return {
+        p: text
+        for p, text in {**found, **written}.items()
+        if p in written or not matches(p, system.rootfs.remove)
+    }
 
 
 def listed(text: str, kind: str = "program") -> str:
@@ -88,6 +102,7 @@ def run_of_stock(store: Store, run_id: str, system: System, **fields: object) ->
     }
     kept[objects.ROOT_CONTENTS] = "".join(f"{path}\t{what}\n" for path, what in files.items()).encode()
     kept[UBOOT.main.symbols] = UBOOT_MAP
+    kept[objects.SCRIPTS] = json.dumps(start_scripts(system)).encode()
     kept |= more
     base = run_info(run_id)
     told = msgspec.structs.replace(

@@ -14,6 +14,8 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.changes.compose import composed, told
 from bootscope.changes.experiment import title
+from bootscope.emulator.recording import flat
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, apply
@@ -45,8 +47,10 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
 @pytest.mark.parametrize("spec", RECIPES)
 def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
     recipe: Recipe = RECIPES[spec]
-    base = apply(stock().system, {"base": recipe.base})
-    before = recorded(store, base, recipe.base)
+    settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(stock().system))
+    own = filled(recipe.base, settings)
+    base = apply(stock().system, {"base": own})
+    before = recorded(store, base, own)
     change = composed(base, {spec: told(recipe.change, before)})[spec]
     assert change == filled(recipe.change, before)
     after = recorded(store, apply(base, {spec: change}), change)

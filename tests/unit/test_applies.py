@@ -63,13 +63,13 @@ def test_placeholders_are_filled_with_what_the_boot_tells(some: Recorded) -> Non
         command_line=("lpj=@lpj@", "init=@application@"),
         write={"/etc/@process@": "exec @application@ # @lpj@\n"},
         link={"/sbin/@process@": "@application@"},
-        remove=("/etc/@kept@",),
+        remove=("/etc/@process@*", "/etc/kept"),
     )
     found = filled(change, some)
     assert found.command_line == ("lpj=4980736", "init=/usr/bin/testcard")
     assert found.write == {"/etc/testcard": "exec /usr/bin/testcard # 4980736\n"}
     assert found.link == {"/sbin/testcard": "/usr/bin/testcard"}
-    assert found.remove == change.remove
+    assert found.remove == ("/etc/testcard*", "/etc/kept")
 
 
 def test_a_text_without_placeholders_stays_as_it_is(some: Recorded) -> None:

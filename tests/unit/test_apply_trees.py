@@ -171,7 +171,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
     [
         (["nonsense"], "unknown technique 'nonsense'"),
         (["kernel-compression"], "several recipes"),
-        (["init-app-first"], "needs to know of your system: application, process"),
+        (["init-app-first"], "needs to know of your system: application_script, application, process"),
         (["./nowhere"], "no folder of changes"),
         (["fs-squashfs-ro=lz4", "fs-ext-choice=ext2"], "exclude each other"),
     ],

@@ -9,6 +9,7 @@ import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bootscope.analysis import whatif
@@ -17,8 +18,8 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS
-from bootscope.inventory.inventory import VALUES
 from bootscope.inventory.recorded import Recorded
+from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
 from bootscope.kbuild.kconfig import written
 from bootscope.system import load
 from bootscope.system.changes import TREES, Change, apply, conflicts
@@ -190,8 +191,8 @@ def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) 
     known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
     asked = {re.split("[=:]", change)[0] for change in recipe.predict}
     assert asked <= known_names | {LEFT_OUT}
-    for text in (*recipe.change.command_line, *recipe.change.write.values(), *recipe.predict):
-        assert set(re.findall(r"@(\w+)@", text)) <= VALUES.keys() | SETTINGS.keys() | ADDRESSES.keys()
+    named = set(PLACEHOLDER.findall(msgspec.json.encode(recipe).decode()))
+    assert named <= {*VALUES, *SETTINGS, *ADDRESSES, *FOUND}
 
 
 @every_recipe

@@ -22,9 +22,9 @@ from .conftest import Command, Done
 NAMES = list(VERBS)
 
 
-def json_of(done: Done, kind: str) -> dict[str, Any]:
+def json_of(done: Done, kind: str, schema: int = 1) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(done.stdout)
-    assert (document["schema"], document["kind"]) == (1, kind)
+    assert (document["schema"], document["kind"]) == (schema, kind)
     return document
 
 

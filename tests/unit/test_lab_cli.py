@@ -55,7 +55,7 @@ def refused(done: Done, message: str, hint: str = "") -> None:
 
 
 def test_one_technique_as_json(main_here: Command) -> None:
-    found = json_of(main_here("techniques", "kernel-quiet", "--json"), "technique")
+    found = json_of(main_here("techniques", "kernel-quiet", "--json"), "technique", schema=2)
     quiet = technique("kernel-quiet")
     assert found["id"] == "kernel-quiet"
     assert found["loses"] == list(quiet.loses)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.changes.applies import with_values
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.techniques.model import techniques
 
 RCS = "/etc/init.d/rcS"
@@ -21,6 +23,8 @@ NAMES = (
     "S40net",
     "S99late",
 )
+RUNS = {"S00application": "/usr/bin/player &", "S01mounts": "mount -a", "S05devices": "mdev -s"}
+SETTINGS = {"application.path": "/usr/bin/player"}
 LOOPS = {
     technique.id: text
     for technique in techniques().values()
@@ -37,7 +41,10 @@ def started(folder: Path, rcs: str) -> list[str]:
         script.write_text(f'#!/bin/sh\n[ "$1" = start ] && echo {name} >>{log}\n')
         script.chmod(0o755)
     (folder / "S50off").write_text(f"#!/bin/sh\necho S50off >>{log}\n")
-    (folder / "rcS").write_text(rcs.lstrip().replace("/etc/init.d", str(folder)))
+    texts = {f"/etc/init.d/{name}": RUNS.get(name, "") for name in NAMES}
+    known = Inventory(parts=frozenset({Part.SCRIPTS}), scripts=texts, settings=SETTINGS)
+    filled = with_values(rcs.lstrip(), known)
+    (folder / "rcS").write_text(filled.replace("/etc/init.d", str(folder)))
     subprocess.run(["sh", folder / "rcS"], check=False, timeout=30)
     return log.read_text().split()
 

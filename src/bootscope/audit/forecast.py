@@ -21,7 +21,7 @@ from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
 from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
 from bootscope.arch.registry import BUILT
-from bootscope.changes.applies import filled, with_values
+from bootscope.changes.applies import each_with_values, filled
 from bootscope.core.errors import UserError
 from bootscope.core.text import size
 from bootscope.inventory.closure import Closures, Lost
@@ -62,7 +62,7 @@ def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
     for recipe in recipes:
         if not can_be_told(recipe):
             raise UserError("there is no model of what this does", hint="bootscope try measures it")
-        changes += [with_values(change, facts) for change in what_ifs(recipe)]
+        changes += [c for change in what_ifs(recipe) for c in each_with_values(change, facts)]
         extra += _extra(facts, filled(recipe.change, facts), recipe)
     view = facts.view
     return predict(view.evidence, view.stacks, changes, extra, view.ground)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.changes.applies import PLACEHOLDER, fill
+from bootscope.changes.applies import fill
 from bootscope.changes.change_files import WORDS
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
+from bootscope.inventory.values import PLACEHOLDER, put_in
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.changes import TREES, Change, conflicts, with_words
 from bootscope.system.model import Symbols
@@ -85,11 +86,11 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
 def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
     lacking: list[str] = []
 
-    def put_in(text: str) -> str:
+    def with_values(text: str) -> str:
         lacking.extend(m for m in PLACEHOLDER.findall(text) if m not in values)
-        return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+        return put_in(text, values.get)
 
-    done = fill(change, put_in)
+    done = fill(change, with_values)
     if lacking:
         names = ", ".join(dict.fromkeys(lacking))
         raise UserError(

@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from bootscope.artefacts.file_facts import Piece
+from bootscope.artefacts.identify import together
 from bootscope.buildtrees.model import MAKERS, Tree
 from bootscope.buildtrees.reading import read
 from bootscope.core.errors import UserError, printable
 from bootscope.inventory.inventory import Part
+from bootscope.inventory.values import found_in
 
 
 def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
@@ -45,6 +47,15 @@ def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
         source = tree.command_line_from
         found.append(Piece(source, "kernel command line", told, fields, frozenset({Part.COMMAND_LINE})))
     return found, notes
+
+
+def values(tree: Tree) -> dict[str, str]:
+    """What placeholders of techniques (`@name@`) stand for in a tree, as far as its files tell.
+
+    Raises UserError when the folder is not there any more.
+    """
+    told = {"command_line": tree.command_line} if tree.command_line else {}
+    return {**found_in(together(pieces(tree)[0])), **told}
 
 
 def title(tree: Tree) -> str:

@@ -15,6 +15,7 @@ from bootscope.buildtrees.changeset import ChangeSet, OfRun, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
 from bootscope.buildtrees.output import Output, Target
 from bootscope.buildtrees.owner import BASE, changes_folder
+from bootscope.buildtrees.subject import values as found
 from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import Change
 
@@ -56,7 +57,7 @@ class Variants:
     def __init__(self, tree: Tree, of_run: OfRun, values: Mapping[str, str]) -> None:
         """`values` are put in for placeholders (``@name@``). Raises UserError as `apply` does."""
         self.tree, self._of_run = tree, of_run
-        self._values = {"command_line": tree.command_line, **values} if tree.command_line else dict(values)
+        self._values = {**found(tree), **values}
         told = tree.trial
         self._kind = FILES if tree.made_by == BARE else tree.made_by
         # Variants are written from how the tree is, so that nothing of an earlier one is to be taken back.

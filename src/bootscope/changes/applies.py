@@ -7,7 +7,6 @@ Where a part of the system is not known, the answer is that: neither yes nor no.
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import SIGNS, told
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
+from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Recipe
@@ -27,46 +27,64 @@ _MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
 _ON_THE_CARD = ("file ", "busybox.", "rootfs.", "card.root_")
 """What the claims of a change begin with that are about the root file system."""
 
-PLACEHOLDER = re.compile(r"@(\w+)@")
-
 
 def with_values(text: str, facts: Inventory) -> str:
     """A text with the values of this system and this boot in the place of `@name@`.
 
-    Raises UserError when the boot does not tell one.
+    Raises UserError when nothing tells one, or the system has no such thing.
     """
-    return PLACEHOLDER.sub(lambda match: facts.value(match[1]), text)
+    return put_in(text, lambda name: known_value(name, facts))
+
+
+def each_with_values(text: str, facts: Inventory) -> list[str]:
+    """The same of a `what-if` change, one for each pattern where a placeholder has several, none for none.
+
+    Raises UserError as :func:`with_values` does.
+    """
+    kind, _, names = text.partition(":")
+    if not PLACEHOLDER.fullmatch(names):
+        return [with_values(text, facts)]
+    return [f"{kind}:{name}" for name in with_values(names, facts).split()]
 
 
 def filled(change: Change, facts: Inventory) -> Change:
     """The change with the values of this system and this boot put in for its placeholders.
 
-    Raises UserError when the boot does not tell one.
+    Raises UserError when nothing tells one, or the system has no such thing.
     """
-
     return fill(change, lambda text: with_values(text, facts))
 
 
 def fill(change: Change, put_in: Callable[[str], str]) -> Change:
-    """The change with every text in it that may have placeholders made another one by `put_in`."""
+    """The change with every text in it that may have placeholders made another one by `put_in`. Paths that
+    become empty are left out; several patterns may come of one placeholder."""
 
     def values(table: Mapping[str, Any]) -> dict[str, Any]:
         return {put_in(key): value_of(value) for key, value in table.items()}
 
     def value_of(value: Any) -> Any:
         if isinstance(value, str):
-            return put_in(value)
+            made = put_in(value)
+            return int(made) if PLACEHOLDER.fullmatch(value) and made.isdecimal() else made
         if isinstance(value, tuple):
             return tuple(put_in(item) for item in value)
         return values(value) if isinstance(value, dict) else value
+
+    def paths(table: Mapping[str, str]) -> dict[str, str]:
+        return {path: put_in(text) for name, text in table.items() if (path := put_in(name))}
 
     return msgspec.structs.replace(
         change,
         **{tree: values(getattr(change, tree)) for tree in TREES},
         settings=values(change.settings),
         command_line=tuple(put_in(word) for word in change.command_line),
-        write={put_in(path): put_in(text) for path, text in change.write.items()},
-        link={put_in(path): put_in(target) for path, target in change.link.items()},
+        write=paths(change.write),
+        link=paths(change.link),
+        remove=tuple(
+            path
+            for pattern in change.remove
+            for path in (put_in(pattern).split() if PLACEHOLDER.search(pattern) else [pattern])
+        ),
     )
 
 
@@ -93,9 +111,9 @@ def unmet(recipe: Recipe, facts: Inventory) -> str:
     little is known to tell."""
     try:
         change = filled(recipe.change, facts)
+        return next(chain(_unmet(recipe.applies, facts), _out_of_it(change, facts)), "")
     except UserError as error:
-        return error.message if facts.knows(Part.BOOT) else ""
-    return next(chain(_unmet(recipe.applies, facts), _out_of_it(change, facts)), "")
+        return error.message if isinstance(error, Absent) or facts.knows(Part.BOOT) else ""
 
 
 def not_known(recipe: Recipe, facts: Inventory) -> str:
@@ -179,12 +197,18 @@ def _unmet(wanted: Applies, facts: Inventory) -> Iterator[str]:
     yield from _unmet_words(wanted, facts)
     if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
         yield f"the root file system is {facts.filesystem}"
-    for key, value in wanted.settings.items():
-        if facts.knows(Part.SETTINGS) and not facts.has_setting(key, value):
-            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {value}"
+    if facts.knows(Part.SETTINGS):
+        yield from _unmet_settings(wanted, facts)
     yield from _unmet_files(wanted, facts)
     if wanted.shows and told(wanted.shows, facts) == "":
         yield f"the boot does not show {SIGNS[wanted.shows].what}"
+
+
+def _unmet_settings(wanted: Applies, facts: Inventory) -> Iterator[str]:
+    for key, value in wanted.settings.items():
+        asked = with_values(value, facts) if isinstance(value, str) else value
+        if not facts.has_setting(key, asked):
+            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {asked}"
 
 
 def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
@@ -219,7 +243,8 @@ def _unmet_words(wanted: Applies, facts: Inventory) -> Iterator[str]:
 def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """What is not met of the root file system and the application."""
     if facts.knows(Part.FILES):
-        yield from (f"there is no {p}" for p in wanted.files if not fnmatch.filter(facts.files, p))
+        files = (with_values(pattern, facts) for pattern in wanted.files)
+        yield from (f"there is no {p}" for p in files if not fnmatch.filter(facts.files, p))
     if facts.knows(Part.SETTINGS):
         lacking = (option for option in wanted.compiler_options if option not in facts.compiler_options)
         yield from (f"the application is not compiled with {option}" for option in lacking)

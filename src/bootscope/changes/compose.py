@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from bootscope.changes.applies import PLACEHOLDER, fill
+from bootscope.changes.applies import fill
 from bootscope.emulator.recording import flat
-from bootscope.inventory.inventory import VALUES, Inventory, setting_value
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.values import PLACEHOLDER, boot_value, put_in, setting_value
 from bootscope.system.changes import Change, apply
 from bootscope.system.model import System
 from bootscope.system.placeholders import SETTINGS
@@ -24,12 +25,11 @@ _LAST = SETTINGS["command_line"]
 
 
 def told(change: Change, facts: Inventory) -> Change:
-    """The change with what only the boot tells filled in. Raises UserError when it does not."""
+    """The change with what the boot tells and what is found in the system filled in.
 
-    def put_in(text: str) -> str:
-        return PLACEHOLDER.sub(lambda match: facts.value(match[1]) if match[1] in VALUES else match[0], text)
-
-    return fill(change, put_in)
+    Raises UserError when nothing tells it, or the system has no such thing.
+    """
+    return fill(change, lambda text: put_in(text, lambda name: boot_value(name, facts)))
 
 
 def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]:
@@ -41,13 +41,14 @@ def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]
     for rank in range(3):
         settings = flat(apply(system, done))
 
-        def put_in(text: str, settings: Mapping[str, str] = settings) -> str:
-            return PLACEHOLDER.sub(lambda match: setting_value(match[1], settings) or match[0], text)
-
         for name, change in changes.items():
             if _rank(change) == rank:
-                done[name] = fill(change, put_in)
+                done[name] = _with_settings(change, settings)
     return done
+
+
+def _with_settings(change: Change, settings: Mapping[str, str]) -> Change:
+    return fill(change, lambda text: put_in(text, lambda name: setting_value(name, settings) or None))
 
 
 def _rank(change: Change) -> int:

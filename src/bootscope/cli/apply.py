@@ -16,6 +16,7 @@ from bootscope.buildtrees.applying import WRITERS, name_of, target_for, written
 from bootscope.buildtrees.changeset import change_set
 from bootscope.buildtrees.model import YOCTO, Tree
 from bootscope.buildtrees.output import Output
+from bootscope.buildtrees.subject import values as found
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
@@ -94,7 +95,7 @@ class Apply(Verb):
 
 def values_of(given: list[str], tree: Tree | None = None) -> dict[str, str]:
     """What placeholders stand for, from NAME=TEXT. Raises UserError for what is none."""
-    values = {"command_line": tree.command_line} if tree and tree.command_line else {}
+    values = found(tree) if tree else {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:

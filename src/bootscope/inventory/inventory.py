@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from bootscope.core.errors import UserError
 from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
 from bootscope.loaders.registry import BUILT
-from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
 
 class Part(StrEnum):
@@ -183,32 +181,6 @@ class Inventory:
     def unread(self, path: str) -> bool:
         """Whether there is such a file and its content is not known."""
         return self.files.get(path) in ("file", "program")
-
-    def value(self, name: str) -> str:
-        """A value of this system or this boot, for the placeholder `@name@` in a change.
-
-        Raises UserError when nothing tells it.
-        """
-        told = setting_value(name, self.settings)
-        if told is not None:
-            return told
-        found = VALUES[name].search(self.console) if name in VALUES else None
-        if not found:
-            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
-        return found[1]
-
-
-def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
-    """The value of the placeholder `@name@` from the settings of a system; None when it is none of them."""
-    if SETTINGS.get(name) in settings:
-        return settings[SETTINGS[name]]
-    if ADDRESSES.get(name) in settings:
-        return hex(int(settings[ADDRESSES[name]]))
-    return None
-
-
-VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
-"""Placeholders in changes, and where in the console log their values stand."""
 
 
 def number(text: str) -> int | None:

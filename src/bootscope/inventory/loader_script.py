@@ -24,11 +24,13 @@ _DEEPEST, _MOST_COMMANDS = 20, 5000
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A command that reads a file: `address` None where it is not known, `file` empty where it names none."""
+    """A command that reads a file: `address` None where it is not known, `file` empty where it names none,
+    `device` the interface and the partition, as `mmc 0:1`."""
 
     command: str
     address: int | None
     file: str
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class LoaderScript:
         found = []
         for words in self.called(*_LOADS):
             address = hexadecimal(words[3]) if len(words) > 3 else None
-            found.append(Load(words[0], address, words[4] if len(words) > 4 else ""))
+            found.append(Load(words[0], address, words[4] if len(words) > 4 else "", " ".join(words[1:3])))
         return found
 
     @property

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start scripts of BusyBox's kind, /etc/init.d/SNNname: what each is for, found by what it runs."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_SCRIPT = re.compile(r"/etc/init\.d/S(\d\d)([\w.+-]+)")
+ROLES: dict[str, tuple[str, ...]] = {
+    "application": (),
+    "mount": ("mount",),
+    "devices": ("mdev", "udevd", "systemd-udevd"),
+    "network": ("ifup", "ip", "ifconfig", "udhcpc", "dhcpcd"),
+    "seed": ("seedrng", "urandom"),
+    "logging": ("syslogd", "klogd", "rsyslogd"),
+    "remote_login": ("telnetd", "dropbear", "sshd"),
+    "cron": ("crond", "cron"),
+    "sysctl": ("sysctl",),
+    "hostname": ("hostname",),
+}
+"""What a start script is for, and the programs that tell it. The first that fits counts: a script that mounts
+is not taken for one of logging, whatever else it starts."""
+
+_SETUP, _SETUP_LAST, _LATE_LAST = ("mount", "devices"), 5, 6
+"""What all others need; by convention it has numbers up to 05, and services have those of up to 69."""
+_REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULTILINE)
+_SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class StartScripts:
+    """The start scripts of a system: `texts` by path, `roles` by path where they are known."""
+
+    texts: Mapping[str, str]
+    roles: Mapping[str, str]
+
+    @staticmethod
+    def of(scripts: Mapping[str, str], application: str) -> StartScripts:
+        """Those among the scripts of a root file system; `application` is the path of its application."""
+        texts = {path: scripts[path] for path in sorted(scripts) if _SCRIPT.fullmatch(path)}
+        return StartScripts(texts, {path: _role(text, application) for path, text in texts.items()})
+
+    def path(self, role: str) -> str:
+        """The first script for something; empty where there is none."""
+        return next((path for path, told in self.roles.items() if told == role), "")
+
+    def name(self, role: str) -> str:
+        """What stands behind the number of that script."""
+        return _parts(self.path(role))[1]
+
+    def patterns(self, role: str) -> list[str]:
+        """Patterns of the scripts for something, whatever their numbers are."""
+        names = (_parts(path)[1] for path, told in self.roles.items() if told == role)
+        return list(dict.fromkeys(f"/etc/init.d/S*{glob.escape(name)}" for name in names))
+
+    @property
+    def seed_file(self) -> str:
+        """Where randomness is carried to the next boot."""
+        found = _SEED.search(self.texts.get(self.path("seed"), ""))
+        return found[1] if found else ""
+
+    @property
+    def without_remount(self) -> str:
+        """The script that mounts, but for the line that makes the root writable; empty where it has none."""
+        text = self.texts.get(self.path("mount"), "")
+        shorter = _REMOUNT.sub("", text)
+        return shorter if shorter != text else ""
+
+    @property
+    def _last_of_setup(self) -> int:
+        return max([_SETUP_LAST, *(_parts(path)[0] for path, role in self.roles.items() if role in _SETUP)])
+
+    @property
+    def setup(self) -> str:
+        """Patterns of what everything needs: all up to what mounts and makes device nodes."""
+        tens, ones = divmod(self._last_of_setup, 10)
+        return " ".join(
+            [f"/etc/init.d/S{t}[0-9]*" for t in range(tens)] + [f"/etc/init.d/S{tens}[0-{ones}]*"]
+        )
+
+    @property
+    def after_setup(self) -> str:
+        """Patterns of all others."""
+        tens, ones = divmod(self._last_of_setup, 10)
+        rest = [f"/etc/init.d/S{tens}[{ones + 1}-9]*"] if ones < 9 else []
+        return " ".join([*rest, *([f"/etc/init.d/S[{tens + 1}-9][0-9]*"] if tens < 9 else [])])
+
+    @property
+    def tens(self) -> tuple[str, str, str]:
+        """The first digits, as patterns, of what comes before services, of services, and of the application;
+        all empty where no number is left between."""
+        early = self._last_of_setup // 10
+        own = _parts(self.path("application"))[0]
+        before = [_parts(path)[0] for path, role in self.roles.items() if role != "application"]
+        late = max([_LATE_LAST, *(number // 10 for number in before if number < (own or 100) // 10 * 10)])
+        late = min(late, own // 10 - 1 if own else 8)
+        if not self.path("application") or not early < late < 9:
+            return "", "", ""
+        return ("0" if not early else f"[0-{early}]"), f"[{early + 1}-{late}]", f"[{late + 1}-9]"
+
+
+def _parts(path: str) -> tuple[int, str]:
+    """(number, name) of a script; (0, "") where it is none."""
+    match = _SCRIPT.fullmatch(path)
+    return (int(match[1]), match[2]) if match else (0, "")
+
+
+def _role(text: str, application: str) -> str:
+    lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for role, programs in ROLES.items():
+        if any(_runs(lines, p) for p in (programs or (application,)) if p):
+            return role
+    return ""
+
+
+def _runs(text: str, program: str) -> bool:
+    """Whether a script runs a program, by the shell or as a daemon, or (urandom) reads or writes a device."""
+    path = rf"(?:/[\w./-]*/)?{re.escape(program.rpartition('/')[2])}"
+    starts = r"(?:^|[;&|()`]|\b(?:then|do|else|exec|nice)\s|\s(?:-x|-a|--exec|--startas)\s|DAEMON=|/dev/)"
+    return bool(re.search(rf"{starts}[ \t\"']*{path}(?![\w.-])", text, re.MULTILINE))

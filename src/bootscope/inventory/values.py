@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `@name@` in a technique stands for: settings, addresses, the boot, what is found in the system.
+
+With `@name?@` the text is empty where the system is known not to have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from bootscope.core.errors import UserError
+from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.start_scripts import ROLES, StartScripts
+from bootscope.system.placeholders import ADDRESSES, SETTINGS
+
+PLACEHOLDER = re.compile(r"@(\w+)\??@")
+
+VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
+"""Placeholders, and where in the console log their values stand."""
+
+
+class Absent(UserError):
+    """A system is known not to have what a technique speaks of."""
+
+
+def put_in(text: str, value_of: Callable[[str], str | None]) -> str:
+    """The text with values in the place of `@name@`; those stay of which `value_of` knows nothing (None).
+
+    Raises Absent for an empty value of one that is not optional.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        found = value_of(match[1])
+        if found == "" and not match[0].endswith("?@"):
+            raise Absent(f"the system has no {match[1].replace('_', ' ')}")
+        return match[0] if found is None else found
+
+    return PLACEHOLDER.sub(one, text)
+
+
+def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
+    """The value of a placeholder from the settings of a system; None when it is none of them."""
+    if SETTINGS.get(name) in settings:
+        return settings[SETTINGS[name]]
+    if ADDRESSES.get(name) in settings:
+        return hex(int(settings[ADDRESSES[name]]))
+    return None
+
+
+def boot_value(name: str, known: Inventory) -> str | None:
+    """The value of a placeholder from the boot or from what is found in the system; empty where there is no
+    such thing, None for one that only settings tell.
+
+    Raises UserError when nothing tells it.
+    """
+    if name in VALUES:
+        found = VALUES[name].search(known.console)
+        if not found:
+            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+        return found[1]
+    return FOUND[name](known) if name in FOUND else None
+
+
+def known_value(name: str, known: Inventory) -> str:
+    """The value of a placeholder in this system and this boot; empty where there is no such thing.
+
+    Raises UserError when nothing tells it.
+    """
+    found = setting_value(name, known.settings)
+    found = boot_value(name, known) if found is None else found
+    if found is None:
+        raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+    return found
+
+
+def found_in(known: Inventory) -> dict[str, str]:
+    """All placeholders whose values this system tells, beside those of its boot and its settings."""
+    values: dict[str, str] = {}
+    for name, find in FOUND.items():
+        try:
+            values[name] = find(known)
+        except UserError:
+            continue
+    return values
+
+
+def _boot_device(known: Inventory) -> str:
+    """Interface and partition from which the boot loader reads files."""
+    if not known.knows(Part.COMMANDS) and not known.knows(Part.ENVIRONMENT):
+        raise UserError("it is not known from where the boot loader reads files")
+    devices = (load.device for load in known.loader.loads)
+    return next((device for device in devices if _DEVICE.fullmatch(device)), "")
+
+
+def _root_device(known: Inventory) -> str:
+    if not known.knows(Part.COMMAND_LINE):
+        raise UserError("the kernel command line is not known")
+    root = known.word("root") or ""
+    return root if re.fullmatch(r"/dev/[\w/.-]+", root) else ""
+
+
+def _number(*keys: str, plus: int = 0, as_text: Callable[[int], str] = str) -> Callable[[Inventory], str]:
+    """What finds a sum of settings."""
+
+    def find(known: Inventory) -> str:
+        if missing := [key for key in keys if not known.settings.get(key, "").isdecimal()]:
+            raise UserError(f"the setting {missing[0]} is not known")
+        return as_text(sum(int(known.settings[key]) for key in keys) + plus)
+
+    return find
+
+
+def _of_scripts(read: Callable[[StartScripts], str]) -> Callable[[Inventory], str]:
+    """What finds something in the start scripts."""
+
+    def find(known: Inventory) -> str:
+        if not known.knows(Part.SCRIPTS):
+            raise UserError("the init scripts are not known")
+        return read(StartScripts.of(known.scripts, known.settings.get("application.path", "")))
+
+    return find
+
+
+def _pattern(role: str) -> Callable[[Inventory], str]:
+    return _of_scripts(lambda scripts: " ".join(scripts.patterns(role)))
+
+
+_DEVICE = re.compile(r"\w+ [\w:.#-]+")
+FOUND: dict[str, Callable[[Inventory], str]] = {
+    "boot_device": _boot_device,
+    "root_device": _root_device,
+    "free_sector": _number("card.root_sector", "card.root_sectors"),
+    "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
+    "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),
+    "place_of_uimage": _number("kernel.load_address", plus=64),
+    "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
+    "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
+    "seed_script": _of_scripts(lambda scripts: scripts.path("seed")),
+    "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
+    "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
+    "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
+    "early_tens": _of_scripts(lambda scripts: scripts.tens[0]),
+    "late_tens": _of_scripts(lambda scripts: scripts.tens[1]),
+    "application_tens": _of_scripts(lambda scripts: scripts.tens[2]),
+    "application_script": _of_scripts(lambda scripts: scripts.name("application")),
+    **{f"scripts_{role}": _pattern(role) for role in ROLES},
+}
+"""Placeholders, and what finds their values in a system."""
