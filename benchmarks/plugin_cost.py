@@ -41,7 +41,7 @@ def plain(board: Board, built: Built, text: bytes) -> float:
     arguments = qemu.machine_arguments(board, built.card)
     arguments[arguments.index("null")] = "stdio"
     begun = time.monotonic()
-    child = spawn([qemu.QEMU, *arguments], stderr=subprocess.DEVNULL)
+    child = spawn([board.arch.tools.qemu, *arguments], stderr=subprocess.DEVNULL)
     assert child.stdout
     seen = b""
     while text not in seen:

@@ -12,7 +12,7 @@ import pytest
 
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
-from bootscope.emulator.qemu import QEMU, machine_arguments
+from bootscope.emulator.qemu import machine_arguments
 from bootscope.image.code import Code
 from tests.command import environment
 
@@ -81,9 +81,10 @@ def boot(
 ) -> subprocess.CompletedProcess[str]:
     """Runs QEMU with the plugin and this watch file; the stream goes to tmp_path/stream.bin."""
     (tmp_path / "watch.txt").write_text(watch)
-    arguments = machine_arguments(load_board("cubieboard"), Path(built["card"]))
+    board = load_board("cubieboard")
+    arguments = machine_arguments(board, Path(built["card"]))
     given = options or f"watch={tmp_path / 'watch.txt'},out={tmp_path / 'stream.bin'}"
-    command = [QEMU, *arguments, "-plugin", f"{library},{given}"]
+    command = [board.arch.tools.qemu, *arguments, "-plugin", f"{library},{given}"]
     return subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )

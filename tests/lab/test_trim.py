@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bootscope.analysis.names import KERNEL_BASE
+from bootscope.arch.arm import ARM
 from bootscope.boards.profile import load_board
 from bootscope.capture import usage
 from bootscope.capture.record import STREAM, USAGE
@@ -46,7 +46,7 @@ def test_busybox_goes_without_what_never_ran(bootscope: Bootscope, tmp_path: Pat
     assert bootscope.stream(plain) == (boot_of(bootscope, found["base"]) / STREAM).read_bytes()
 
     counted = usage.read(boot_of(bootscope, found["base"]) / USAGE)
-    kernel = [block for block in counted.blocks if block.address >= KERNEL_BASE]
+    kernel = [block for block in counted.blocks if block.address >= ARM.kernel.first_address]
     executed_ns = sum(block.executed(usage.KERNEL) for block in kernel) * TICK_NS
     assert executed_ns == pytest.approx(kernel_phase(bootscope, found["base"])["cpu_ns"], rel=0.02)
     assert counted.lost == 0

@@ -154,7 +154,9 @@ def evidence_of(
         clock=made.clock,
         scene=scene,
         ledger=Ledger(scene.slices, made.costs),
-        names=Names(dict(tables or {}), loader, made.timeline.loader_offset, UserPrograms({}), 0),
+        names=Names(
+            run.board.arch, dict(tables or {}), loader, made.timeline.loader_offset, UserPrograms({}), 0
+        ),
         blocks=BlockMap.make(run.system.extents, blocks),
         levels=dict(levels or {}),
         scripts=dict(scripts or {}),

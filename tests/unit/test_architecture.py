@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.arch import registry
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.arch.registry import ARCHITECTURES, BUILT, of_program
+from bootscope.arch.registry import ARCHITECTURES, of_program
 
 from .builders import ROOT
 
@@ -41,6 +42,16 @@ def test_nothing_else_knows(what: str) -> None:
             if re.search(WORDS[what], line):
                 found.append(f"{name}:{number}: {line.strip()}")
     assert not found, "\n".join(found)
+
+
+def test_no_architecture_is_the_one_that_everything_is_for() -> None:
+    """What a thing is built for is handed to it: it follows from the board."""
+    asked = re.compile(r"bootscope\.arch\.arm\b")
+    users = [p.relative_to(SOURCES).as_posix() for p in SOURCES.rglob("*.py") if asked.search(p.read_text())]
+    assert sorted(users) == ["arch/registry.py", "boards/profile.py"]
+    assert not [
+        name for name, known in vars(registry).items() if isinstance(known, Architecture) and name != "ARM"
+    ]
 
 
 PLUGIN_WORDS = r"(?i)\b(?:arm\w*|aarch64|thumb|risc-?v|x86\w*|cpsr|lr|[rx]\d+)\b|\b0x[0-9a-f]{8}\b"
@@ -94,4 +105,4 @@ def test_an_architecture_that_nobody_has_described_is_refused() -> None:
     with pytest.raises(ValueError, match="it is for EM_SPARC, 64 bits"):
         of_program("EM_SPARC", 64, False)
     with pytest.raises(ValueError, match="EM_ARM, 32 bits"):
-        of_program(BUILT.elf_machine, BUILT.bits, False)
+        of_program(ARM.elf_machine, ARM.bits, False)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from bootscope.analysis.kernel_activity import Mapping, Task
 from bootscope.analysis.names import UserPrograms
+from bootscope.arch.arm import ARM
 from bootscope.builder.filesystems import ext
 from bootscope.builder.filesystems.model import Entry, Order
 from bootscope.builder.step import Context
@@ -229,7 +230,7 @@ PROGRAM = elf(Fn("first", arm(0, 0xE12FFF1E)), Fn("second", thumb(0xBF00, 0x4770
 
 def test_a_program_tells_its_segments_and_functions(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(PROGRAM)
-    found = programs.program(tmp_path / "p")
+    found = programs.program(tmp_path / "p", ARM)
     assert found
     assert found.segments == [(84, TEXT, 12)]
     assert found.functions == [(TEXT, 8, "first"), (TEXT + 8, 4, "second")]
@@ -241,7 +242,7 @@ def test_a_real_program_tells_its_functions(tmp_path: Path) -> None:
         "int helper(int x) { return x * 3; }\nint main(void) { return helper(2); }\n"
     )
     subprocess.run(["gcc", "-O0", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
-    found = programs.program(tmp_path / "p")
+    found = programs.program(tmp_path / "p", ARM)
     assert found
     functions = {name: (address, size) for address, size, name in found.functions}
     address, size = functions["helper"]
@@ -253,7 +254,7 @@ def test_a_real_program_tells_its_functions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", b"\x7fELF", PROGRAM[:100], b"\x7fELF" + bytes(200)])
 def test_what_is_no_program_tells_nothing(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "p").write_bytes(data)
-    assert programs.program(tmp_path / "p") is None
+    assert programs.program(tmp_path / "p", ARM) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, len(PROGRAM) - 1), st.integers(0, 255)), min_size=1, max_size=6))
@@ -265,7 +266,7 @@ def test_a_damaged_program_does_not_stop_the_build(
         data[at] = value
     path = tmp_path_factory.getbasetemp() / "damaged"
     path.write_bytes(data)
-    found = programs.program(path)
+    found = programs.program(path, ARM)
     assert found is None or UserPrograms({"/p": found}).name(running("/p"), TEXT, 0) is not None
 
 
@@ -280,15 +281,15 @@ def test_programs_and_scripts_of_a_root_file_system_are_kept(tmp_path: Path) -> 
         "/bin/p": tmp_path / "stripped", "/etc/rc": tmp_path / "rc", "/etc/inittab": tmp_path / "inittab",
         "/etc/large": tmp_path / "large", "/etc/empty": tmp_path / "empty",
     }  # fmt: skip
-    programs.write(tmp_path, files, {"/bin/p": tmp_path / "whole"})
+    programs.write(tmp_path, files, {"/bin/p": tmp_path / "whole"}, ARM)
     kept = msgspec.json.decode(
         gzip.decompress((tmp_path / programs.PROGRAMS).read_bytes()), type=dict[str, Program]
     )
-    assert kept == {"/bin/p": programs.program(tmp_path / "whole")}
+    assert kept == {"/bin/p": programs.program(tmp_path / "whole", ARM)}
     scripts = json.loads(gzip.decompress((tmp_path / programs.SCRIPTS).read_bytes()))
     assert scripts == {"/etc/inittab": "::sysinit:/etc/rc\n", "/etc/rc": "#!/bin/sh\necho \ufffd\n"}
     before = (tmp_path / programs.PROGRAMS).read_bytes()
-    programs.write(tmp_path, files, {"/bin/p": tmp_path / "whole"})
+    programs.write(tmp_path, files, {"/bin/p": tmp_path / "whole"}, ARM)
     assert (tmp_path / programs.PROGRAMS).read_bytes() == before
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.builder.filesystems import KINDS, steady, xfs
 from bootscope.builder.filesystems.model import Entry, Order, check_size
 from bootscope.builder.filesystems.squashfs_tables import Superblock
@@ -36,7 +37,7 @@ def test_every_kind_that_a_system_may_name_can_be_made() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_needs_the_tools_of_its_kind_alone(tmp_path: Path, kind: str) -> None:
     wanted = msgspec.structs.replace(stock().system.rootfs, filesystem=kind)
-    step = rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS)
+    step = rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS, ARM)
     others = {tool for name in KINDS for tool in KINDS[name].tools} - set(KINDS[kind].tools)
     assert set(KINDS[kind].tools) <= set(step.tools)
     assert not others & set(step.tools)
@@ -52,7 +53,7 @@ def test_without_its_source_the_library_is_missed_at_once(
     monkeypatch.setattr(steady, "steady_source", lambda: tmp_path / "gone.c")
     wanted = msgspec.structs.replace(stock().system.rootfs, filesystem="xfs")
     with pytest.raises(ToolError, match="differ each time"):
-        rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS)
+        rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS, ARM)
 
 
 def test_a_btrfs_that_belongs_to_somebody_else_is_refused(

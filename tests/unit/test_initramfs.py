@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import plan
 from bootscope.builder.step import Context
@@ -59,7 +60,7 @@ def test_an_archive_is_read_back() -> None:
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """BusyBox and an application that need no library."""
-    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs: [])
+    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs, _arch: [])
     for folder in ("busybox", "application", "scratch"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "busybox" / "busybox").write_text("busybox")
@@ -73,7 +74,7 @@ def packed(parts: Context, **fields: Any) -> dict[str, tuple[int, bytes, tuple[i
     loaded = stock()
     wanted = Initramfs(place="built-in", **fields)
     overlay = loaded.beside(loaded.system.rootfs.overlay)
-    return members(archived(initramfs.members_of(parts, loaded.system, overlay, wanted)))
+    return members(archived(initramfs.members_of(parts, loaded.system, overlay, wanted, ARM)))
 
 
 def test_the_whole_root_goes_in_with_a_console(parts: Context) -> None:
@@ -104,7 +105,7 @@ def test_the_application_alone_is_what_the_whole_root_has_of_it(
 def archive_id(only: tuple[str, ...], **change: Any) -> str:
     loaded = changed(initramfs__place="built-in", initramfs__only=only)
     system = apply(loaded.system, {"it": Change(**change)})
-    found = initramfs.step(system, loaded.beside(system.rootfs.overlay))
+    found = initramfs.step(system, loaded.beside(system.rootfs.overlay), ARM)
     return found.step_id({"busybox": change.get("command_line", ("",))[0], "application": "a"})
 
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 import gzip
 import lzma
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bootscope.arch.arm import ARM
+from bootscope.arch.registry import ARCHITECTURES
 from bootscope.core.errors import UserError
 from bootscope.image import kallsyms, vmlinux
 from bootscope.image.code import Code
@@ -63,9 +66,9 @@ def test_program_made_of_a_packed_image() -> None:
         unpacked = vmlinux.unpacked(b"decompressor, and the magic \xfd7zXZ\x00 in it" + packed)
         assert image in unpacked
     found = kallsyms.read(image)
-    base = vmlinux.base_address(image, found)
+    base = vmlinux.base_address(image, found, ARM)
     assert base == BASE
-    code = Code(vmlinux.elf(image, base, found))
+    code = Code(vmlinux.elf(image, base, found, ARM))
     assert code.entry == BASE
     function = code.function("function_7_start")
     assert function and (function.address, function.size) == (BASE + 0x8000 + 7 * 32, 32)
@@ -74,8 +77,23 @@ def test_program_made_of_a_packed_image() -> None:
     assert {f.size for f in code.functions if f.address == found[-1].address} == {
         len(image) + BASE - found[-1].address
     }
-    assert vmlinux.symbol_map(found[:1]) == "c0210000 t function_0_start\n"
+    assert vmlinux.symbol_map(found[:1], ARM) == "c0210000 t function_0_start\n"
     assert vmlinux.version(image) == "6.12.9+test"
+
+
+def test_a_program_of_64_bits_is_written_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = replace(ARM, name="wide", bits=64, elf_machine="EM_AARCH64", elf_number=183, elf_flags=0)
+    monkeypatch.setitem(ARCHITECTURES, "wide", wide)
+    base = 0xFFFF800080000000
+    wanted = [Symbol(base + s.address - BASE, s.kind, s.name) for s in symbols()]
+    image = kernel(symbols())
+    code = Code(vmlinux.elf(image, base, wanted, wide))
+    assert (code.arch, code.entry) == (wide, base)
+    function = code.function("function_7_start")
+    assert function and (function.address, function.size) == (base + 0x8000 + 7 * 32, 32)
+    assert code.read(function.address, 4) == struct.pack("<I", 0xE92D4010)
+    assert code.words(base, base + 12) == [0xE1A00000E1A00000]
+    assert vmlinux.symbol_map(wanted[:1], wide) == "ffff800080008000 t function_0_start\n"
 
 
 def test_image_that_holds_no_kernel() -> None:
@@ -87,7 +105,7 @@ def test_address_that_nothing_tells() -> None:
     wanted = symbols()
     blank = bytes(0x20000) + table(wanted, wanted[0].address)
     with pytest.raises(UserError, match="which address"):
-        vmlinux.base_address(blank, wanted)
+        vmlinux.base_address(blank, wanted, ARM)
 
 
 def test_an_image_that_ends_inside_the_tokens_is_refused() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.kbuild.makefiles import ALWAYS, Makefiles
 
 FILES = {
@@ -44,7 +45,7 @@ def made(tmp_path: Path) -> Makefiles:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    return Makefiles(tmp_path)
+    return Makefiles(tmp_path, ARM)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +85,10 @@ def test_busybox_keeps_its_rules_in_its_sources(tmp_path: Path) -> None:
     (folder / "echo.c").write_text(
         "//kbuild:lib-$(CONFIG_ECHO) += echo.o\n//kbuild:lib-$(CONFIG_ASH_ECHO)  += echo.o\nint x;\n"
     )
-    found = Makefiles(tmp_path).ways("coreutils/echo.o")
+    found = Makefiles(tmp_path, ARM).ways("coreutils/echo.o")
     assert set(found) == {frozenset({"ECHO"}), frozenset({"ASH_ECHO"})}
 
 
 def test_lists_that_name_each_other_end(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("a-y := b.o\nb-y := a.o\n")
-    assert Makefiles(tmp_path).ways("a.o") == ALWAYS
+    assert Makefiles(tmp_path, ARM).ways("a.o") == ALWAYS

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.core.errors import UserError
 from bootscope.kbuild import expressions
 from bootscope.kbuild.graph import Configuration
@@ -112,7 +113,7 @@ def tree(tmp_path: Path) -> Symbols:
     (tmp_path / "Kconfig").write_text(KCONFIG)
     (tmp_path / "net").mkdir()
     (tmp_path / "net" / "Kconfig").write_text('config UNIX\n\ttristate "Unix"\n\nsource "gone/Kconfig"\n')
-    return read(tmp_path)
+    return read(tmp_path, ARM)
 
 
 def test_symbols_are_read_with_what_they_hang_on(tree: Symbols) -> None:
@@ -140,7 +141,7 @@ def test_a_symbol_defined_twice_depends_on_either(tmp_path: Path) -> None:
     (tmp_path / "Kconfig").write_text(
         'config X\n\tbool "x"\n\tdepends on A\n\nconfig X\n\tbool "x"\n\tdepends on B\n'
     )
-    symbol = read(tmp_path)["X"]
+    symbol = read(tmp_path, ARM)["X"]
     assert [symbol.needs().value(c) for c in ({}, {"A": "y"}, {"B": "y"})] == [0, 2, 2]
 
 
@@ -152,14 +153,14 @@ def test_busybox_keeps_its_symbols_in_its_sources(tmp_path: Path) -> None:
     (folder / "cat.c").write_text(
         '//config:config CAT\n//config:\tbool "cat (5 kb)"\n//config:\tdefault y\n//kbuild:lib-y += cat.o\n'
     )
-    found = read(tmp_path, "Config.in")
+    found = read(tmp_path, ARM, "Config.in")
     assert found["CAT"].title == "cat (5 kb)"
     assert set(found) == {"CAT"}
 
 
 def test_a_tree_without_kconfig_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no Kconfig in"):
-        read(tmp_path)
+        read(tmp_path, ARM)
 
 
 CONFIG = {

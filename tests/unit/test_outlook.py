@@ -26,7 +26,7 @@ def work(_context: Context) -> None: ...
 UNPACK = Step("unpack-linux", "unpacking", 1, work, figures="unpack-linux")
 KERNEL = Step(
     "kernel", "building the kernel", 1, work, {}, ("unpack-linux",),
-    program="the kernel", figures="kernel", tree=("unpack-linux", "defconfig"),
+    program="the kernel", figures="kernel", tree=("unpack-linux", "defconfig", "cc"),
 )  # fmt: skip
 CARD = Step("card", "card", 1, work, {}, ("kernel",))
 STEPS = [UNPACK, KERNEL, CARD]
@@ -79,7 +79,7 @@ def test_what_is_cached_counts_nothing_and_its_sources_are_not_unpacked(cache: C
 
 def test_a_kept_tree_makes_an_upper_bound(cache: Cache) -> None:
     ahead = outlook(cache)
-    kept = cache.root / "trees" / trees.key_of(ahead.ids["unpack-linux"], "defconfig") / "one"
+    kept = cache.root / "trees" / trees.key_of(ahead.ids["unpack-linux"], "defconfig", "cc") / "one"
     kept.mkdir(parents=True)
     (kept / "wanted.json").write_text("{}")
     workload = ahead.workload(1)

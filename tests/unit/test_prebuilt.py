@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build
 from bootscope.builder.progress import Silent
@@ -114,7 +115,7 @@ def test_headers_of_another_kernel_are_refused(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     context = Context({}, tmp_path, tmp_path, cache, Silent(), 1, False)
     with pytest.raises(ToolError, match=r"the headers are of kernel 6\.12\.1, the kernel is 6\.12\.9"):
-        kernel_headers.write(context, [tmp_path], "6.12.9")
+        kernel_headers.write(context, ARM, [tmp_path], "6.12.9")
 
 
 @pytest.mark.parametrize("technique", ["kernel-compression=lz4", "uboot-bootdelay", "kernel-allnoconfig-up"])

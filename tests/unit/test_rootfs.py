@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import id_of
 from bootscope.builder.step import Context, Step
@@ -28,7 +29,7 @@ SCRIPT = "#!/bin/sh\necho h\u00e9\n"
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """BusyBox, an application and an overlay, none of which needs a library."""
-    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs: [])
+    monkeypatch.setattr(rootfs, "with_dependencies", lambda _programs, _arch: [])
     for folder in ("busybox", "application", "scratch", "overlay/etc/init.d"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "busybox" / "busybox").write_text("busybox")
@@ -43,7 +44,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
 def collected(parts: Context, **fields: Any) -> dict[str, Entry]:
     """What goes into the image, by path."""
     wanted = msgspec.structs.replace(stock().system.rootfs, folders=(), **fields)
-    found = rootfs.collect(parts, wanted, parts.scratch.parent / "overlay", PROGRAM)
+    found = rootfs.collect(parts, wanted, parts.scratch.parent / "overlay", PROGRAM, ARM)
     assert all(path == entry.path for path, entry in found.items())
     for path in found:
         assert all(parent in found for parent in path.parents[:-1]), "debugfs makes no parents"
@@ -143,7 +144,7 @@ def test_a_target_that_debugfs_would_misread_is_refused(parts: Context) -> None:
 )
 def test_whatever_goes_in_changes_the_id(tmp_path: Path, fields: dict[str, Any]) -> None:
     def identity(wanted: RootFs) -> str:
-        step = rootfs.step(wanted, tmp_path, PROGRAM, 1)
+        step = rootfs.step(wanted, tmp_path, PROGRAM, 1, ARM)
         assert f"mkfs.{wanted.filesystem}" in step.tools
         assert set(step.tools) <= TOOLS.keys()
         return id_of(step.inputs)
@@ -169,7 +170,8 @@ def test_a_compressor_is_needed_by_kernels_that_use_it(config: Symbols, tools: s
 
     def of(symbols: Symbols) -> Step:
         return kernel.step(
-            msgspec.structs.replace(system, kernel=msgspec.structs.replace(system.kernel, config=symbols))
+            msgspec.structs.replace(system, kernel=msgspec.structs.replace(system.kernel, config=symbols)),
+            ARM,
         )
 
     step, base = of(config), of({})

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.arch.arm import ARM
 from bootscope.boards.profile import Board, board_dir, board_names, load_board, to_json
 from bootscope.core.errors import UserError
 from bootscope.core.settings import load
@@ -43,6 +44,7 @@ def test_every_board_that_comes_with_bootscope_loads(name: str) -> None:
     board = load_board(name)
     assert board.name == name
     assert msgspec.json.decode(to_json(board), type=Board) == board
+    assert (b"architecture" in to_json(board)) == (board.arch is not ARM)
 
 
 @pytest.mark.parametrize("name", system_names())

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bootscope.arch.arm import ARM
 from bootscope.image.symbols import Symbols
 
 TABLE = """\
@@ -30,7 +31,7 @@ c000d000 T two words
 
 @pytest.fixture
 def symbols() -> Symbols:
-    return Symbols.parse(TABLE)
+    return Symbols.parse(TABLE, ARM)
 
 
 def test_only_functions_are_kept(symbols: Symbols) -> None:
@@ -79,13 +80,13 @@ def test_a_name_that_occurs_twice_is_the_lower_address() -> None:
 
 
 def test_an_empty_table_knows_nothing() -> None:
-    empty = Symbols.parse("")
+    empty = Symbols.parse("", ARM)
     assert (len(empty), empty.address("x"), empty.name_at(5)) == (0, None, None)
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_parsed(text: str) -> None:
-    assert len(Symbols.parse(text)) >= 0
+    assert len(Symbols.parse(text, ARM)) >= 0
 
 
 @given(st.dictionaries(st.integers(0, 1 << 32), st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=1))

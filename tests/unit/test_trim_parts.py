@@ -12,6 +12,7 @@ import pytest
 
 from bootscope.analysis.removable import Build, Kind, candidates, safe_together
 from bootscope.analysis.used_code import Ran, Used
+from bootscope.arch.arm import ARM
 from bootscope.builder.linkmap import Objects, Piece
 from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError
@@ -88,7 +89,7 @@ RAN = {
 @pytest.fixture
 def tree(tmp_path: Path) -> Symbols:
     (tmp_path / "Kconfig").write_text(KCONFIG)
-    return read(tmp_path)
+    return read(tmp_path, ARM)
 
 
 @pytest.fixture
@@ -251,17 +252,17 @@ def test_devices_bring_what_they_need(tmp_path: Path) -> None:
 def test_a_system_needs_some_symbols_by_what_it_is() -> None:
     system = stock().system
     files = {"/etc/init.d/rcS": "program 1", "/lib/ld-linux-armhf.so.3": "program 2", "/dev": "folder"}
-    found = by_nature("kernel", system, files)
+    found = by_nature("kernel", system, ARM, files)
     assert set(found) == {
         "EXT4_FS", "BINFMT_ELF", "DEVTMPFS", "DEVTMPFS_MOUNT", "BINFMT_SCRIPT", "VFP", "MMC_BLOCK",
         "ARM_THUMB", "COMPAT_32BIT_TIME", "HIGH_RES_TIMERS", "PROC_FS",
     }  # fmt: skip
-    little = by_nature("kernel", system, {"/dev/null": "file"})
+    little = by_nature("kernel", system, ARM, {"/dev/null": "file"})
     assert set(little) == {"EXT4_FS", "BINFMT_ELF", "MMC_BLOCK", "HIGH_RES_TIMERS", "PROC_FS"}
-    assert by_nature("uboot", system, files) == {}
+    assert by_nature("uboot", system, ARM, files) == {}
     rootfs = msgspec.structs.replace(system.rootfs, filesystem="squashfs")
     packed = msgspec.structs.replace(system, rootfs=rootfs)
-    assert by_nature("kernel", packed, files)["SQUASHFS"] == "the root file system is squashfs"
+    assert by_nature("kernel", packed, ARM, files)["SQUASHFS"] == "the root file system is squashfs"
 
 
 def test_what_is_there_for_when_something_goes_wrong_is_spared() -> None:
@@ -298,7 +299,7 @@ def test_without_a_log_the_message_is_what_there_is() -> None:
 def test_names_are_traced_to_their_object_files() -> None:
     linked = Objects([Piece(0x1000, 16, ".text", "lib/crc.o"), Piece(0x1010, 16, ".data", "lib/table.o")])
     table = "00001001 T crc_of\n00001004 t local\n00001010 D table\n00009000 T elsewhere\n         U gone\n"
-    assert defined_in(table, linked) == {"crc_of": "lib/crc.o", "table": "lib/table.o"}
+    assert defined_in(table, linked, ARM) == {"crc_of": "lib/crc.o", "table": "lib/table.o"}
 
 
 # ---- memory ----

@@ -13,6 +13,7 @@ from bootscope.analysis.blocks import BlockMap
 from bootscope.analysis.cpu_accounting import Ledger
 from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task
 from bootscope.analysis.names import Names
+from bootscope.arch.model import Architecture
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.core.errors import UserError
@@ -52,6 +53,11 @@ class Evidence:
     scripts: dict[str, str]
     load: Callable[[str], bytes]
     """What was kept of the build, by its name in capture.objects; empty when it was not."""
+
+    @property
+    def arch(self) -> Architecture:
+        """The architecture of the board."""
+        return self.run.board.arch
 
     def program(self, name: str) -> Code | None:
         """The code of a program that was kept; None for recordings that do not have it.

@@ -31,7 +31,10 @@ def evidence(store: Store, run: StoredRun, boot: StoredBoot, board: Board | None
     recorded = boot.records()
     made = timeline_of(boot.info.boot_id, recorded, run.info, board)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
-    tables = {name: Symbols.parse(load(name).decode("utf-8", "replace")) for name in objects.SYMBOL_TABLES}
+    tables = {
+        name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
+        for name in objects.SYMBOL_TABLES
+    }
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,
@@ -44,6 +47,7 @@ def evidence(store: Store, run: StoredRun, boot: StoredBoot, board: Board | None
         scene=scene,
         ledger=Ledger(scene.slices, made.costs),
         names=Names(
+            made.run.board.arch,
             {name: table for name, table in tables.items() if len(table)},
             run.info.board.boot_loader,
             made.timeline.loader_offset,

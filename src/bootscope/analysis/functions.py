@@ -12,7 +12,6 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.arch.registry import BUILT
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.loaders.model import Hooked
@@ -185,7 +184,8 @@ def label(call: Call, evidence: Evidence) -> str:
     if call.kind == "irq":
         return f"irq {call.text or call.value}"
     if call.kind == "work":
-        return "work " + evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
+        work = evidence.names.name("kernel", evidence.arch.code_address(call.value))
+        return "work " + work.removeprefix("kernel ")
     return f"{call.kind.rpartition('.')[2]} {name_of(call, evidence)}"
 
 

@@ -10,7 +10,6 @@ from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.arch.registry import BUILT
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 
@@ -35,13 +34,13 @@ COLUMNS = (
 
 def name_of(call: Call, evidence: Evidence) -> str:
     """What a call is called: its function, its device, its command."""
+    address = evidence.arch.code_address(call.value)
     if call.kind == "initcall":
-        found = evidence.names.name("kernel", BUILT.code_address(call.value)).removeprefix("kernel ")
+        found = evidence.names.name("kernel", address).removeprefix("kernel ")
         return f"{found} [{call.detail}]" if call.detail else found
     if call.kind in hooks(Hooked.INITCALL):
-        return evidence.names.name(evidence.phase_of(call.kind), BUILT.code_address(call.value)).partition(
-            " "
-        )[2] or hex(call.value)
+        phase = evidence.phase_of(call.kind)
+        return evidence.names.name(phase, address).partition(" ")[2] or hex(call.value)
     if call.kind == "probe":
         return f"{call.text or '?'} ({call.detail or '?'})"
     return call.text or "?"

@@ -14,13 +14,11 @@ from typing import Protocol
 import msgspec
 
 from bootscope.analysis.kernel_activity import Task
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.capture.objects import Program
 from bootscope.image.symbols import Symbols
 from bootscope.loaders.model import Loader
 
-KERNEL_BASE = BUILT.kernel.first_address
-"""Where the kernel's addresses begin."""
 NO_MMU = "kernel, before its MMU is on"
 _DECOMPRESS = "decompress"
 
@@ -74,6 +72,7 @@ class Names:
 
     def __init__(
         self,
+        arch: Architecture,
         tables: Mapping[str, Symbols],
         loader: Loader,
         loader_offset: int,
@@ -82,6 +81,7 @@ class Names:
     ) -> None:
         self._tables, self._loader, self._offset, self._users = tables, loader, loader_offset, users
         self._decompressor = decompressor_offset
+        self._kernel = arch.kernel
         self._known: dict[tuple[str, int], str] = {}
 
     def name(self, phase: str, pc: int, task: Task | None = None, time_ns: int = 0) -> str:
@@ -108,7 +108,7 @@ class Names:
                 offset = self._offset if program.moves else 0
                 moved = offset and self._look_up(program.symbols, pc - offset)
                 name = self._look(program.symbols, program.title, pc - offset if moved else pc)
-            elif phase != _DECOMPRESS and pc < KERNEL_BASE:
+            elif phase != _DECOMPRESS and pc < self._kernel.first_address:
                 return None
             else:
                 name = self._linux(phase, pc)
@@ -119,7 +119,7 @@ class Names:
         if phase == _DECOMPRESS:
             found = self._look_up("decompressor", pc - self._decompressor)
             return f"decompressor {found}" if found else "decompressor"
-        if pc >= BUILT.kernel.vectors:
+        if pc >= self._kernel.vectors:
             return "kernel exception vectors"
         return self._look("kernel", "kernel", pc)
 

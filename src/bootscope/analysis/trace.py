@@ -16,7 +16,6 @@ from bootscope.analysis.kernel_activity import Call, Task, Wait
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
 from bootscope.analysis.waits import caller, reason
-from bootscope.arch.registry import BUILT
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import PROGRAMS, hooks
 from bootscope.timeline.model import Phase
@@ -117,7 +116,7 @@ def _call(call: Call, evidence: Evidence) -> Span:
         "storage_ns": spent.storage_ns,
         "console_ns": spent.console_ns,
     }
-    level = evidence.levels.get(BUILT.code_address(call.value), "") if call.kind == "initcall" else ""
+    level = evidence.levels.get(evidence.arch.code_address(call.value), "") if call.kind == "initcall" else ""
     if level:
         detail["level"] = level
     if call.result:

@@ -12,7 +12,6 @@ import msgspec
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Mapping as Mapped
 from bootscope.analysis.kernel_activity import Task
-from bootscope.analysis.names import KERNEL_BASE
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.objects import Program
@@ -106,7 +105,8 @@ def image_sizes(linked: Objects) -> dict[str, int]:
 
 
 def _of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    return ((b.address, b) for b in usage.blocks if b.address >= KERNEL_BASE)
+    kernel = evidence.arch.kernel.first_address
+    return ((b.address, b) for b in usage.blocks if b.address >= kernel)
 
 
 def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
@@ -145,7 +145,7 @@ def _of_program(evidence: Evidence, usage: Usage, path: str) -> Iterator[tuple[i
         return
     times = [record.time_ns for record in evidence.recorded]
     for block in usage.blocks:
-        if block.address >= KERNEL_BASE:
+        if block.address >= evidence.arch.kernel.first_address:
             continue
         mapped = _mapped(evidence, times, block)
         if mapped and mapped.path == path:

@@ -12,7 +12,6 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.kernel_activity import Call, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.arch.registry import BUILT
 from bootscope.capture.stream import StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
@@ -149,7 +148,7 @@ def countdown(evidence: Evidence) -> list[Call]:
 
 def caller(call: Call, evidence: Evidence) -> str:
     """The function that called a delay."""
-    name = evidence.names.name(evidence.phase_of(call.kind), BUILT.call_before(call.caller))
+    name = evidence.names.name(evidence.phase_of(call.kind), evidence.arch.call_before(call.caller))
     return name.partition(" ")[2] or name
 
 

@@ -20,7 +20,6 @@ from bootscope.analysis.critical import READY, Step, path
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, seen
 from bootscope.analysis.kernel_activity import Task
-from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.used_code import image_sizes
 from bootscope.boards.profile import Board
 from bootscope.builder.linkmap import Objects, read
@@ -55,14 +54,14 @@ class Ground:
         phases = {p.name: p for p in self.evidence.timeline.phases if p.name in KERNEL_PHASES}
         counts = dict.fromkeys(phases, 0)
         found: list[tuple[int, int, str]] = []
-        ends = iter(self.evidence.phase_ends())
+        ends, kernel = iter(self.evidence.phase_ends()), self.evidence.arch.kernel.first_address
         end, phase = next(ends)
         for index, record in enumerate(self.evidence.records):
             while index >= end:
                 end, phase = next(ends)
             if type(record) is Sample and phase in phases:
                 counts[phase] += 1
-                if record.pc >= KERNEL_BASE:
+                if record.pc >= kernel:
                     found.append((index, record.pc, phase))
         return [(index, pc, phases[phase].cpu_ns // counts[phase]) for index, pc, phase in found]
 

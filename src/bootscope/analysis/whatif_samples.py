@@ -10,7 +10,6 @@ from fractions import Fraction
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.kernel_activity import Task
-from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.whatif_plan import KERNEL_PHASES, Plan
 from bootscope.capture.stream import Record, Sample, StackSample
 
@@ -35,8 +34,10 @@ def briefer(
     for _, phase in samples:
         counts[phase] = counts.get(phase, 0) + 1
     hits = 0
+    kernel = evidence.arch.kernel.first_address
     for index, phase in samples:
-        if not _may_hold(evidence.records[index], phase, plan.ground.addresses.get(index, []), spans):
+        addresses = plan.ground.addresses.get(index, [])
+        if not _may_hold(evidence.records[index], kernel if phase in KERNEL_PHASES else 0, addresses, spans):
             continue
         if tasks is not None and evidence.slice_at(evidence.clock.before(index)).task not in tasks:
             continue
@@ -47,12 +48,12 @@ def briefer(
     return hits
 
 
-def _may_hold(record: Record, phase: str, addresses: list[int], spans: list[tuple[int, int]]) -> bool:
-    """Whether a sample with these addresses may be of code in `spans`, or of a user program; finding out
-    costs a hundred times as much."""
+def _may_hold(record: Record, users: int, addresses: list[int], spans: list[tuple[int, int]]) -> bool:
+    """Whether a sample with these addresses may be of code in `spans`, or of a user program, which lie below
+    `users`; finding out costs a hundred times as much."""
     if not isinstance(record, StackSample):
         return True
-    if phase in KERNEL_PHASES and record.pc < KERNEL_BASE:
+    if record.pc < users:
         return True
     return any(bisect_left(addresses, start) < bisect_right(addresses, end) for start, end in spans)
 

@@ -7,8 +7,6 @@ from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture
 
 ARCHITECTURES = {found.name: found for found in (ARM,)}
-BUILT = ARM
-"""The one that systems are built for."""
 
 
 def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:

@@ -20,7 +20,6 @@ from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, slee
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
 from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
-from bootscope.arch.registry import BUILT
 from bootscope.changes.applies import each_with_values, filled
 from bootscope.core.errors import UserError
 from bootscope.core.text import size
@@ -148,7 +147,7 @@ def without_objects(
         piece = linked.at(address)
         return piece is not None and piece.object in names
 
-    calls = [c for c in evidence.scene.of("initcall") if gone(BUILT.code_address(c.value))]
+    calls = [c for c in evidence.scene.of("initcall") if gone(evidence.arch.code_address(c.value))]
     calls_gone(plan, evidence, steps, calls)
     code_gone(plan, evidence, gone)
     slept_ns = sleeps_gone(plan, evidence, steps, gone)

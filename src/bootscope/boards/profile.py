@@ -10,6 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.arch.arm import ARM
+from bootscope.arch.model import Architecture
+from bootscope.arch.registry import ARCHITECTURES
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
@@ -68,6 +71,14 @@ class Board(Setting, frozen=True, omit_defaults=True):
     card_classes: dict[str, CardClass]
     cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: as the emulator counts")
     loader: str = BUILT.name
+    architecture: str = ARM.name
+
+    @property
+    def arch(self) -> Architecture:
+        """What its CPU is. Raises UserError for one that nobody has described."""
+        if self.architecture not in ARCHITECTURES:
+            raise unknown("architecture", self.architecture, list(ARCHITECTURES))
+        return ARCHITECTURES[self.architecture]
 
     @property
     def tick_ns(self) -> int:
@@ -127,6 +138,8 @@ def _check(board: Board, path: Path) -> None:
 
     if board.schema != SCHEMA:
         raise wrong("schema", f"{SCHEMA}, got {board.schema}")
+    if board.architecture not in ARCHITECTURES:
+        raise wrong("architecture", f"one of {', '.join(ARCHITECTURES)}")
     if board.loader not in LOADERS:
         raise wrong("loader", f"one of {', '.join(LOADERS)}")
     _check_addresses(board, path)

@@ -5,14 +5,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context
 from bootscope.kbuild import kconfig
 from bootscope.system.model import Symbols
 
 
 def configure(
-    context: Context, source: Path, build: Path, tree: str, defconfig: str, symbols: Symbols
+    context: Context,
+    arch: Architecture,
+    source: Path,
+    build: Path,
+    tree: str,
+    defconfig: str,
+    symbols: Symbols,
 ) -> Path:
     """Makes the configuration of a tree in `build`, as the tree's own tools have it; its path.
 
@@ -20,12 +26,12 @@ def configure(
     """
     config = build / ".config"
     build.mkdir(exist_ok=True)
-    architecture = [] if tree == "uboot" else [BUILT.tools.make]
-    context.make(source, build, *architecture, defconfig)
+    architecture = [] if tree == "uboot" else [arch.tools.make]
+    context.make(arch, source, build, *architecture, defconfig)
     kconfig.apply(config, symbols)
     if tree == "busybox":
         # BusyBox has no olddefconfig: empty lines take the default of every new question.
-        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' {BUILT.tools.make} oldconfig"])
+        context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' {arch.tools.make} oldconfig"])
     else:
-        context.make(source, build, *architecture, "olddefconfig")
+        context.make(arch, source, build, *architecture, "olddefconfig")
     return config

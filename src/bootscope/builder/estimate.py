@@ -35,5 +35,5 @@ def _work(step: Step, ids: Mapping[str, str], cache: Cache, cores: int) -> Work:
 def _continued(step: Step, ids: Mapping[str, str], root: Path) -> bool:
     if not step.tree:
         return False
-    source, rest = step.tree
-    return trees.any_kept(root, trees.key_of(ids[source], rest))
+    source, *rest = step.tree
+    return trees.any_kept(root, trees.key_of(ids[source], *rest))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.arch.model import Architecture
+from bootscope.boards.profile import load_board
 from bootscope.builder import sources
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.outlook import UNKNOWN, Outlook, Planned
@@ -76,24 +78,30 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
+def architecture(loaded: LoadedSystem) -> Architecture:
+    """What a system is built for: what its board has. Raises UserError for an unknown board."""
+    return load_board(loaded.system.board).arch
+
+
 def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
-    s = loaded.system
+    s, arch = loaded.system, architecture(loaded)
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
-        *_programs(loaded, found),
+        *_programs(loaded, found, arch),
         kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
         rootfs.step(
             s.rootfs,
             loaded.beside(s.rootfs.overlay),
             s.application.path,
             s.card.root_sectors,
+            arch,
             has_modules(s),
         ),
         *([falcon.step(s)] if falcon.needed(s) else []),
-        *([payload.step(s.kernel)] if payload.needed(s.kernel) else []),
-        card.step(s, _script(s)),
+        *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
+        card.step(s, _script(s), arch),
     ]
 
 
@@ -104,19 +112,21 @@ def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resol
     return {name: one for name, one in found.items() if name == system.application.libc_source}
 
 
-def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved]) -> list[Step]:
+def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], arch: Architecture) -> list[Step]:
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
     s = loaded.system
-    application = userland.application_step(s.application, loaded.beside(s.application.sources))
-    archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay))] if s.initramfs else []
+    application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
+    archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
         first = prebuilt.uboot_step(p, found[s.uboot.source])
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
-        return [first, busybox, application, prebuilt.kernel_step(s, p, found), *archive]
-    libc = [userland.libc_step(s.application.libc_source)] if s.application.libc == userland.MUSL else []
-    return [uboot.step(s), userland.busybox_step(s.busybox), *libc, application, *archive, kernel.step(s)]
+        return [first, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
+    a = s.application
+    libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
+    loaders = [uboot.step(s, arch), userland.busybox_step(s.busybox, arch)]
+    return [*loaders, *libc, application, *archive, kernel.step(s, arch)]
 
 
 def _script(system: System) -> str:
@@ -199,6 +209,6 @@ def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progre
     """What the configuration of `kernel`, `uboot` or `busybox` comes to, without building it: symbol ->
     value as written. Raises ToolError when the tree's own tools fail."""
     first, path = unpacked(loaded, tree, runner, progress)
-    step = configure.step(loaded.system, tree)
+    step = configure.step(loaded.system, tree, architecture(loaded))
     result = runner.run(step, step.step_id({first.name: first.step_id({})}), {first.name: path})
     return kconfig.parse((result / configure.CONFIG).read_text())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder import history
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of
@@ -45,7 +45,7 @@ class Step:
 
     For the estimate of a build: `program` is what is compiled, in words; `figures` the name under which the
     time is kept that it takes (empty for seconds); `tree` the step of its sources and what else tells apart
-    the trees that it may go on from (bootscope.builder.trees).
+    the trees that it may go on from (bootscope.builder.trees), and the compiler.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Step:
     tools: tuple[str, ...] = ()
     program: str = ""
     figures: str = ""
-    tree: tuple[str, str] | None = None
+    tree: tuple[str, str, str] | None = None
 
     def step_id(self, ids: Mapping[str, str]) -> str:
         """The content id, given the ids of the steps that this one needs."""
@@ -121,14 +121,15 @@ class Context:
         self.cpu_ns += done.cpu_ns
         return done
 
-    def make(self, tree: Path, build: Path, *arguments: str) -> Finished:
+    def make(self, arch: Architecture, tree: Path, build: Path, *arguments: str) -> Finished:
         """Runs make on a Kconfig tree, building outside of it."""
-        return self.run(["make", "-C", tree, f"O={build}", f"-j{self.jobs}", *self.compilers(), *arguments])
+        options = [f"O={build}", f"-j{self.jobs}", *self._compilers(arch)]
+        return self.run(["make", "-C", tree, *options, *arguments])
 
-    def compilers(self) -> list[str]:
+    def _compilers(self, arch: Architecture) -> list[str]:
         """The make variables that choose the cross compiler."""
         prefix = "ccache " if self.use_ccache else ""
-        return [f"CROSS_COMPILE={BUILT.tools.prefix}", f"CC={prefix}{BUILT.tools.tool('gcc')}"]
+        return [f"CROSS_COMPILE={arch.tools.prefix}", f"CC={prefix}{arch.tools.tool('gcc')}"]
 
     def _env(self) -> dict[str, str]:
         return {

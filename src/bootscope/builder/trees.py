@@ -18,7 +18,6 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.registry import BUILT
 from bootscope.builder.cache import remove_tree
 from bootscope.builder.ids import id_of
 from bootscope.builder.step import Context
@@ -32,9 +31,9 @@ _COUNTERS = (".version",)
 """What counts builds, and would be seen in the image."""
 
 
-def key_of(source_id: str, rest: str) -> str:
-    """A key for trees of these sources (the id of their step), the compiler, and `rest`."""
-    return id_of([source_id, versions(BUILT.tools.tool("gcc")), rest])[:32]
+def key_of(source_id: str, rest: str, compiler: str) -> str:
+    """A key for trees of these sources (the id of their step), the compiler (its name), and `rest`."""
+    return id_of([source_id, versions(compiler), rest])[:32]
 
 
 def any_kept(root: Path, key: str) -> bool:

@@ -7,6 +7,7 @@ import argparse
 
 from rich.console import Console
 
+from bootscope.boards.profile import board_names, load_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core import hints
 from bootscope.core.errors import unknown
@@ -33,7 +34,8 @@ class Doctor(Verb):
         for name in args.part:
             if name not in PARTS:
                 raise unknown("part", name, list(PARTS))
-        asked = [state(name) for name in args.part or PARTS]
+        archs = list({board.architecture: board.arch for board in map(load_board, board_names())}.values())
+        asked = [state(name, archs) for name in args.part or PARTS]
         states = _with_those_before(asked)
         good = all(one.good for one in asked)
         if args.json:

@@ -10,15 +10,15 @@ import importlib.metadata
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.core import hints
 from bootscope.core.paths import cache_dir, plugin_source_dir, store_dir
 from bootscope.core.text import size
-from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS, Found, how_to_get, look_up
+from bootscope.core.tools import HOST_TOOLS, OPTIONAL_TOOLS, Found, how_to_get, look_up
 
 PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "capstone")
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
@@ -26,12 +26,9 @@ STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 REAL = ("sigrok-cli", "unsquashfs")
 """Tools that reading logs and listening to boards can use."""
 
-EMULATED = (
-    *(BUILT.tools.qemu, "cc", "make", "apt-get", "dpkg-deb", "gzip"),
-    *(BUILT.tools.tool(name) for name in ("gcc", "ld", "strip")),
-    *("mkimage", "fdtput", "sfdisk", "mkfs.vfat", "mcopy", "mksquashfs"),
-)
-"""Tools that the plugin and the system `debian` are made with, and that boots need."""
+HOST = ("cc", "make", "apt-get", "dpkg-deb", "gzip")
+IMAGES = ("mkimage", "fdtput", "sfdisk", "mkfs.vfat", "mcopy", "mksquashfs")
+"""Tools that the plugin and the system `debian` are made with."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Part:
     name: str
     title: str
     verbs: str
-    own: Callable[[], list[Check]]
+    own: Callable[[Sequence[Architecture]], list[Check]]
     before: str = ""
 
 
@@ -77,13 +74,13 @@ class State:
         return not self.missing and (self.before is None or self.before.good)
 
 
-def state(name: str) -> State:
-    """A part with those that it builds on."""
+def state(name: str, archs: Sequence[Architecture]) -> State:
+    """A part with those that it builds on, for boards of these architectures."""
     part = PARTS[name]
-    return State(part, part.own(), state(part.before) if part.before else None)
+    return State(part, part.own(archs), state(part.before, archs) if part.before else None)
 
 
-def _real() -> list[Check]:
+def _real(_archs: Sequence[Architecture]) -> list[Check]:
     python = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info >= (3, 11)
     first = Check("python", python, good, True, "runs bootscope", "Python 3.11 or newer", "python3")
@@ -96,19 +93,24 @@ def _real() -> list[Check]:
     ]
 
 
-def _emulated() -> list[Check]:
+def _emulated(archs: Sequence[Architecture]) -> list[Check]:
     there = (plugin_source_dir() / "plugin.c").exists()
     return [
-        *_tools(EMULATED, required=True),
+        *_tools([arch.tools.qemu for arch in archs], required=True),
+        *_tools(HOST, required=True),
+        *_tools([a.tools.tool(name) for a in archs for name in ("gcc", "ld", "strip")], required=True),
+        *_tools(IMAGES, required=True),
         Check("plugin's sources", _there(there), there, True, str(plugin_source_dir()), hints.REINSTALL),
         *(_file(name, *_FILES[name]) for name in _EMULATED_FILES),
+        *map(_cross_library, archs),
         _folder(cache_dir(), "cache", CARD_BYTES),
     ]
 
 
-def _building() -> list[Check]:
-    others = [name for name in TOOLS if name not in EMULATED]
-    optional = [name for name in OPTIONAL_TOOLS if name not in (*EMULATED, *REAL)]
+def _building(_archs: Sequence[Architecture]) -> list[Check]:
+    before = (*HOST, *IMAGES, *REAL)
+    others = [name for name in HOST_TOOLS if name not in before]
+    optional = [name for name in OPTIONAL_TOOLS if name not in before]
     return [
         *_tools(others, required=True),
         *_tools(optional, required=False),
@@ -133,11 +135,6 @@ _FILES = {
         "debian-archive-keyring",
         "checks what comes from Debian's archive",
     ),
-    "cross C library": (
-        f"usr/{BUILT.tools.triplet}/lib/libc.so.6",
-        f"libc6-dev-{BUILT.tools.debian}-cross",
-        "what programs on the board link to",
-    ),
     "openssl headers": ("usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),
     "gnutls headers": ("usr/include/gnutls/gnutls.h", "libgnutls28-dev", "builds U-Boot's tools"),
     "uuid headers": ("usr/include/uuid/uuid.h", "uuid-dev", "builds U-Boot's tools"),
@@ -145,7 +142,12 @@ _FILES = {
     "setuptools": ("usr/lib/python3/dist-packages/setuptools", "python3-setuptools", "builds U-Boot's tools"),
 }
 """Name -> a path below / of which one match is enough, its package, what it is for."""
-_EMULATED_FILES = ("C library headers", "archive's keys", "cross C library")
+_EMULATED_FILES = ("C library headers", "archive's keys")
+
+
+def _cross_library(arch: Architecture) -> Check:
+    path, package = f"usr/{arch.tools.triplet}/lib/libc.so.6", f"libc6-dev-{arch.tools.debian}-cross"
+    return _file("cross C library", path, package, "what programs on the board link to")
 
 
 def _python_package(name: str) -> Check:

@@ -11,7 +11,8 @@ import shutil
 from dataclasses import dataclass
 from functools import cache
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
+from bootscope.arch.registry import ARCHITECTURES
 from bootscope.core import hints
 from bootscope.core.errors import ToolError
 from bootscope.core.process import run, search_path
@@ -29,15 +30,20 @@ class Tool:
     minimum: tuple[int, ...] = ()
 
 
-CROSS = BUILT.tools.prefix
+def _made_for(arch: Architecture) -> tuple[Tool, ...]:
+    """The tools that know an architecture."""
+    chain = arch.tools
+    return (
+        Tool(chain.qemu, chain.qemu, "the emulated board", minimum=(10, 0)),
+        Tool(chain.tool("gcc"), f"gcc-{chain.triplet}", "compiles what runs on the board"),
+        Tool(chain.tool("ld"), f"binutils-{chain.triplet}", "links what runs on the board"),
+        Tool(chain.tool("strip"), f"binutils-{chain.triplet}", "removes symbols from programs"),
+    )
 
-TOOLS = {
+
+HOST_TOOLS = {
     tool.name: tool
     for tool in (
-        Tool(BUILT.tools.qemu, BUILT.tools.qemu, "the emulated board", minimum=(10, 0)),
-        Tool(f"{CROSS}gcc", f"gcc-{BUILT.tools.triplet}", "compiles what runs on the board"),
-        Tool(f"{CROSS}ld", f"binutils-{BUILT.tools.triplet}", "links what runs on the board"),
-        Tool(f"{CROSS}strip", f"binutils-{BUILT.tools.triplet}", "removes symbols from programs"),
         Tool("cc", "gcc", "compiles the QEMU plugin and the build tools of kernel and U-Boot"),
         Tool("make", "make", "builds U-Boot, kernel and BusyBox"),
         Tool("bison", "bison", "builds Kconfig"),
@@ -63,6 +69,8 @@ TOOLS = {
         Tool("apt-get", "apt", "fetches sources from the archive"),
     )
 }
+"""What is needed whatever a system is built for."""
+TOOLS = {tool.name: tool for arch in ARCHITECTURES.values() for tool in _made_for(arch)} | HOST_TOOLS
 OPTIONAL_TOOLS = {
     tool.name: tool
     for tool in (

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
 from bootscope.boards.profile import Board
 from bootscope.capture.stream import HEADER_BYTES, committed_bytes
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
 
-QEMU = BUILT.tools.qemu
 _POLL_S = 0.05
 STALL_NS = 60_000_000_000
 """Host time without a single record. A running CPU is sampled thousands of times in it, so it sleeps
@@ -35,12 +33,13 @@ class Power:
 
 def check(board: Board) -> str:
     """The version of QEMU. Raises ToolError when it is missing or too old for this board."""
-    tools.require(QEMU)
-    found = tools.look_up(QEMU).version or ""
+    program = board.arch.tools.qemu
+    tools.require(program)
+    found = tools.look_up(program).version or ""
     if _numbers(found) < _numbers(board.qemu.minimum_version):
         raise ToolError(
-            f"{QEMU} {found} is too old for {board.name}: {board.qemu.minimum_version} or newer is needed",
-            hint=tools.how_to_get(tools.TOOLS[QEMU]),
+            f"{program} {found} is too old for {board.name}: {board.qemu.minimum_version} or newer is needed",
+            hint=tools.how_to_get(tools.TOOLS[program]),
         )
     return found
 
@@ -70,7 +69,7 @@ def _escaped(path: Path) -> str:
 def command(board: Board, power: Power) -> list[str]:
     """The whole command line."""
     plugin = f"{_escaped(power.plugin)},watch={_escaped(power.watch)},out={_escaped(power.stream)}"
-    return [QEMU, *machine_arguments(board, power.card), "-plugin", plugin]
+    return [board.arch.tools.qemu, *machine_arguments(board, power.card), "-plugin", plugin]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from typing import Protocol
 import msgspec
 
 from bootscope import __version__
-from bootscope.arch.registry import BUILT
 from bootscope.boards.profile import Board
 from bootscope.builder import linkmap
 from bootscope.builder.plan import Built
@@ -111,7 +110,7 @@ def _programs(order: Order) -> Programs:
 
     def code(step: str, file: str) -> Code:
         path = results[step] / file
-        return Code(path.read_bytes()) if path.exists() else Code.empty()
+        return Code(path.read_bytes()) if path.exists() else Code.empty(order.board.arch)
 
     layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
     loader = order.board.boot_loader
@@ -142,6 +141,7 @@ def _describe(
         for name, path in found.items()
         if path.exists()
     }
+    chain = order.board.arch.tools
     table = initcall_table.levels(watched.kernel, watched.kernel.marks)
     kept[objects.INITCALLS] = store.keep_object(msgspec.json.encode(table))
     return RunInfo(
@@ -154,9 +154,9 @@ def _describe(
         board=order.board,
         parts=order.built.parts(),
         tools={
-            qemu.QEMU: version,
+            chain.qemu: version,
             "bootscope-plugin": order.plugin.parent.name[:16],
-            **tools.versions(BUILT.tools.tool("gcc"), BUILT.tools.tool("ld")),
+            **tools.versions(chain.tool("gcc"), chain.tool("ld")),
         },
         host=host_facts(),
         watch=made.names(),

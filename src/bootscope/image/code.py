@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from bootscope.arch.model import ALWAYS, Architecture, Insn, Instructions
-from bootscope.arch.registry import ARCHITECTURES, BUILT, of_program
+from bootscope.arch.registry import ARCHITECTURES, of_program
 from bootscope.core.errors import UserError
 
 _LARGEST_FUNCTION_BYTES = 64 * 1024
@@ -75,10 +75,10 @@ class Code:
         self._take(found)
 
     @classmethod
-    def empty(cls) -> Code:
+    def empty(cls, arch: Architecture) -> Code:
         """The code of a program that nobody has: it has no functions."""
         made = cls.__new__(cls)
-        made.arch, made._parts, made.entry = BUILT, [], 0
+        made.arch, made._parts, made.entry = arch, [], 0
         made._take([])
         return made
 
@@ -110,9 +110,9 @@ class Code:
         return b""
 
     def words(self, start: int, end: int) -> list[int]:
-        """The 32-bit little-endian words from `start` up to `end`."""
-        data = self.read(start, end - start)
-        return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data) - 3, 4)]
+        """The little-endian words, as long as an address, from `start` up to `end`."""
+        data, size = self.read(start, end - start), self.arch.word_bytes
+        return [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data) - size + 1, size)]
 
     def exits(self, function: Function) -> list[Exit]:
         """Where a function returns, or jumps into another one for good."""
@@ -173,8 +173,7 @@ def _contents(elf: ELFFile) -> tuple[Architecture, list[tuple[int, bytes]], list
     return arch, parts, list(_symbols(elf, arch))
 
 
-_SYMBOL = struct.Struct("<IIIBBH")
-"""Of an ELF file of 32 bits."""
+_SYMBOL_32, _SYMBOL_64 = struct.Struct("<IIIBBH"), struct.Struct("<IBBHQQ")
 _NO_TYPE, _FUNCTION_TYPE, _UNDEFINED = 0, 2, 0
 
 
@@ -184,10 +183,17 @@ def _symbols(elf: ELFFile, arch: Architecture) -> Iterator[tuple[Function, bool]
     if not isinstance(table, SymbolTableSection):
         return
     names = table.stringtable.data()
-    for name, value, size, info, _, section in _SYMBOL.iter_unpack(table.data()):
+    for name, value, size, info, section in _entries(table.data(), arch.bits):
         kind = info & 0xF
         if section != _UNDEFINED and (kind == _FUNCTION_TYPE or (kind == _NO_TYPE and name)):
             text = names[name : names.index(b"\0", name)].decode("ascii", "replace")
             is_code = kind == _FUNCTION_TYPE
             mark = value & arch.mode_bit if is_code else 0
             yield Function(text, value - mark, size, bool(mark)), is_code
+
+
+def _entries(table: bytes, bits: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """(name, value, size, info, section) of the symbols of an ELF file of 32 or 64 bits."""
+    if bits == 64:
+        return ((n, value, size, info, at) for n, info, _, at, value, size in _SYMBOL_64.iter_unpack(table))
+    return ((n, value, size, info, at) for n, value, size, info, _, at in _SYMBOL_32.iter_unpack(table))

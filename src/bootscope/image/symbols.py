@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 
 # A line of code, without the marks that compilers and assemblers leave.
 _CODE = re.compile(r"^([0-9a-f]+) [tTwW] (?!\$|\.L|__compound_literal)(\S+)$", re.M)
@@ -26,13 +26,13 @@ class Symbols:
             self._by_name.setdefault(name, address)
 
     @classmethod
-    def parse(cls, text: str) -> Symbols:
+    def parse(cls, text: str, arch: Architecture) -> Symbols:
         """From the text of a symbol table; lines that are none are left out.
 
-        The bit that marks an architecture's second instruction set is no part of an address.
+        The bit that marks the second instruction set is no part of an address.
         """
         # One pass in the regex engine: a kernel's table has more than 100,000 lines.
-        mask = ~BUILT.mode_bit
+        mask = ~arch.mode_bit
         pairs = [(int(address, 16) & mask, name) for address, name in _CODE.findall(text)]
         return cls(pairs)
 

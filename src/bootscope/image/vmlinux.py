@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.core.errors import UserError
 from bootscope.image.kallsyms import Symbol
 from bootscope.readers.unpack import Budget, decompressed
@@ -52,7 +53,7 @@ def version(kernel: bytes) -> str:
     return found[1].decode("ascii", "replace") if found else ""
 
 
-def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
+def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> int:
     """The address that the first byte of an uncompressed kernel is linked to.
 
     The table of symbols does not say it. At the right one, what the table calls functions begins as functions
@@ -65,12 +66,12 @@ def base_address(kernel: bytes, symbols: Sequence[Symbol]) -> int:
         raise UserError("the kernel's table of symbols names no function")
     top = code[0] & -_BASE_STEP_BYTES
     scores = sorted(
-        ((_like_functions(kernel, sample, base), base) for base in _candidates(top)), reverse=True
+        ((_like_functions(kernel, sample, base, arch), base) for base in _candidates(top)), reverse=True
     )
     (best, base), (second, _) = scores[:2]
     if best < _LEAST_SHARE * len(sample) or best < _LEAD * second:
         raise UserError(
-            "cannot tell which address the kernel image is linked to", hint=f"is it for {BUILT.title}?"
+            "cannot tell which address the kernel image is linked to", hint=f"is it for {arch.title}?"
         )
     return base
 
@@ -79,20 +80,43 @@ def _candidates(top: int) -> range:
     return range(top, max(0, top - _BASE_STEPS * _BASE_STEP_BYTES), -_BASE_STEP_BYTES)
 
 
-def _like_functions(kernel: bytes, addresses: Sequence[int], base: int) -> int:
+def _like_functions(kernel: bytes, addresses: Sequence[int], base: int, arch: Architecture) -> int:
     found = 0
     for address in addresses:
         at = address - base
         if 0 <= at <= len(kernel) - 4:
             (word,) = struct.unpack_from("<I", kernel, at)
-            found += BUILT.begins_function(word)
+            found += arch.begins_function(word)
     return found
 
 
-_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
-_SECTION = struct.Struct("<IIIIIIIIII")
-_ENTRY = struct.Struct("<IIIBBH")
-_IDENT = b"\x7fELF\x01\x01\x01" + bytes(9)
+@dataclass(frozen=True)
+class _Form:
+    """How an ELF file of so many bits is written."""
+
+    header: struct.Struct
+    section: struct.Struct
+    entry: struct.Struct
+    number: int
+
+    @property
+    def ident(self) -> bytes:
+        """What it begins with."""
+        return b"\x7fELF" + bytes((self.number, 1, 1)) + bytes(9)
+
+    def symbol(self, name: int, value: int, size: int, info: int, section: int) -> bytes:
+        """An entry of the table of symbols; its members have another order in 64 bits."""
+        values = (value, size, info, 0, section) if self.number == 1 else (info, 0, section, value, size)
+        return self.entry.pack(name, *values)
+
+
+_FORMS = {
+    bits: _Form(struct.Struct(header), struct.Struct(section), struct.Struct(entry), number)
+    for bits, header, section, entry, number in (
+        (32, "<16sHHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH", 1),
+        (64, "<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", 2),
+    )
+}
 _EXECUTABLE = 2
 _PROGRAM_BITS, _SYMBOLS, _STRINGS = 1, 2, 3
 _ALLOC_EXEC = 6
@@ -100,34 +124,34 @@ _GLOBAL_FUNCTION, _GLOBAL_MARK = 0x12, 0x10
 _TEXT = 1
 
 
-def elf(kernel: bytes, base: int, symbols: Sequence[Symbol]) -> bytes:
+def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture) -> bytes:
     """An ELF program: the kernel as one section at `base`, and its functions with their sizes.
 
     A function ends where the next one begins, so what aligns that counts as its own.
     """
-    arch = BUILT
+    form = _FORMS[arch.bits]
     names, strings = _string_table([s.name for s in symbols])
-    entries = [_ENTRY.pack(0, 0, 0, 0, 0, 0)]
+    entries = [form.symbol(0, 0, 0, 0, 0)]
     for symbol, name, end in zip(symbols, names, _ends(symbols, base + len(kernel)), strict=True):
         code = symbol.kind in "tTwW"
         size = max(0, end - symbol.address) if code else 0
         kind = _GLOBAL_FUNCTION if code else _GLOBAL_MARK
-        entries.append(_ENTRY.pack(name, symbol.address, size, kind, 0, _TEXT))
+        entries.append(form.symbol(name, symbol.address, size, kind, _TEXT))
     table = b"".join(entries)
     section_names, section_strings = _string_table([".text", ".symtab", ".strtab", ".shstrtab"])
-    parts, offsets, at = [kernel, table, strings, section_strings], [], _HEADER.size
+    parts, offsets, at = [kernel, table, strings, section_strings], [], form.header.size
     for part in parts:
         offsets.append(at)
         at += len(part)
-    counts = (_HEADER.size, 0, 0, _SECTION.size, 5, 4)
-    head = _HEADER.pack(_IDENT, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
+    counts = (form.header.size, 0, 0, form.section.size, 5, 4)
+    head = form.header.pack(form.ident, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
     text, symtab, strtab, shstrtab = section_names
     sections = [
-        _SECTION.pack(*(0,) * 10),
-        _SECTION.pack(text, _PROGRAM_BITS, _ALLOC_EXEC, base, offsets[0], len(kernel), 0, 0, 4, 0),
-        _SECTION.pack(symtab, _SYMBOLS, 0, 0, offsets[1], len(table), 3, 1, 4, _ENTRY.size),
-        _SECTION.pack(strtab, _STRINGS, 0, 0, offsets[2], len(strings), 0, 0, 1, 0),
-        _SECTION.pack(shstrtab, _STRINGS, 0, 0, offsets[3], len(section_strings), 0, 0, 1, 0),
+        form.section.pack(*(0,) * 10),
+        form.section.pack(text, _PROGRAM_BITS, _ALLOC_EXEC, base, offsets[0], len(kernel), 0, 0, 4, 0),
+        form.section.pack(symtab, _SYMBOLS, 0, 0, offsets[1], len(table), 3, 1, 4, form.entry.size),
+        form.section.pack(strtab, _STRINGS, 0, 0, offsets[2], len(strings), 0, 0, 1, 0),
+        form.section.pack(shstrtab, _STRINGS, 0, 0, offsets[3], len(section_strings), 0, 0, 1, 0),
     ]
     return b"".join([head, *parts, *sections])
 
@@ -154,6 +178,6 @@ def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:
     return places, b"".join(parts)
 
 
-def symbol_map(symbols: Sequence[Symbol]) -> str:
+def symbol_map(symbols: Sequence[Symbol], arch: Architecture) -> str:
     """The symbols as the text of a System.map."""
-    return "".join(f"{s.address:08x} {s.kind} {s.name}\n" for s in symbols)
+    return "".join(f"{s.address:0{2 * arch.word_bytes}x} {s.kind} {s.name}\n" for s in symbols)

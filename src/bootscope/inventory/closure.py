@@ -114,8 +114,8 @@ class Closures:
         if not self._config:
             raise UserError("this recording does not keep the configuration of its kernel")
         source = source_of(self.evidence.run, self.cache)
-        symbols = kconfig.read(source, TOP[_TREE])
-        return Configuration(symbols, parse(self._config)), Makefiles(source)
+        symbols = kconfig.read(source, self.evidence.arch, TOP[_TREE])
+        return Configuration(symbols, parse(self._config)), Makefiles(source, self.evidence.arch)
 
     @cached_property
     def _config(self) -> str:

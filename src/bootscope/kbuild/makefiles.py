@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path, PurePosixPath
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 
 Way = frozenset[str]
 """Symbols that must all be on."""
@@ -46,9 +46,10 @@ class Rule:
 
 @dataclass
 class Makefiles:
-    """The Makefiles of one tree, read as they are needed."""
+    """The Makefiles of one tree, read as they are needed, for an architecture."""
 
     tree: Path
+    arch: Architecture
     _rules: dict[str, dict[str, list[Rule]]] = field(default_factory=dict)
     _known: dict[str, Ways] = field(default_factory=dict)
 
@@ -90,7 +91,7 @@ class Makefiles:
         """The rules of a folder by what they list."""
         if folder not in self._rules:
             found: dict[str, list[Rule]] = defaultdict(list)
-            for rule in _rules(self._text(folder), folder):
+            for rule in _rules(self._text(folder), folder, self.arch.tools.kernel):
                 found[rule.listed].append(rule)
             self._rules[folder] = dict(found)
         return self._rules[folder]
@@ -119,7 +120,7 @@ def _least(ways: list[Way]) -> Ways:
     return tuple(kept[:_MOST_WAYS])
 
 
-def _rules(text: str, folder: str) -> Iterator[Rule]:
+def _rules(text: str, folder: str, arch: str) -> Iterator[Rule]:
     """The rules of one Makefile."""
     inside: list[Ways] = []
     for line in re.sub(r"\\\n", " ", text).splitlines():
@@ -133,7 +134,7 @@ def _rules(text: str, folder: str) -> Iterator[Rule]:
         if target is None:
             continue
         for way in _joined([*inside, own]):
-            yield from (Rule(target, name, way) for name in _listed(match[2], folder))
+            yield from (Rule(target, name, way) for name in _listed(match[2], folder, arch))
 
 
 def _joined(conditions: list[Ways]) -> Iterator[Way]:
@@ -190,12 +191,12 @@ def _target(name: str) -> tuple[str | None, Ways]:
     return ("" if base in _LISTS else f"{base}.o"), ways or ALWAYS
 
 
-def _listed(text: str, folder: str) -> Iterator[str]:
+def _listed(text: str, folder: str, arch: str) -> Iterator[str]:
     """What a list names: objects and folders, as paths below the Makefile's folder."""
     for base in _REFERENCE.findall(text):
         yield f"{base}.o"
     for word in re.sub(r"\$\((?:obj|src)\)/", "", text).split():
-        name = word.replace("$(SRCARCH)", BUILT.tools.kernel).replace("$(ARCH)", BUILT.tools.kernel)
+        name = word.replace("$(SRCARCH)", arch).replace("$(ARCH)", arch)
         if "$" in name or not name.endswith((".o", "/")):
             continue
         # The architecture's Makefile names folders from the top.

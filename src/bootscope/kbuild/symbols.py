@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.core.errors import UserError
 from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_macros
 from bootscope.loaders import registry as loaders
@@ -58,12 +58,12 @@ class Symbol:
 Symbols = dict[str, Symbol]
 
 
-def read(tree: Path, top: str = "Kconfig", variables: dict[str, str] | None = None) -> Symbols:
-    """All symbols of a tree. `variables` are for paths, such as SRCARCH.
+def read(tree: Path, arch: Architecture, top: str = "Kconfig") -> Symbols:
+    """All symbols of a tree, for an architecture.
 
     Raises UserError when the top file is not there; an included file that is not is left out.
     """
-    reader = _Reader(tree, {"SRCARCH": BUILT.tools.kernel, "ARCH": BUILT.tools.kernel, **(variables or {})})
+    reader = _Reader(tree, {"SRCARCH": arch.tools.kernel, "ARCH": arch.tools.kernel})
     if not (tree / top).exists():
         raise UserError(f"there is no {top} in {tree}")
     reader.file(top)

@@ -134,7 +134,7 @@ class Bench:
         return next(p.step_id for p in plan(loaded, self.runner.cache) if p.name == "card")
 
     def _recorded(self, build_id: str, until: str, board: Board, plugin_id: str) -> StoredRun | None:
-        tools = {qemu.QEMU: qemu.check(board), "bootscope-plugin": plugin_id[:16]}
+        tools = {board.arch.tools.qemu: qemu.check(board), "bootscope-plugin": plugin_id[:16]}
         for summary in reversed(self.store.summaries()):
             if (summary.build_id, summary.until) != (build_id, until):
                 continue

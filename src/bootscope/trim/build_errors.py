@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.linkmap import Objects
 from bootscope.core.errors import BootscopeError, printable
 
@@ -39,11 +39,11 @@ def read(error: BootscopeError) -> BuildError:
     return BuildError(lines, tuple(dict.fromkeys(_UNDEFINED.findall(text))))
 
 
-def defined_in(table: str, linked: Objects) -> Mapping[str, str]:
+def defined_in(table: str, linked: Objects, arch: Architecture) -> Mapping[str, str]:
     """Global name -> object file that defines it, from a symbol table (as nm -n writes it)."""
     found: dict[str, str] = {}
     for address, name in _SYMBOL.findall(table):
-        piece = linked.at(BUILT.code_address(int(address, 16))) or linked.at(int(address, 16))
+        piece = linked.at(arch.code_address(int(address, 16))) or linked.at(int(address, 16))
         if piece:
             found[name] = piece.object
     return found

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.devices import sd_card
 from bootscope.system.filesystems import driver_of
 from bootscope.system.model import System
@@ -50,7 +50,7 @@ def in_case(tree: str, names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, str]:
+def by_nature(tree: str, system: System, arch: Architecture, files: Mapping[str, str]) -> dict[str, str]:
     """Symbols of the kernel that a system needs by what it is, with the reason; `files` are those of its
     root file system, as the list of contents has them."""
     if tree != "kernel":
@@ -65,8 +65,8 @@ def by_nature(tree: str, system: System, files: Mapping[str, str]) -> dict[str, 
     if any(_SHELL_FILE.search(path) for path in files):
         found["BINFMT_SCRIPT"] = "init runs scripts"
     found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
-    if any(path.startswith(f"/lib/{BUILT.tools.libraries[0]}") for path in files):
-        found |= BUILT.program_symbols
+    if any(path.startswith(f"/lib/{arch.tools.libraries[0]}") for path in files):
+        found |= arch.program_symbols
     if f"root={sd_card.ROOT}" in system.kernel.command_line:
         found[sd_card.KERNEL_SYMBOL] = "the root file system is on an MMC or SD card"
     return found

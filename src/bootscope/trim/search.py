@@ -17,7 +17,7 @@ import msgspec
 
 from bootscope.analysis.removable import Build, Candidate, Kind, candidates
 from bootscope.analysis.views import View, view
-from bootscope.builder.plan import configured, source_tree
+from bootscope.builder.plan import architecture, configured, source_tree
 from bootscope.builder.steps.configure import wanted
 from bootscope.core.errors import UserError, unknown
 from bootscope.emulator.plugin_config import default_until
@@ -154,13 +154,14 @@ class Trim:
 
     def _open(self, names: Sequence[str]) -> None:
         known = facts(self.bench.store, self.base)
-        missing = set(self.goal.keep)
+        missing, arch = set(self.goal.keep), architecture(self.loaded)
         for name in names:
             source = source_tree(self.loaded, name, self.bench.runner, self.bench.progress)
-            tree = TrimTree(name, source.resolve(), known.configs[name], wanted(self.loaded.system, name))
+            asked_for = wanted(self.loaded.system, name)
+            tree = TrimTree(name, source.resolve(), arch, known.configs[name], asked_for)
             asked = {n: "it was asked for" for n in self.goal.keep if n in tree.symbols}
             tree.spared = {} if self.goal.bare else in_case(name, tree.symbols)
-            tree.kept = {**by_nature(name, self.loaded.system, known.files), **asked}
+            tree.kept = {**by_nature(name, self.loaded.system, arch, known.files), **asked}
             missing -= asked.keys()
             self.trees[name] = tree
             for symbol in tree.unknown:

@@ -12,6 +12,7 @@ from pathlib import Path
 from bootscope.analysis.removable import Build, Candidate, Kind, candidates, safe_together
 from bootscope.analysis.used_code import Ran, used_code
 from bootscope.analysis.views import View
+from bootscope.arch.model import Architecture
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects, usage
 from bootscope.capture.record import USAGE
@@ -56,6 +57,7 @@ class TrimTree:
 
     name: str
     source: Path
+    arch: Architecture
     config: Mapping[str, str]
     wished: Symbols
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -66,12 +68,12 @@ class TrimTree:
     @cached_property
     def symbols(self) -> kconfig.Symbols:
         """All symbols of the tree."""
-        return kconfig.read(self.source, TOP[self.name])
+        return kconfig.read(self.source, self.arch, TOP[self.name])
 
     @cached_property
     def makefiles(self) -> Makefiles:
         """The tree's Makefiles."""
-        return Makefiles(self.source)
+        return Makefiles(self.source, self.arch)
 
     @property
     def unknown(self) -> list[str]:
@@ -97,7 +99,9 @@ class TrimTree:
         """Global name -> object file, of the build that a recording is of."""
         linked = Objects(read(of.evidence.load(objects.OBJECTS_OF[self.name]).decode("utf-8", "replace")))
         table = _TABLES.get(self.name)
-        return defined_in(of.evidence.load(table).decode("utf-8", "replace"), linked) if table else {}
+        return (
+            defined_in(of.evidence.load(table).decode("utf-8", "replace"), linked, self.arch) if table else {}
+        )
 
 
 def drivers_in_use(tree: TrimTree, of: View, names: Iterable[str], blob: bytes) -> dict[str, str]:

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import msgspec
 
-from bootscope.analysis.names import KERNEL_BASE
 from bootscope.analysis.views import View, view
 from bootscope.builder.ids import id_of
 from bootscope.capture import usage
@@ -94,7 +93,8 @@ def own_instructions(of: View) -> int:
     """Instructions of its own program that the application executed, until the recording's afterlife ended.
     Raises UserError for a recording without that."""
     counted = usage.read(of.boot.path / USAGE)
-    return sum(b.instructions * b.own for b in counted.blocks if b.address < KERNEL_BASE)
+    kernel = of.run.info.board.arch.kernel.first_address
+    return sum(b.instructions * b.own for b in counted.blocks if b.address < kernel)
 
 
 def _less_busy(base: View, found: View) -> list[str]:

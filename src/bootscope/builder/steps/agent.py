@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
+from bootscope.boards.profile import load_board
 from bootscope.builder import sources
 from bootscope.builder.ids import tree_id
 from bootscope.builder.progress import Progress
@@ -18,15 +19,15 @@ from bootscope.core.paths import agent_source_dir
 from bootscope.system.load import LoadedSystem
 
 AGENT = "bootscope-agent"
-_CROSS = BUILT.tools.prefix
 # Only what is used, and in as few pages as can be: the target reads the program from its storage.
 _FLAGS = "-Os -fno-unwind-tables -fno-asynchronous-unwind-tables"
 _LINK = "-Wl,-T,agent.ld -Wl,--build-id=none"
 
 
-def step() -> Step:
+def step(arch: Architecture) -> Step:
     """The step `agent`, which needs the step `libc`. Raises ToolError when the sources are not there."""
     folder = agent_source_dir()
+    gcc, ld, strip = (arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
     if not (folder / "main.c").exists():
         raise ToolError(
             f"the collector's sources are not in {folder}",
@@ -34,22 +35,22 @@ def step() -> Step:
         )
 
     def work(context: Context) -> None:
-        before, after = userland.with_musl(context)
+        before, after = userland.with_musl(context, arch)
         # Headers are looked for when it is compiled; the rest of the options is for linking.
         link = before.index("-nostdlib")
         include, start = before[1:link], before[link:]
         context.run(
             [
-                *("make", "-C", folder, f"OUT={context.scratch}", f"CC={_CROSS}gcc"),
+                *("make", "-C", folder, f"OUT={context.scratch}", f"CC={gcc}"),
                 f"CFLAGS={_FLAGS} -ffile-prefix-map={folder}=. {' '.join(include)}",
                 f"LDFLAGS=-static -nostdlib {_LINK}",
                 f"LIBS={' '.join([*start[1:], *after])}",
             ]
         )
-        context.run([f"{_CROSS}strip", "--strip-all", "-o", context.out / AGENT, context.scratch / AGENT])
+        context.run([strip, "--strip-all", "-o", context.out / AGENT, context.scratch / AGENT])
 
-    tools = (*(f"{_CROSS}{name}" for name in ("gcc", "ld", "strip")), "make")
-    return Step("agent", "building the collector", 1, work, {"sources": tree_id(folder)}, ("libc",), tools)
+    inputs = {"sources": tree_id(folder)}
+    return Step("agent", "building the collector", 1, work, inputs, ("libc",), (gcc, ld, strip, "make"))
 
 
 def build_agent(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Path:
@@ -57,11 +58,11 @@ def build_agent(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Pat
 
     Raises ToolError when a source or a step fails.
     """
-    name = loaded.system.application.libc_source
+    name, arch = loaded.system.application.libc_source, load_board(loaded.system.board).arch
     found = sources.fetch(
         Wanted(name, loaded.system.sources[name], loaded.path.parent), runner.cache, progress
     )
-    steps = (unpack.step(name, found), userland.libc_step(name), step())
+    steps = (unpack.step(name, found), userland.libc_step(name, arch), step(arch))
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}
     for one in steps:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, initramfs, payload, rootfs, uboot
 from bootscope.capture.record import Extent
@@ -41,14 +41,14 @@ _FAT_NAMES = {
 }
 
 
-def step(system: System, script: str) -> Step:
+def step(system: System, script: str, arch: Architecture) -> Step:
     """The step `card`: the image that the board boots from, with `script` for U-Boot."""
     card = system.card
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
-        files = _boot_files(context, system, script)
+        files = _boot_files(context, system, script, arch)
         boot = _fat(context, card, files)
         _partition(context, image, card)
         loader = context.results["uboot"] / uboot.IMAGE
@@ -99,7 +99,7 @@ def _raw(context: Context, image: Path, system: System) -> list[Extent]:
     return found
 
 
-def _boot_files(context: Context, system: System, script: str) -> list[Path]:
+def _boot_files(context: Context, system: System, script: str, arch: Architecture) -> list[Path]:
     """What goes to the boot partition, with the build's time on it."""
     folder = context.scratch / "boot"
     folder.mkdir()
@@ -107,7 +107,7 @@ def _boot_files(context: Context, system: System, script: str) -> list[Path]:
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     wrapped = folder / "boot.scr"
-    options = ["-A", BUILT.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
+    options = ["-A", arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
     context.run(["mkimage", *options, "-d", text, wrapped])
     files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
     shutil.copy(payload.path_of(context, system.kernel), files[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon, initramfs
@@ -13,8 +13,6 @@ from bootscope.builder.steps.unpack import tree_of
 from bootscope.system.model import Symbols, System
 
 CONFIG = "config"
-_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make", "cc")
-_PARSERS = ("bison", "flex")
 
 
 def wanted(system: System, tree: str) -> Symbols:
@@ -29,7 +27,7 @@ def wanted(system: System, tree: str) -> Symbols:
     return {**uboot.config, **falcons}
 
 
-def step(system: System, tree: str) -> Step:
+def step(system: System, tree: str, arch: Architecture) -> Step:
     """The step `TREE-config`: what the configuration of a tree comes to, without building it."""
     source, defconfig = {
         "kernel": (system.kernel.source, system.kernel.defconfig),
@@ -42,10 +40,11 @@ def step(system: System, tree: str) -> Step:
 
     def work(context: Context) -> None:
         config = configure(
-            context, tree_of(context, source), context.scratch / "build", tree, defconfig, symbols
+            context, arch, tree_of(context, source), context.scratch / "build", tree, defconfig, symbols
         )
         shutil.copy(config, context.out / CONFIG)
 
     inputs = {"defconfig": defconfig, "config": symbols}
-    tools = _TOOLS if tree == "busybox" else (*_TOOLS, *_PARSERS)
+    parsers = () if tree == "busybox" else ("bison", "flex")
+    tools = (arch.tools.tool("gcc"), arch.tools.tool("ld"), "make", "cc", *parsers)
     return Step(f"{tree}-config", f"configuring {tree}", 1, work, inputs, (f"unpack-{source}",), tools)

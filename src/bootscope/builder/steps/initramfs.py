@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
@@ -49,14 +49,14 @@ class Member:
     device: tuple[int, int] = (0, 0)
 
 
-def step(system: System, overlay: Path) -> Step:
+def step(system: System, overlay: Path, arch: Architecture) -> Step:
     """The step `initramfs`: the archive as it is, and compressed where that is wanted."""
     wanted = system.initramfs
     assert wanted
 
     def work(context: Context) -> None:
         archive = context.out / ARCHIVE
-        archive.write_bytes(archived(members_of(context, system, overlay, wanted)))
+        archive.write_bytes(archived(members_of(context, system, overlay, wanted, arch)))
         if wanted.place == EXTERNAL and wanted.compression != "none":
             program, *options = COMPRESSORS[wanted.compression]
             line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
@@ -69,11 +69,11 @@ def step(system: System, overlay: Path) -> Step:
     inputs: dict[str, object] = {"initramfs": wanted, "application_path": system.application.path}
     needs: tuple[str, ...] = ("application",)
     if not application_alone(system, wanted):
-        inputs |= {"libraries": rootfs.library_hashes(), **_root(system, overlay)}
+        inputs |= {"libraries": rootfs.library_hashes(arch), **_root(system, overlay)}
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")
-    return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, BUILT.tools.tool("strip")))
+    return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, arch.tools.tool("strip")))
 
 
 def application_alone(system: System, wanted: Initramfs) -> bool:
@@ -105,13 +105,15 @@ def symbols(wanted: Initramfs) -> Symbols:
     return {"BLK_DEV_INITRD": True, "INITRAMFS_SOURCE": ARCHIVE}
 
 
-def members_of(context: Context, system: System, overlay: Path, wanted: Initramfs) -> list[Member]:
+def members_of(
+    context: Context, system: System, overlay: Path, wanted: Initramfs, arch: Architecture
+) -> list[Member]:
     """What goes into the archive."""
     if application_alone(system, wanted):
         program = PurePosixPath(system.application.path.lstrip("/"))
         entries = {program: Entry(program, context.results["application"] / "program", program=True)}
     else:
-        entries = rootfs.collect(context, system.rootfs, overlay, system.application.path)
+        entries = rootfs.collect(context, system.rootfs, overlay, system.application.path, arch)
     chosen = {f"/{p}": e for p, e in entries.items() if not wanted.only or matches(f"/{p}", wanted.only)}
     own = RootFs(overlay="", filesystem="", uuid="", label="", files=wanted.files, links=wanted.links)
     chosen.update({f"/{entry.path}": entry for entry in rootfs.written(context, own)})

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
@@ -20,12 +20,10 @@ from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Kernel, System
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
-_CROSS = BUILT.tools.prefix
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
-_TOOLS = (f"{_CROSS}gcc", f"{_CROSS}ld", "make", "cc", "bison", "flex", "bc")
 
 
-def step(system: System) -> Step:
+def step(system: System, arch: Architecture) -> Step:
     """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree, and
     what the kernel was linked from.
 
@@ -35,23 +33,23 @@ def step(system: System) -> Step:
     symbols = wanted(system, "kernel")
     built_in = archive is not None and archive.place == initramfs.BUILT_IN
     sources, told_apart_by = f"unpack-{kernel.source}", f"{kernel.defconfig} {kernel.device_tree}"
+    compiler, linker = arch.tools.tool("gcc"), arch.tools.tool("ld")
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, kernel.source), context.scratch / "build"
-        key = trees.key_of(context.results[sources].name, told_apart_by)
+        key = trees.key_of(context.results[sources].name, told_apart_by, compiler)
         everything = {**kernel.wishes, **symbols}
         trees.begin(context, key, everything, build)
-        config = configure(context, tree, build, "kernel", kernel.defconfig, everything)
+        config = configure(context, arch, tree, build, "kernel", kernel.defconfig, everything)
         kconfig.check(config, symbols, "kernel.config")
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
-        linker = _mapping_linker(build)
         targets = (kernel.image, _blob(kernel), *(("modules",) if kernel.modules else ()))
-        context.make(tree, build, BUILT.tools.make, f"LD={linker}", *targets)
+        context.make(arch, tree, build, arch.tools.make, f"LD={_mapping_linker(build, linker)}", *targets)
         if kernel.modules:
-            _install_modules(context, tree, build)
+            _install_modules(context, arch, tree, build)
         shutil.copy(config, context.out / "config")
-        _take(context, tree, build, kernel)
+        _take(context, arch, tree, build, kernel)
         trees.keep(context, key, everything, build)
 
     inputs: dict[str, object] = {
@@ -65,11 +63,11 @@ def step(system: System) -> Step:
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
-    tools = (*_TOOLS, *compressors)
+    tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))
     return Step(
         "kernel", "building the kernel", 4, work, inputs, needs, tools,
-        program="the kernel", figures="kernel", tree=(sources, told_apart_by),
+        program="the kernel", figures="kernel", tree=(sources, told_apart_by, compiler),
     )  # fmt: skip
 
 
@@ -77,9 +75,9 @@ def _blob(kernel: Kernel) -> str:
     return f"{kernel.device_tree}.dtb"
 
 
-def _take(context: Context, tree: Path, build: Path, kernel: Kernel) -> None:
+def _take(context: Context, arch: Architecture, tree: Path, build: Path, kernel: Kernel) -> None:
     """Puts what was built, and what it was linked from, into the step's folder."""
-    boot = build / "arch" / BUILT.tools.kernel / "boot"
+    boot = build / "arch" / arch.tools.kernel / "boot"
     for path, name in (
         (boot / kernel.image, kernel.image),
         (build / SYMBOLS, SYMBOLS),
@@ -90,33 +88,33 @@ def _take(context: Context, tree: Path, build: Path, kernel: Kernel) -> None:
     map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
     linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
     # With its symbols but without debug information, which would name folders of this machine.
-    context.run([f"{_CROSS}strip", "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
+    context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
     names = ""
     if kernel.image == COMPRESSED_IMAGE:
-        names = context.run([f"{_CROSS}nm", "-n", boot / "compressed" / "vmlinux"]).output
+        names = context.run([arch.tools.tool("nm"), "-n", boot / "compressed" / "vmlinux"]).output
     (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
 
 
-def _install_modules(context: Context, tree: Path, build: Path) -> None:
+def _install_modules(context: Context, arch: Architecture, tree: Path, build: Path) -> None:
     """Without the list of what needs what: BusyBox's depmod makes that on the target, in its own form."""
     to = context.out / rootfs.MODULES
-    options = (BUILT.tools.make, f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
-    context.make(tree, build, *options, "modules_install")
+    options = (arch.tools.make, f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
+    context.make(arch, tree, build, *options, "modules_install")
     for link in to.glob("lib/modules/*/[bs]*"):
         if link.is_symlink():
             link.unlink()  # to the folders of the build
 
 
-def _mapping_linker(build: Path) -> str:
+def _mapping_linker(build: Path, linker: str) -> str:
     """A linker that writes a map of the kernel beside it: the option for that would be part of the
     configuration, and so of the kernel. Its name is relative to the build, as make remembers commands."""
     path = build / "mapping-ld"
     path.write_text(
         "#!/bin/sh\n"
         'case " $* " in\n'
-        f'*" -o vmlinux "* | *" -o vmlinux.unstripped "*) exec {_CROSS}ld -Map={LINK_MAP} "$@" ;;\n'
+        f'*" -o vmlinux "* | *" -o vmlinux.unstripped "*) exec {linker} -Map={LINK_MAP} "$@" ;;\n'
         "esac\n"
-        f'exec {_CROSS}ld "$@"\n'
+        f'exec {linker} "$@"\n'
     )
     path.chmod(0o755)
     return f"./{path.name}"

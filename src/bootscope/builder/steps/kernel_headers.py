@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context
 from bootscope.builder.steps import kernel_layout
 from bootscope.core.errors import ToolError
@@ -19,24 +19,21 @@ _GENERATED = "include/generated/autoconf.h"
 _COMMON = "include/linux/sched.h"
 _RELEASE = "include/config/kernel.release"
 # What the kernel's own Makefiles give, as far as it decides where members lie.
-_OPTIONS = (
-    *("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),
-    *BUILT.tools.kernel_flags,
-)
+_OPTIONS = (*("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),)
 _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
 
-def write(context: Context, trees: Sequence[Path], version: str) -> None:
+def write(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> None:
     """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without.
 
     Raises ToolError when the headers are of another version than the kernel.
     """
-    layout = _find(context, trees, version) if trees else {}
+    layout = _find(context, arch, trees, version) if trees else {}
     text = json.dumps(layout, indent=1, sort_keys=True)
     (context.out / kernel_layout.LAYOUT).write_text(text + "\n")
 
 
-def _find(context: Context, trees: Sequence[Path], version: str) -> dict[str, int]:
+def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> dict[str, int]:
     folders = [folder for tree in trees for folder in _header_folders(tree)]
     generated = next((f for f in folders if (f / _GENERATED).exists()), None)
     common = next((f for f in folders if (f / _COMMON).exists()), None)
@@ -51,19 +48,19 @@ def _find(context: Context, trees: Sequence[Path], version: str) -> dict[str, in
             f"the headers are of kernel {release}, the kernel is {version}",
             hint=f"remove {context.cache.sources}/linux*, and both are fetched anew",
         )
-    return kernel_layout.from_headers(context, generated, _command(generated, common))
+    return kernel_layout.from_headers(context, generated, _command(arch, generated, common))
 
 
 def _header_folders(tree: Path) -> list[Path]:
     return sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
 
 
-def _command(generated: Path, common: Path) -> list[str]:
+def _command(arch: Architecture, generated: Path, common: Path) -> list[str]:
     """The call of the compiler, in the order of folders that the kernel's Makefile has."""
-    folders, own = [], f"arch/{BUILT.tools.kernel}/include"
+    folders, own = [], f"arch/{arch.tools.kernel}/include"
     for kind in ("", "/uapi"):
         folders += [f"-I{common}/{own}{kind}", f"-I{generated}/{own}/generated{kind}"]
         folders += [f"-I{common}/include{kind}"]
         folders += [f"-I{generated}/include/generated/uapi" if kind else f"-I{generated}/include"]
     first = [word for name in _FIRST for word in ("-include", f"{common}/include/linux/{name}")]
-    return [BUILT.tools.tool("gcc"), "-nostdinc", *folders, *first, *_OPTIONS]
+    return [arch.tools.tool("gcc"), "-nostdinc", *folders, *first, *_OPTIONS, *arch.tools.kernel_flags]

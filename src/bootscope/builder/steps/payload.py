@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
 from bootscope.system.model import Kernel
 
@@ -25,7 +25,7 @@ def file_name(wanted: Kernel) -> str:
     return WRAPPED if wanted.uimage_address else wanted.image
 
 
-def step(wanted: Kernel) -> Step:
+def step(wanted: Kernel, arch: Architecture) -> Step:
     """The step `payload`: the image, with the device tree behind it and a header before it as wanted."""
 
     def work(context: Context) -> None:
@@ -39,7 +39,7 @@ def step(wanted: Kernel) -> Step:
         bare = context.scratch / "bare"
         bare.write_bytes(data)
         address = hex(wanted.uimage_address)
-        options = ["-A", BUILT.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", "none"]
+        options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", "none"]
         options += ["-a", address, "-e", address]
         context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import kernel, kernel_headers, rootfs, uboot, userland
@@ -46,7 +46,9 @@ def _spl(image: Path) -> bytes:
     return data[:size]
 
 
-def kernel_step(system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved]) -> Step:
+def kernel_step(
+    system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved], arch: Architecture
+) -> Step:
     """The step `kernel`: image, modules, configuration, device tree, and what the image tells of itself: its
     program with symbols, and by its headers the layout of its structures."""
     source, headers = found[system.kernel.source], [found[name] for name in prebuilt.headers]
@@ -61,12 +63,12 @@ def kernel_step(system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved
         ):
             shutil.copy(path, context.out / name)
         program = vmlinux.unpacked(image.read_bytes())
-        symbols = kallsyms.read(program)
-        base = vmlinux.base_address(program, symbols)
-        (context.out / kernel.PROGRAM).write_bytes(vmlinux.elf(program, base, symbols))
-        (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols))
+        symbols = kallsyms.read(program, arch.word_bytes)
+        base = vmlinux.base_address(program, symbols, arch)
+        (context.out / kernel.PROGRAM).write_bytes(vmlinux.elf(program, base, symbols, arch))
+        (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols, arch))
         trees = [unpacked(context, one) for one in headers]
-        kernel_headers.write(context, trees, vmlinux.version(program))
+        kernel_headers.write(context, arch, trees, vmlinux.version(program))
         _modules(context, tree, prebuilt.modules)
 
     inputs = {
@@ -74,7 +76,7 @@ def kernel_step(system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
     }
-    tools = (_DPKG, *((BUILT.tools.tool("gcc"),) if headers else ()))
+    tools = (_DPKG, *((arch.tools.tool("gcc"),) if headers else ()))
     return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
 
 

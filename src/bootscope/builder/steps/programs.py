@@ -12,14 +12,14 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.capture.objects import Program
 
 PROGRAMS, SCRIPTS = "programs.json.gz", "scripts.json.gz"
 _LARGEST_SCRIPT_BYTES = 256 * 1024
 
 
-def program(path: Path) -> Program | None:
+def program(path: Path, arch: Architecture) -> Program | None:
     """What an ELF file tells; None when it is no ELF file."""
     try:
         with path.open("rb") as f:
@@ -29,25 +29,25 @@ def program(path: Path) -> Program | None:
                 for s in elf.iter_segments("PT_LOAD")
                 if s["p_flags"] & 1
             ]
-            return Program(segments, sorted(set(_functions(elf))))
+            return Program(segments, sorted(set(_functions(elf, arch))))
     except (ELFError, OSError):
         return None
 
 
-def _functions(elf: ELFFile) -> Iterator[tuple[int, int, str]]:
+def _functions(elf: ELFFile, arch: Architecture) -> Iterator[tuple[int, int, str]]:
     for section in elf.iter_sections():
         if isinstance(section, SymbolTableSection):
             for symbol in section.iter_symbols():
                 if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
-                    yield BUILT.code_address(symbol["st_value"]), symbol["st_size"], symbol.name
+                    yield arch.code_address(symbol["st_value"]), symbol["st_size"], symbol.name
 
 
-def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path]) -> None:
+def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path], arch: Architecture) -> None:
     """Writes PROGRAMS and SCRIPTS for the files of a root file system (path on the target -> here).
 
     `with_symbols` names the file as it was before it was stripped, where there is one.
     """
-    found = {name: program(with_symbols.get(name, path)) for name, path in sorted(files.items())}
+    found = {name: program(with_symbols.get(name, path), arch) for name, path in sorted(files.items())}
     _write_json(out / PROGRAMS, {name: known for name, known in found.items() if known})
     _write_json(out / SCRIPTS, dict(_scripts(files)))
 

@@ -15,7 +15,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems import KINDS, steady
 from bootscope.builder.filesystems.model import Entry, Order
 from bootscope.builder.ids import file_sha256, tree_id
@@ -27,7 +27,6 @@ from bootscope.system.model import RootFs
 IMAGE, CONTENTS = "root.img", "contents.txt"
 MODULES = "modules"
 """Folder among the kernel's results with lib/modules in it, where the system has modules."""
-_LIBRARIES = Path(f"/usr/{BUILT.tools.triplet}/lib")
 _BASE_FOLDERS = (
     "bin",
     "dev",
@@ -44,43 +43,52 @@ _BASE_FOLDERS = (
 )
 
 
-def step(rootfs: RootFs, overlay: Path, application_path: str, sectors: int, modules: bool = False) -> Step:
+def step(
+    rootfs: RootFs,
+    overlay: Path,
+    application_path: str,
+    sectors: int,
+    arch: Architecture,
+    modules: bool = False,
+) -> Step:
     """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it; with the
     kernel's `modules` where it has some."""
     kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
-        entries = collect(context, rootfs, overlay, application_path)
+        entries = collect(context, rootfs, overlay, application_path, arch)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
         blockmap.write(context.out, kind.pieces(order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
-        programs.write(context.out, files, _with_symbols(context, files, application_path))
+        programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
 
     inputs: dict[str, object] = {
         "rootfs": rootfs,
         "overlay": tree_id(overlay),
         "application_path": application_path,
         "sectors": sectors,
-        "libraries": library_hashes(),
+        "libraries": library_hashes(arch),
     }
     if kind.revision:
         inputs["filesystem"] = kind.revision
     if kind.steady:
         inputs["steady"] = steady.source_id()
-    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), BUILT.tools.tool("strip"))
+    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
     needs = ("busybox", "application", *(("kernel",) if modules else ()))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
 
-def _with_symbols(context: Context, files: Mapping[str, Path], application_path: str) -> dict[str, Path]:
+def _with_symbols(
+    context: Context, files: Mapping[str, Path], application_path: str, arch: Architecture
+) -> dict[str, Path]:
     """Files of the target as they were before they were stripped."""
     whole = {
         "/bin/busybox": context.results["busybox"] / userland.BUSYBOX_WHOLE,
         application_path: context.results["application"] / userland.APPLICATION_WHOLE,
     }
-    libraries = {path: _LIBRARIES / PurePosixPath(path).name for path in files if path.startswith("/lib/")}
+    libraries = {path: _library(arch, PurePosixPath(path).name) for path in files if path.startswith("/lib/")}
     return {**{path: here for path, here in libraries.items() if here.exists()}, **whole}
 
 
@@ -94,15 +102,18 @@ def content_line(entry: Entry) -> str:
     return f"/{entry.path}\t{mode} {file_sha256(entry.source)[:16]}\n"
 
 
-def library_hashes() -> dict[str, str]:
+def library_hashes(arch: Architecture) -> dict[str, str]:
     """What the C library's files are, by name."""
-    return {path.name: file_sha256(path) for path in _c_library()}
+    return {path.name: file_sha256(path) for path in _c_library(arch)}
 
 
-def _c_library() -> list[Path]:
-    """The files that every dynamic program may need, there or not."""
-    names = BUILT.tools.libraries
-    return [_LIBRARIES / name for name in names if (_LIBRARIES / name).exists()]
+def _library(arch: Architecture, name: str) -> Path:
+    return Path(f"/usr/{arch.tools.triplet}/lib", name)
+
+
+def _c_library(arch: Architecture) -> list[Path]:
+    """The files that every dynamic program may need, as far as they are there."""
+    return [path for name in arch.tools.libraries if (path := _library(arch, name)).exists()]
 
 
 def needed_libraries(program: Path) -> list[str]:
@@ -116,7 +127,7 @@ def needed_libraries(program: Path) -> list[str]:
     return [Path(name).name for name in interpreter] + needed
 
 
-def with_dependencies(programs: list[Path]) -> list[Path]:
+def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
     """All libraries that `programs` need, directly or not."""
     found: dict[str, Path] = {}
     queue = [name for program in programs for name in needed_libraries(program)]
@@ -124,10 +135,10 @@ def with_dependencies(programs: list[Path]) -> list[Path]:
         name = queue.pop()
         if name in found:
             continue
-        path = _LIBRARIES / name
+        path = _library(arch, name)
         if not path.exists():
             raise ToolError(
-                f"the cross compiler has no {name}", hint=f"install libc6-{BUILT.tools.debian}-cross"
+                f"the cross compiler has no {name}", hint=f"install libc6-{arch.tools.debian}-cross"
             )
         found[name] = path
         queue += needed_libraries(path)
@@ -135,7 +146,7 @@ def with_dependencies(programs: list[Path]) -> list[Path]:
 
 
 def collect(
-    context: Context, rootfs: RootFs, overlay: Path, application_path: str
+    context: Context, rootfs: RootFs, overlay: Path, application_path: str, arch: Architecture
 ) -> dict[PurePosixPath, Entry]:
     """All that goes into the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
@@ -148,9 +159,9 @@ def collect(
 
     for name in (*_BASE_FOLDERS, *rootfs.folders):
         add(Entry(PurePosixPath(name)))
-    for library in with_dependencies([busybox, program]):
+    for library in with_dependencies([busybox, program], arch):
         stripped = context.scratch / library.name
-        context.run([BUILT.tools.tool("strip"), "--strip-unneeded", "-o", stripped, library.resolve()])
+        context.run([arch.tools.tool("strip"), "--strip-unneeded", "-o", stripped, library.resolve()])
         add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
     for entry in _busybox(context.results["busybox"]):
         add(entry)

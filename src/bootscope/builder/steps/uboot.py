@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
@@ -16,24 +16,23 @@ from bootscope.kbuild import kconfig
 from bootscope.system.model import System
 
 IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
-_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make", "cc", "bison", "flex", "swig")
 
 
-def step(system: System) -> Step:
+def step(system: System, arch: Architecture) -> Step:
     """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
     U-Boot was linked from."""
     uboot = system.uboot
     symbols = wanted(system, "uboot")
     source = falcon.source_of(uboot)
-    sources = f"unpack-{source}"
+    sources, compiler = f"unpack-{source}", arch.tools.tool("gcc")
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, source), context.scratch / "build"
-        key = trees.key_of(context.results[sources].name, uboot.defconfig)
+        key = trees.key_of(context.results[sources].name, uboot.defconfig, compiler)
         trees.begin(context, key, symbols, build)
-        config = configure(context, tree, build, "uboot", uboot.defconfig, symbols)
+        config = configure(context, arch, tree, build, "uboot", uboot.defconfig, symbols)
         kconfig.check(config, symbols, "uboot.config")
-        context.make(tree, build)
+        context.make(arch, tree, build)
         for path, name in (
             (build / IMAGE, IMAGE),
             (build / "spl" / SPL_IMAGE, SPL_IMAGE),
@@ -43,19 +42,20 @@ def step(system: System) -> Step:
         if uboot.falcon and not system.card.raw_sector:
             shutil.copy(build / falcon.WAY_BACK, context.out)
         for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
-            _symbols(context, path.as_posix(), name)
+            _symbols(context, arch, path.as_posix(), name)
         linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
         trees.keep(context, key, symbols, build)
 
     inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
+    tools = (compiler, arch.tools.tool("ld"), "make", "cc", "bison", "flex", "swig")
     return Step(
-        "uboot", "building U-Boot", 3, work, inputs, (sources,), _TOOLS,
-        program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig),
+        "uboot", "building U-Boot", 3, work, inputs, (sources,), tools,
+        program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig, compiler),
     )  # fmt: skip
 
 
-def _symbols(context: Context, program: str, name: str) -> None:
+def _symbols(context: Context, arch: Architecture, program: str, name: str) -> None:
     """Keeps the symbol table as text, and the program without debug information and its host paths."""
-    context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", context.out / f"{name}.elf", program])
-    output = context.run([BUILT.tools.tool("nm"), "-n", program]).output
+    context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / f"{name}.elf", program])
+    output = context.run([arch.tools.tool("nm"), "-n", program]).output
     (context.out / f"{name}.map").write_text(output + "\n")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.arch.registry import BUILT
+from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
@@ -16,25 +16,26 @@ from bootscope.kbuild import kconfig
 from bootscope.system.model import Application, BusyBox
 
 MUSL = "musl"
-_HEADERS = Path(f"/usr/{BUILT.tools.triplet}/include")
 BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
 """The programs with their symbols, for naming their code."""
 
-_TOOLS = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), BUILT.tools.tool("strip"), "make", "cc")
+
+def _compiling(arch: Architecture) -> tuple[str, ...]:
+    return tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
 
 
-def busybox_step(busybox: BusyBox) -> Step:
+def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
     """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
     linked from."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
-        config = configure(context, tree, build, "busybox", busybox.defconfig, busybox.config)
+        config = configure(context, arch, tree, build, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
-        context.make(tree, build, BUILT.tools.make, "busybox", "busybox.links")
+        context.make(arch, tree, build, arch.tools.make, "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
         whole = context.out / BUSYBOX_WHOLE
-        context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", whole, build / "busybox_unstripped"])
+        context.run([arch.tools.tool("strip"), "--strip-debug", "-o", whole, build / "busybox_unstripped"])
         shutil.copy(build / "busybox.links", context.out / "busybox.links")
         shutil.copy(config, context.out / "config")
         text = (build / "busybox_unstripped.map").read_text()
@@ -43,39 +44,40 @@ def busybox_step(busybox: BusyBox) -> Step:
     inputs: dict[str, object] = {"config": busybox.config}
     if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
         inputs["defconfig"] = busybox.defconfig
+    tools = (*_compiling(arch), "make", "cc")
     return Step(
-        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), _TOOLS,
+        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), tools,
         program="BusyBox", figures="busybox",
     )  # fmt: skip
 
 
-def libc_step(source: str) -> Step:
+def libc_step(source: str, arch: Architecture) -> Step:
     """The step `libc`: musl, with a compiler driver that uses it instead of the compiler's own library."""
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, source), context.scratch / "build"
         build.mkdir()
-        prefix, cross = context.out / "musl", BUILT.tools.prefix
-        options = [f"--target={BUILT.tools.triplet}", f"CROSS_COMPILE={cross}", "--disable-shared"]
+        prefix, cross = context.out / "musl", arch.tools.prefix
+        options = [f"--target={arch.tools.triplet}", f"CROSS_COMPILE={cross}", "--disable-shared"]
         flags = f"CFLAGS=-Os -ffile-prefix-map={tree}=."
         context.run([tree / "configure", *options, "--prefix=/", flags], cwd=build)
         context.run(["make", f"-j{context.jobs}", f"DESTDIR={prefix}", "install-libs"], cwd=build)
         context.run(["make", f"DESTDIR={prefix}", "install-headers"], cwd=build)
 
-    tools = (BUILT.tools.tool("gcc"), BUILT.tools.tool("ld"), "make")
+    tools = (arch.tools.tool("gcc"), arch.tools.tool("ld"), "make")
     return Step(
         "libc", "building musl", 1, work, {}, (f"unpack-{source}",), tools, program="musl", figures="libc"
     )
 
 
-def with_musl(context: Context) -> tuple[list[str], list[str]]:
+def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str]]:
     """Options before and after the sources that take musl in the place of the compiler's library."""
     libc = context.results["libc"] / "musl"
     # The kernel's headers lie among those of the compiler's own library, which must not be seen.
     kernel = context.scratch / "headers"
     kernel.mkdir()
     for name in ("asm", "asm-generic", "linux"):
-        (kernel / name).symlink_to(_HEADERS / name)
+        (kernel / name).symlink_to(Path(f"/usr/{arch.tools.triplet}/include", name))
     before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
     start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
     # The library and the compiler's own functions need each other.
@@ -83,7 +85,7 @@ def with_musl(context: Context) -> tuple[list[str], list[str]]:
     return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
 
 
-def application_step(application: Application, folder: Path) -> Step:
+def application_step(application: Application, folder: Path, arch: Architecture) -> Step:
     """The step `application`: all C files of `folder` compiled into one program."""
     musl = application.libc == MUSL
 
@@ -91,15 +93,15 @@ def application_step(application: Application, folder: Path) -> Step:
         program = context.out / "program"
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
-        before, after = with_musl(context) if musl else ([], [])
-        compiler = [BUILT.tools.tool("gcc"), *options, *before]
+        before, after = with_musl(context, arch) if musl else ([], [])
+        compiler = [arch.tools.tool("gcc"), *options, *before]
         context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
         whole = context.out / APPLICATION_WHOLE
-        context.run([BUILT.tools.tool("strip"), "--strip-debug", "-o", whole, program])
-        symbols = context.run([BUILT.tools.tool("nm"), "-n", program]).output
+        context.run([arch.tools.tool("strip"), "--strip-debug", "-o", whole, program])
+        symbols = context.run([arch.tools.tool("nm"), "-n", program]).output
         (context.out / "program.map").write_text(symbols + "\n")
         if application.strip:
-            context.run([BUILT.tools.tool("strip"), program])
+            context.run([arch.tools.tool("strip"), program])
 
     inputs: dict[str, object] = {"sources": tree_id(folder), "options": application.compiler_options}
     if musl:
@@ -107,4 +109,4 @@ def application_step(application: Application, folder: Path) -> Step:
     if not application.strip:
         inputs["strip"] = False
     needs = ("libc",) if musl else ()
-    return Step("application", "building the application", 2, work, inputs, needs, _TOOLS[:3])
+    return Step("application", "building the application", 2, work, inputs, needs, _compiling(arch))
