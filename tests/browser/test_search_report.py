@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page
 
 from bootscope.report.search_html import render
 from bootscope.search.ablation import ablate
-from bootscope.search.account import account
 from bootscope.search.pareto import pareto
+from bootscope.search.result import result_of
 from tests.unit.search_scenes import Scene, made_up, removals
 
 pytestmark = pytest.mark.browser
@@ -33,7 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         search.run()
         worths = ablate(search, True)
         path = folder / "report.html"
-        path.write_text(render(account(search, worths, pareto(search, worths), 3.0, None)))
+        path.write_text(render(result_of(search, worths, pareto(search, worths), 3.0)))
         scene.close()
         yield path
 

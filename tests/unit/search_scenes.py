@@ -23,8 +23,9 @@ from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.kconfig import written
 from bootscope.report import search_html
 from bootscope.search import ablation, journal, pareto
+from bootscope.search.emulated import EmulatedBench, EmulatedSearch
+from bootscope.search.experiment import Goal
 from bootscope.search.journal import Journal
-from bootscope.search.optimize import Goal, Search
 from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
@@ -210,15 +211,17 @@ class Scene:
         self.told: list[str] = []
         self.crews: list[Scheduler] = []
 
-    def search(self, worth: dict[str, int], goal: Goal | None = None, boots: int = 1, **bench: Any) -> Search:
+    def search(
+        self, worth: dict[str, int], goal: Goal | None = None, boots: int = 1, **bench: Any
+    ) -> EmulatedSearch:
         self.bench = FakeBench(self.store, worth, **bench)
         return self.again(goal, boots)
 
-    def again(self, goal: Goal | None = None, boots: int = 1) -> Search:
+    def again(self, goal: Goal | None = None, boots: int = 1) -> EmulatedSearch:
         """A new search, as if by a new process."""
         scheduler = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
         self.crews.append(scheduler)
-        return Search(scheduler, stock(), goal or Goal(), self.told.append)
+        return EmulatedSearch(EmulatedBench(scheduler, stock()), goal or Goal(), self.told.append)
 
     def close(self) -> None:
         for scheduler in self.crews:

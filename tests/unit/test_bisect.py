@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bootscope.search.bisect import Attempt, reduce
+from bootscope.search.bisect import Attempt, Bisection
 
 
 class Bench:
@@ -38,7 +38,7 @@ class Bench:
 )
 def test_what_is_needed_stays_and_all_else_goes(needed: set[int]) -> None:
     bench = Bench(needed)
-    reduce(range(16), bench.attempt, bench.refuse)
+    Bisection(bench.attempt, bench.refuse).run(range(16))
     assert set(bench.stays) == needed
     assert sorted(bench.gone) == sorted(set(range(16)) - needed)
     assert all(bench.stays.values())
@@ -46,7 +46,7 @@ def test_what_is_needed_stays_and_all_else_goes(needed: set[int]) -> None:
 
 def test_one_culprit_among_many_is_found_in_few_attempts() -> None:
     bench = Bench({37})
-    reduce(range(64), bench.attempt, bench.refuse)
+    Bisection(bench.attempt, bench.refuse).run(range(64))
     # The whole, then per halving one or two: what is known to break is not tried again.
     assert len(bench.tried) <= 1 + 6 * 2
     assert len(bench.tried) == len(set(bench.tried))
@@ -54,26 +54,26 @@ def test_one_culprit_among_many_is_found_in_few_attempts() -> None:
 
 def test_nothing_costs_nothing() -> None:
     bench = Bench(set())
-    reduce([], bench.attempt, bench.refuse)
+    Bisection(bench.attempt, bench.refuse).run([])
     assert bench.tried == []
 
 
 def test_culprits_that_the_failure_names_are_not_searched_for() -> None:
     bench = Bench({3, 9}, tells={3, 9})
-    reduce(range(16), bench.attempt, bench.refuse)
+    Bisection(bench.attempt, bench.refuse).run(range(16))
     assert set(bench.stays) == {3, 9}
     assert len(bench.tried) == 2
 
 
 def test_named_culprits_in_a_half_are_believed_too() -> None:
     bench = Bench({3, 9, 12}, tells={9})
-    reduce(range(16), bench.attempt, bench.refuse)
+    Bisection(bench.attempt, bench.refuse).run(range(16))
     assert set(bench.stays) == {3, 9, 12}
     assert sorted(bench.gone) == sorted(set(range(16)) - {3, 9, 12})
 
 
 def test_what_is_not_worth_it_is_not_halved() -> None:
     bench = Bench({1})
-    reduce(range(8), bench.attempt, bench.refuse, worth=lambda items: len(items) >= 4)
+    Bisection(bench.attempt, bench.refuse, worth=lambda items: len(items) >= 4).run(range(8))
     assert set(bench.stays) == {0, 1}
     assert sorted(bench.gone) == [2, 3, 4, 5, 6, 7]

@@ -16,7 +16,7 @@ from bootscope.changes import experiment
 from bootscope.changes.experiment import check, chosen, title, variant, with_bases
 from bootscope.core.errors import UserError
 from bootscope.inventory.recorded import Recorded
-from bootscope.search.verdict import Verdict, verdict
+from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Recipe, Status, Technique, technique, techniques
 
@@ -163,9 +163,9 @@ def test_techniques_that_want_different_things_are_named(some: Recorded) -> None
 # ---- the verdict ----
 
 
-def judged(store: Store, a: View, b: View) -> Verdict:
+def judged(store: Store, a: View, b: View) -> ExactVerdict:
     found = verdict(store, a, b)
-    assert (found.run_a, found.run_b) == (a.run.info.run_id, b.run.info.run_id)
+    assert (found.base.run_id, found.variant.run_id) == (a.run.info.run_id, b.run.info.run_id)
     assert found.works == (not found.faults)
     return found
 

@@ -19,7 +19,7 @@ from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError
 from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
-from bootscope.search.optimize import Goal, Search
+from bootscope.search.emulated import EmulatedBench
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Recipe, techniques
 
@@ -49,8 +49,8 @@ def recipes(*specs: str) -> dict[str, Recipe]:
 def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Recorded, name: str) -> None:
     """In whatever order it is given: nobody types it in that of the search."""
     accepted = ACCEPTED[name]
-    search = Search(cast(Any, None), stock(), Goal(), print)
-    searched = search.system({spec: told(RECIPES[spec].change, built) for spec in accepted}).system
+    bench = EmulatedBench(cast(Any, None), stock())
+    searched = bench.system({spec: told(RECIPES[spec].change, built) for spec in accepted}).system
     shuffled = random.Random(15).sample(accepted, len(accepted))
     for order in (accepted, accepted[::-1], shuffled):
         tried = variant(stock(), built, order).system

@@ -11,9 +11,9 @@ import pytest
 from bootscope.audit import trials
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import SpaceError, SymbolError, ToolError, UserError
-from bootscope.search import optimize as optimize_module
+from bootscope.search.emulated import EmulatedSearch
+from bootscope.search.experiment import Goal
 from bootscope.search.journal import SavedFinding
-from bootscope.search.optimize import Goal, Search
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import Applies, Measured, Recipe, Technique
@@ -25,13 +25,13 @@ MS = 1_000_000
 GOOD, BETTER = "GOOD=on", "BETTER=on"
 
 
-def ran(search: Search) -> list[str]:
+def ran(search: EmulatedSearch) -> list[str]:
     """What a search has accepted in the end."""
     search.run()
     return list(search.accepted)
 
 
-def refusals(search: Search) -> dict[str, str]:
+def refusals(search: EmulatedSearch) -> dict[str, str]:
     return {" ".join(e.techniques): e.refusal for e in search.experiments if not e.accepted}
 
 
@@ -54,10 +54,9 @@ def test_what_helps_stays_and_the_rest_is_refused_with_its_reason(scene: Make) -
     assert len(found) == 6
     assert made.ended == "nothing is left to try"
     (broken,) = (e for e in made.experiments if e.techniques == ("broken",))
-    assert broken.variant is not None
-    assert broken.variant.log == "/logs/x.txt"
+    assert broken.log == "/logs/x.txt"
     assert broken.saving_ns is None
-    last = made.scheduler.bench.store.load(made.current.run_id if made.current else "")
+    last = made.bench.scheduler.bench.store.load(made.current.run_id)
     assert last.info.system.settings["kernel.config.GOOD"] == "on"
     assert "kernel.config.BAD" not in last.info.system.settings
 
@@ -68,9 +67,9 @@ def test_each_is_compared_with_the_same_system_without_it(scene: Make) -> None:
     )
     made.run()
     for e in made.experiments:
-        assert e.variant is not None
-        assert set(e.variant.what) == {*e.on, *e.techniques}
-        assert set(e.base.what) == set(e.on)
+        assert e.verdict is not None
+        assert set(e.verdict.variant.what) == {*e.on, *e.techniques}
+        assert set(e.verdict.base.what) == set(e.on)
 
 
 def test_groups_come_in_their_order_and_measuring_goes_last(scene: Make) -> None:
@@ -135,8 +134,7 @@ def test_when_little_time_is_left_the_stages_do_not_count(
     monkeypatch.setattr(trials, "measured", lambda: table)
     worth = {f"{n.upper()}=on": ms for n, ms in saves.items()}
     assert ran(scene(*found).search(worth)) == ["fair", "small", "most"]
-    monkeypatch.setattr(optimize_module, "_HURRY", 1.0)
-    assert ran(scene(*found).search(worth)) == ["most", "fair", "small"]
+    assert ran(scene(*found).search(worth, Goal(hurry=1.0))) == ["most", "fair", "small"]
 
 
 def test_a_kernel_from_nothing_comes_before_what_leaves_out_its_parts(
@@ -212,7 +210,7 @@ def test_what_only_leaves_parts_out_is_built_once(scene: Make) -> None:
     made = scene(*removals(*names), made_up("good")).search({f"{n.upper()}=n": 1 for n in names} | {GOOD: 3})
     assert sorted(ran(made)) == sorted([*names, "good"])
     assert len(made.experiments[0].techniques) == 20
-    bench = made.scheduler.bench
+    bench = made.bench.scheduler.bench
     assert isinstance(bench, FakeBench)
     assert len(bench.built) == 3
 
@@ -228,7 +226,7 @@ def test_a_group_that_breaks_is_halved_until_the_guilty_one_is_found(
     assert sorted(ran(made)) == [n for n in names if n != names[guilty]]
     (last,) = (e for e in made.experiments if not e.accepted and not e.halved)
     assert last.techniques == (names[guilty],)
-    bench = made.scheduler.bench
+    bench = made.bench.scheduler.bench
     assert isinstance(bench, FakeBench)
     # The whole, four halvings of which one half is known from before, and the rest once more.
     assert len(made.experiments) <= 1 + 2 * 4 + 1
@@ -341,10 +339,10 @@ def test_what_takes_far_too_long_is_given_up(scene: Make) -> None:
     assert ran(made) == ["good"]
     assert refusals(made) == {"slow": "ended by limit", "back": "it costs 100.0 ms"}
     # Beside a slower system it would have got to its end, so that it is booted again.
-    made.scheduler.give_up_after(10**13)
-    slow = next(e.variant for e in made.experiments if e.techniques == ("slow",))
+    made.bench.scheduler.give_up_after(10**13)
+    slow = next(e.verdict for e in made.experiments if e.techniques == ("slow",))
     assert slow is not None
-    again = made.measured({name: made_change(name) for name in slow.what})
+    again = made.bench.outcome({name: made_change(name) for name in slow.variant.what})
     assert again.reached
 
 
@@ -438,7 +436,7 @@ def test_a_full_disk_ends_the_search_and_a_missing_tool_does_not(
     assert refusals(again) == {"better": "gone too", "good": "lzop is missing"}
     # Neither is remembered: it may be mended by the next time.
     errors.clear()
-    assert len(again.scheduler.journal._outcomes) == 1
+    assert len(again.bench.scheduler.journal._outcomes) == 1
 
 
 def test_a_finding_in_a_journal_names_its_recipe_as_it_always_did() -> None:

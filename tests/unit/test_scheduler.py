@@ -18,8 +18,8 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError
 from bootscope.inventory.recorded import facts
 from bootscope.search import journal as journal_module
+from bootscope.search.emulated import EmulatedBench, EmulatedSearch
 from bootscope.search.journal import Journal
-from bootscope.search.optimize import Search
 from bootscope.search.outcome import Outcome
 from bootscope.search.scheduler import Candidate, Scheduler
 from bootscope.system.changes import Change
@@ -33,15 +33,15 @@ WORTH = {f"T{n}=on": worth for n, worth in enumerate((3, -1, 4, 0, 5, -9, 2, 6))
 FOUND = [made_up(f"t{n}") for n in range(8)]
 
 
-def story(search: Search) -> list[tuple[object, ...]]:
+def story(search: EmulatedSearch) -> list[tuple[object, ...]]:
     """What a search did, without the names of recordings."""
     search.run()
     return [(e.techniques, e.on, e.refusal, e.saving_ns) for e in search.experiments]
 
 
-def bench_of(search: Search) -> FakeBench:
-    assert isinstance(search.scheduler.bench, FakeBench)
-    return search.scheduler.bench
+def bench_of(search: EmulatedSearch) -> FakeBench:
+    assert isinstance(search.bench.scheduler.bench, FakeBench)
+    return search.bench.scheduler.bench
 
 
 @pytest.mark.parametrize("boots", [2, 4])
@@ -77,7 +77,7 @@ def wait_for(begun: list[frozenset[str]]) -> None:
 
 def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
     """The scheduler is at work on something long that nobody asks for any more."""
-    scheduler = scene(*FOUND).search(WORTH, build_s=30).scheduler
+    scheduler = scene(*FOUND).search(WORTH, build_s=30).bench.scheduler
     long, short = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
     bench = scheduler.bench
     assert isinstance(bench, FakeBench)
@@ -92,7 +92,7 @@ def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
 
 
 def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> None:
-    scheduler = scene(*FOUND).search(WORTH, build_s=2).scheduler
+    scheduler = scene(*FOUND).search(WORTH, build_s=2).bench.scheduler
     foreseen, wanted = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
     bench = scheduler.bench
     assert isinstance(bench, FakeBench)
@@ -108,13 +108,14 @@ def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> N
 
 
 def changed(symbol: str) -> LoadedSystem:
-    search = Search(None, stock(), None, print)  # type: ignore[arg-type]
-    return search.system({symbol.lower(): Change(kernel={symbol: "on"})})
+    return EmulatedBench(None, stock()).system(  # type: ignore[arg-type]
+        {symbol.lower(): Change(kernel={symbol: "on"})}
+    )
 
 
 def test_closing_ends_what_is_under_way(scene: Make) -> None:
     search = scene(*FOUND).search(WORTH, boot_s=30)
-    scheduler = search.scheduler
+    scheduler = search.bench.scheduler
     scheduler.hint([Candidate(("t0",), changed("T0"), "t0")])
     wait_for(bench_of(search).booted)
     begun = time.monotonic()
@@ -142,7 +143,7 @@ def test_a_second_search_builds_and_boots_nothing(scene: Make) -> None:
     here = scene(*FOUND)
     first = here.search(WORTH, wrong=wrong)
     told = story(first)
-    first.scheduler.close()
+    first.bench.scheduler.close()
     bench = bench_of(first)
     before = len(bench.built), len(bench.booted)
     assert story(here.again()) == told
@@ -156,7 +157,7 @@ def test_it_does_not_even_look_at_the_recordings_again(scene: Make, monkeypatch:
     def look(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("bootscope.search.optimize.view", look)
+    monkeypatch.setattr("bootscope.search.emulated.view", look)
     monkeypatch.setattr("bootscope.search.scheduler.view", look)
     assert story(here.again()) == told
 
@@ -165,8 +166,9 @@ def test_a_recording_that_was_removed_is_made_again(scene: Make) -> None:
     here = scene(*FOUND)
     first = here.search(WORTH)
     told = story(first)
-    removed = next(e for e in first.experiments if e.accepted).variant
-    assert removed is not None
+    verdict = next(e for e in first.experiments if e.accepted).verdict
+    assert verdict is not None
+    removed = verdict.variant
     here.store.remove(removed.run_id)
     # The clock of these scenes stands still: without this, what is booted next is given the same name.
     (here.store.runs / removed.run_id).touch()
@@ -185,7 +187,7 @@ def test_another_program_reckons_anew_but_boots_nothing(scene: Make, monkeypatch
     again = here.again()
     assert story(again) == told
     assert len(bench_of(first).booted) == booted
-    outcome = again.scheduler.journal.outcome(first.scheduler.bench.key(stock()))
+    outcome = again.bench.scheduler.journal.outcome(first.bench.scheduler.bench.key(stock()))
     assert outcome is not None
     assert outcome[1]
 
@@ -346,7 +348,6 @@ def test_findings_come_back_with_their_changes(scene: Make) -> None:
     here = scene(*FOUND)
     search = here.search(WORTH)
     search.run()
-    assert search.base is not None
     run_id = search.base.run_id
     store = here.store
     made = audit(facts(store, view(store, store.load(run_id)))).findings
@@ -358,6 +359,6 @@ def test_findings_come_back_with_their_changes(scene: Make) -> None:
 
 
 def test_a_scheduler_is_gone_when_it_is_closed(scene: Make) -> None:
-    with scene(*FOUND).search(WORTH).scheduler as scheduler:
+    with scene(*FOUND).search(WORTH).bench.scheduler as scheduler:
         assert isinstance(scheduler, Scheduler)
     assert not any(thread.is_alive() for thread in scheduler._threads)

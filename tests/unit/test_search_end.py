@@ -27,11 +27,12 @@ from bootscope.report.search_json import document
 from bootscope.report.search_text import show
 from bootscope.search import pareto as pareto_module
 from bootscope.search.ablation import ablate
-from bootscope.search.account import Account, account
-from bootscope.search.conduct import Options, conduct
+from bootscope.search.emulated import EmulatedSearch
+from bootscope.search.experiment import Goal
 from bootscope.search.journal import Journal
-from bootscope.search.optimize import Goal, Search
 from bootscope.search.pareto import Point, front, loses, measure_keepers, pareto
+from bootscope.search.result import Result, result_of
+from bootscope.search.session import Options, search_emulated
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Measured, Recipe, Technique
 
@@ -50,7 +51,7 @@ class Overlapping(FakeBench):
 
 
 @pytest.fixture
-def overlapping(scene: Make) -> Search:
+def overlapping(scene: Make) -> EmulatedSearch:
     """A search that has accepted `early`, which `late` makes superfluous, and `other`."""
     here = scene(made_up("early", "application", loses=("console",)), made_up("late"), made_up("other"))
     here.bench = Overlapping(here.store, {"EARLY=on": 10, "LATE=on": 30, "OTHER=on": 5})
@@ -60,19 +61,18 @@ def overlapping(scene: Make) -> Search:
     return search
 
 
-def everything(search: Search) -> Account:
+def everything(search: EmulatedSearch) -> Result:
     worths = ablate(search, True)
-    return account(search, worths, pareto(search, worths), 5.0, None)
+    return result_of(search, worths, pareto(search, worths), 5.0)
 
 
 # ---- taking away ----
 
 
-def test_ablation_takes_one_away_at_a_time_and_says_what_it_was_worth(overlapping: Search) -> None:
+def test_ablation_takes_one_away_at_a_time_and_says_what_it_was_worth(overlapping: EmulatedSearch) -> None:
     found = {w.technique: (w.ns, w.dropped) for w in ablate(overlapping, True)}
     assert found == {"early": (0, True), "late": (30 * MS, False), "other": (5 * MS, False)}
     assert list(overlapping.accepted) == ["late", "other"]
-    assert overlapping.current is not None
     assert overlapping.current.what == ("late", "other")
 
 
@@ -108,7 +108,7 @@ def test_what_the_boot_does_not_work_without_stays(scene: Make) -> None:
     assert sorted(search.accepted) == ["part1", "part2"]
 
 
-def test_ablation_stops_when_the_time_is_over(overlapping: Search) -> None:
+def test_ablation_stops_when_the_time_is_over(overlapping: EmulatedSearch) -> None:
     overlapping.deadline = 0
     assert ablate(overlapping, True) == []
 
@@ -147,7 +147,6 @@ def test_members_of_a_group_share_its_saving(
     found = (*removals("part1", loses=("usb",)), *removals("part2", loses=("console",)))
     search = scene(*found).search({"PART1=n": 20, "PART2=n": 10})
     search.run()
-    assert search.base is not None
     (point_,) = (p for p in pareto(search, []) if p.keeps == "console")
     assert (search.base.total_ns - point_.total_ns) // MS == kept
 
@@ -158,7 +157,7 @@ def test_abilities_are_counted_together(scene: Make) -> None:
     assert loses([]) == ()
 
 
-def losers(scene: Make, **bench: Any) -> Search:
+def losers(scene: Make, **bench: Any) -> EmulatedSearch:
     here = scene(
         made_up("first", "application", loses=("usb",)),
         made_up("good", "init", loses=("console",)),
@@ -167,14 +166,13 @@ def losers(scene: Make, **bench: Any) -> Search:
     )
     search = here.search({"FIRST=on": 10, "GOOD=on": 20, "FREE=on": 5, "BOTH=on": 40}, **bench)
     # What is only foreseen may or may not be booted in time.
-    search.scheduler.hint = lambda candidates: None  # type: ignore[method-assign]
+    search.bench.scheduler.hint = lambda candidates: None  # type: ignore[method-assign]
     search.run()
     return search
 
 
 def test_what_was_not_booted_is_estimated_until_it_is(scene: Make) -> None:
     search = losers(scene)
-    assert search.base is not None
     whole = search.base.total_ns
 
     def listed() -> list[tuple[int, tuple[str, ...], str, bool]]:
@@ -199,11 +197,11 @@ def test_what_was_not_booted_is_estimated_until_it_is(scene: Make) -> None:
 # ---- beside ----
 
 
-def conducted(scene: Make, options: Options, *found: Technique, worth: dict[str, int]) -> Account:
+def conducted(scene: Make, options: Options, *found: Technique, worth: dict[str, int]) -> Result:
     here = scene(*found)
     bench = FakeBench(here.store, worth)
     journal = Journal(here.store.root, "stock")
-    return conduct(bench, journal, stock(), options, 1, here.told.append)  # type: ignore[arg-type]
+    return search_emulated(bench, journal, stock(), options, 1, here.told.append)  # type: ignore[arg-type]
 
 
 def test_beside_the_fastest_stands_the_fastest_that_keeps_something(scene: Make) -> None:
@@ -235,7 +233,7 @@ def test_without_being_asked_there_is_nothing_beside(scene: Make) -> None:
 # ---- the account ----
 
 
-def test_the_steps_lead_from_the_first_boot_to_the_last(overlapping: Search) -> None:
+def test_the_steps_lead_from_the_first_boot_to_the_last(overlapping: EmulatedSearch) -> None:
     made = everything(overlapping)
     steps = made.steps
     assert [(s.came, s.went) for s in steps] == [
@@ -248,14 +246,14 @@ def test_the_steps_lead_from_the_first_boot_to_the_last(overlapping: Search) -> 
     assert sum(b - a for _, b, a in made.phases) == sum(s.saving_ns for s in steps)
 
 
-def test_what_was_accepted_in_the_end_is_not_among_the_refused(overlapping: Search) -> None:
+def test_what_was_accepted_in_the_end_is_not_among_the_refused(overlapping: EmulatedSearch) -> None:
     first = overlapping.experiments[0]
     refused = [replace(first, refusal=f"no {n}", techniques=("bad",)) for n in (1, 2)]
     overlapping.experiments = [replace(first, refusal="not yet"), *overlapping.experiments, *refused]
     assert [(e.techniques, e.refusal) for e in everything(overlapping).refused] == [(("bad",), "no 2")]
 
 
-def test_the_account_as_json(overlapping: Search) -> None:
+def test_the_account_as_json(overlapping: EmulatedSearch) -> None:
     made = everything(overlapping)
     found = json.loads(msgspec.json.encode(document(made)))
     assert found["accepted"] == ["late", "other"]
@@ -271,13 +269,13 @@ def test_the_account_as_json(overlapping: Search) -> None:
     assert found["beside"] is None
 
 
-def printed(a: Account, width: int = 120) -> str:
+def printed(a: Result, width: int = 120) -> str:
     out = io.StringIO()
     show(Console(file=out, width=width, highlight=False), a)
     return out.getvalue()
 
 
-def test_the_account_on_a_terminal(overlapping: Search) -> None:
+def test_the_account_on_a_terminal(overlapping: EmulatedSearch) -> None:
     text = printed(everything(overlapping))
     assert "(without early)" in text
     assert "early: taken out" in text
@@ -285,7 +283,7 @@ def test_the_account_on_a_terminal(overlapping: Search) -> None:
     assert max(map(len, printed(everything(overlapping), 60).splitlines())) <= 60
 
 
-def hostile(scene: Make) -> Account:
+def hostile(scene: Make) -> Result:
     """Refusals as tools and targets would like to write them."""
     here = scene(made_up("good"), made_up("bad"))
     search = here.search({"GOOD=on": 5}, wrong={"BAD=on": "build"})
@@ -310,7 +308,7 @@ class Reader(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
-def test_the_report_asks_for_nothing_and_runs_nothing(overlapping: Search) -> None:
+def test_the_report_asks_for_nothing_and_runs_nothing(overlapping: EmulatedSearch) -> None:
     text = render(everything(overlapping))
     page = Reader(text)
     assert "script" not in page.tags
@@ -321,11 +319,12 @@ def test_the_report_asks_for_nothing_and_runs_nothing(overlapping: Search) -> No
     assert "prefers-color-scheme: dark" in text
 
 
-def test_the_report_tells_it_all(overlapping: Search) -> None:
+def test_the_report_tells_it_all(overlapping: EmulatedSearch) -> None:
     made = everything(overlapping)
     text = render(made)
     for e in made.search.experiments:
-        assert e.base.run_id in text
+        assert e.verdict
+        assert e.verdict.base.run_id in text
     for words in ("early", "taken out", "nothing is left to try", "Every experiment", "floor", "abilities"):
         assert words in text
     assert "search2" not in text
@@ -352,9 +351,9 @@ def test_no_text_is_markup_or_reaches_a_terminal(scene: Make) -> None:
 # ---- as files, and as a verb ----
 
 
-def test_the_report_lies_beside_the_files(overlapping: Search, tmp_path: Path) -> None:
+def test_the_report_lies_beside_the_files(overlapping: EmulatedSearch, tmp_path: Path) -> None:
     made = everything(overlapping)
-    system = overlapping.system(overlapping.accepted).system
+    system = overlapping.bench.system(overlapping.accepted).system
     catalogue = {name: Change(command_line=("quiet",)) for name in ("kernel-quiet",)}
     names = write(tmp_path / "out", system, catalogue, {"report.html": render(made)})
     assert names == ["README.md", "command-line-words.txt", "command-line.txt", "report.html"]
@@ -366,13 +365,13 @@ def asked(scene: Make, monkeypatch: pytest.MonkeyPatch, store: Store) -> Callabl
     here: Scene = scene(made_up("good"))
     caught: list[Options] = []
 
-    def stand_in(_bench: object, journal: Journal, _loaded: object, options: Options, *_: Any) -> Account:
+    def stand_in(_bench: object, journal: Journal, _loaded: object, options: Options, *_: Any) -> Result:
         caught.append(options)
         made = here.search({"GOOD=on": 5})
         made.run()
         return everything(made)
 
-    monkeypatch.setattr(verb, "conduct", stand_in)
+    monkeypatch.setattr(verb, "search_emulated", stand_in)
     monkeypatch.setattr(verb, "store_dir", lambda: store.root)
     monkeypatch.setattr(verb, "cache_dir", lambda: store.root.parent / "cache")
 

@@ -25,11 +25,11 @@ from bootscope.core.paths import cache_dir, store_dir
 from bootscope.report.search_html import render
 from bootscope.report.search_json import document
 from bootscope.report.search_text import show
-from bootscope.search.account import Account
 from bootscope.search.bench import Bench
-from bootscope.search.conduct import Options, conduct
+from bootscope.search.experiment import Goal
 from bootscope.search.journal import Journal
-from bootscope.search.optimize import Goal
+from bootscope.search.result import Result
+from bootscope.search.session import Options, search_emulated
 from bootscope.system.load import load_system
 from bootscope.techniques.model import ABILITIES, technique
 
@@ -98,7 +98,7 @@ class Optimize(Verb):
         def tell(text: str) -> None:
             print(printable(text), file=sys.stderr, flush=True)
 
-        found = conduct(bench, journal, loaded, options, jobs_of(args), tell)
+        found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
         if args.o:
             _hand_out(args.o, found)
             tell(f"written to {args.o}")
@@ -109,10 +109,10 @@ class Optimize(Verb):
         return 0
 
 
-def _hand_out(folder: Path, a: Account) -> None:
+def _hand_out(folder: Path, a: Result) -> None:
     pages = {"report.html": render(a)}
     accepted = a.search.accepted
-    write(folder, a.search.system(accepted).system, a.search.changes(accepted), pages)
+    write(folder, a.search.bench.system(accepted).system, a.search.bench.changes(accepted), pages)
 
 
 def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:

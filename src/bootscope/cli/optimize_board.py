@@ -20,9 +20,8 @@ from bootscope.core.paths import store_dir
 from bootscope.report import searched
 from bootscope.report.searched_html import render
 from bootscope.search.board_memory import Memory
-from bootscope.search.board_search import BoardSearch
-from bootscope.search.conduct import Options
 from bootscope.search.journal import BOARD, Journal
+from bootscope.search.session import Options, search_on_board
 
 REPORT = "report.html"
 
@@ -35,18 +34,17 @@ def optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], option
         how = (bench.rounds, bench.works, bench.check, bench.shop.brings is not None)
         bench.memory = Memory(journal, bench.store, tree, how, args.resume)
         journal.begin(dict(asked))
-        search = BoardSearch(bench, options.goal, bench.observer.says, ablates=options.ablate)
-        search.run()
-        journal.end(search.ended)
+        found = search_on_board(bench, options)
+        journal.end(found.search.ended)
         variants = bench.shop.variants
         if args.o:
-            output = variants.of(list(search.accepted)).output
-            files = {**output.files, REPORT: render(tree, search)}
+            output = variants.of(list(found.search.accepted)).output
+            files = {**output.files, REPORT: render(tree, found)}
             place.place(args.o, replace(output, files=files), NAME, force=False)
     if args.json:
-        print_json("optimize", searched.document(tree.name, search, options.goal))
+        print_json("optimize", searched.document(tree.name, found))
     else:
-        searched.show(terminal(), search, args.o)
+        searched.show(terminal(), found, args.o)
     return 0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -30,7 +31,7 @@ from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.bench import Bench
 from bootscope.search.services import refused_by, unanswered
-from bootscope.search.verdict import Verdict, verdict
+from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system
 
@@ -88,7 +89,8 @@ class Try(Verb):
         self._check_base(bench, loaded, base, args.check)
         found = verdict(store, base, view(store, bench.measured(changed)))
         if found.works:
-            found = replace(found, faults=_checked(bench, changed, store.load(found.run_b), args.check))
+            refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
+            found = replace(found, variant=msgspec.structs.replace(found.variant, unanswered=refused))
         if args.json:
             print_json("try", _json(args.technique, predicted, found))
         else:
@@ -107,12 +109,12 @@ def _checked(bench: Bench, loaded: LoadedSystem, run: StoredRun, command: str | 
     return (*unanswered(bench, loaded), *(refused_by(command, run, names) if command is not None else ()))
 
 
-def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, object]:
+def _json(names: list[str], predicted: int | None, found: ExactVerdict) -> dict[str, object]:
     c = found.comparison
     return {
         "techniques": names,
-        "base": found.run_a,
-        "variant": found.run_b,
+        "base": found.base.run_id,
+        "variant": found.variant.run_id,
         "works": found.works,
         "faults": found.faults,
         "base_ns": c.total_a_ns if c else None,
@@ -124,7 +126,7 @@ def _json(names: list[str], predicted: int | None, found: Verdict) -> dict[str, 
     }
 
 
-def show(out: Console, names: list[str], base: View, predicted: int | None, found: Verdict) -> None:
+def show(out: Console, names: list[str], base: View, predicted: int | None, found: ExactVerdict) -> None:
     """Prints what a try saves, beside its prediction in ns."""
     until = base.run.info.until
     if found.comparison:
@@ -143,7 +145,7 @@ def show(out: Console, names: list[str], base: View, predicted: int | None, foun
             f"; predicted: {span(predicted)}" if predicted is not None else "",
         )
         out.print(told if found.works else Text.assemble(told, ", but does not work"))
-    out.print(f"recordings: {found.run_a}, {found.run_b}", style="dim", markup=False)
+    out.print(f"recordings: {found.base.run_id}, {found.variant.run_id}", style="dim", markup=False)
 
 
 def _times(out: Console, c: Comparison, until: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a search as one HTML file that opens without a network and runs no script.
+"""The result of a search as one HTML file that opens without a network and runs no script.
 
 Everything goes through jinja2's escaping, and texts of tools and targets through :func:`plain` before.
 """
@@ -14,16 +14,17 @@ from bootscope.core.text import duration
 from bootscope.export.text import plain
 from bootscope.loaders.registry import PHASES
 from bootscope.report.pages import sources, template
-from bootscope.search.account import Account, Step
-from bootscope.search.optimize import Experiment
+from bootscope.search.experiment import Experiment
 from bootscope.search.outcome import Outcome
+from bootscope.search.result import Result, Step
+from bootscope.search.verdict import ExactVerdict
 from bootscope.techniques.model import techniques
 
 MAX_REASON = 600
 
 
-def render(a: Account) -> str:
-    """The account as one HTML document."""
+def render(a: Result) -> str:
+    """The result as one HTML document."""
     return template("search.html.j2").render(
         accounts=[_account(found) for found in (a, a.beside) if found],
         phases=PHASES,
@@ -32,13 +33,13 @@ def render(a: Account) -> str:
     )
 
 
-def _account(a: Account) -> dict[str, object]:
+def _account(a: Result) -> dict[str, object]:
     base, final, floor = a.base.total_ns, a.final.total_ns, a.floor.sums["floor_ns"]
     picture = a.last.picture
     info = a.last.run.info
     return {
-        "title": plain(a.search.loaded.system.name),
-        "subtitle": plain(a.search.loaded.system.title),
+        "title": plain(a.search.bench.loaded.system.name),
+        "subtitle": plain(a.search.bench.loaded.system.title),
         "keep": a.search.goal.keep,
         "until": plain(a.base.until),
         "base_ns": base,
@@ -112,7 +113,8 @@ def _state(
     }
 
 
-def _experiment(e: Experiment, number: int) -> dict[str, object]:
+def _experiment(e: Experiment[ExactVerdict], number: int) -> dict[str, object]:
+    base, variant = (e.verdict.base, e.verdict.variant) if e.verdict else (None, None)
     verdict = "accepted" if e.accepted else "tried in parts" if e.halved else "refused"
     return {
         "number": number,
@@ -121,10 +123,10 @@ def _experiment(e: Experiment, number: int) -> dict[str, object]:
         "replaced": ", ".join(e.replaced),
         "predicted_ns": e.predicted_ns,
         "saving_ns": e.saving_ns,
-        "after_ns": e.variant.total_ns if e.variant and e.variant.reached else None,
+        "after_ns": variant.total_ns if variant and variant.reached else None,
         "verdict": verdict,
         "why": plain(e.reason, MAX_REASON) if e.refusal else "",
-        "base": e.base.run_id,
-        "variant": e.variant.run_id if e.variant else "",
-        "host_s": round(e.variant.host_ms / 1000) if e.variant else 0,
+        "base": base.run_id if base else "",
+        "variant": variant.run_id if variant else "",
+        "host_s": round(variant.host_ms / 1000) if variant else 0,
     }

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a search as a JSON document (docs/json.md)."""
+"""The result of a search as a JSON document (docs/json.md)."""
 
 from __future__ import annotations
 
-from bootscope.search.ablation import Worth
-from bootscope.search.account import Account
-from bootscope.search.optimize import Experiment
+from bootscope.search.experiment import Experiment, Worth
+from bootscope.search.result import Result
+from bootscope.search.verdict import ExactVerdict
 
 
-def document(a: Account) -> dict[str, object]:
+def document(a: Result) -> dict[str, object]:
     """The fields of the document; `beside` is one like it, or null."""
     return {
-        "system": a.search.loaded.system.name,
+        "system": a.search.bench.loaded.system.name,
         "keep": list(a.search.goal.keep),
         "until": a.base.until,
         "base": a.base.run_id,
@@ -46,8 +46,7 @@ def document(a: Account) -> dict[str, object]:
     }
 
 
-def _experiment(e: Experiment) -> dict[str, object]:
-    variant = e.variant
+def _experiment(e: Experiment[ExactVerdict]) -> dict[str, object]:
     return {
         "technique": " + ".join(e.techniques),
         "techniques": e.techniques,
@@ -58,17 +57,17 @@ def _experiment(e: Experiment) -> dict[str, object]:
         "accepted": e.accepted,
         "halved": e.halved,
         "refusal": e.refusal,
-        "log": (variant.log if variant else "") or None,
-        "base": e.base.run_id,
-        "variant": (variant.run_id if variant else "") or None,
+        "log": e.log or None,
+        "base": e.verdict.base.run_id if e.verdict else None,
+        "variant": (e.verdict.variant.run_id if e.verdict else "") or None,
     }
 
 
-def _worth(w: Worth) -> dict[str, object]:
+def _worth(w: Worth[ExactVerdict]) -> dict[str, object]:
     return {
         "technique": w.technique,
         "worth_ns": w.ns,
         "dropped": w.dropped,
         "why": w.why,
-        "run_id": w.without.run_id or None,
+        "run_id": (w.verdict.variant.run_id if w.verdict else "") or None,
     }

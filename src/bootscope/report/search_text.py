@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a search on a terminal."""
+"""The result of a search on a terminal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rich.text import Text
 
 from bootscope.core.text import duration, seconds, span
 from bootscope.report.tables import FittedTable, make_table
-from bootscope.search.account import Account
+from bootscope.search.result import Result
 
 
-def show(out: Console, a: Account) -> None:
+def show(out: Console, a: Result) -> None:
     """Prints it: the way down, what was refused, what each is worth, phases, the floor, the list."""
     _steps(out, a)
     _refused(out, a)
@@ -31,9 +31,9 @@ def _table(*columns: str, numbers: int = 0) -> FittedTable:
     return make_table(*marked, header_style="bold")
 
 
-def _steps(out: Console, a: Account) -> None:
+def _steps(out: Console, a: Result) -> None:
     table = _table("boot s", "saves", "what", numbers=2)
-    table.add_row(seconds(a.base.total_ns), "", Text(a.search.loaded.system.name, "dim"))
+    table.add_row(seconds(a.base.total_ns), "", Text(a.search.bench.loaded.system.name, "dim"))
     for s in a.steps:
         what = Text(", ".join(s.came))
         if s.went:
@@ -53,7 +53,7 @@ def _steps(out: Console, a: Account) -> None:
         out.print(Text(f"it has lost: {', '.join(a.lost)}", "dim"))
 
 
-def _refused(out: Console, a: Account) -> None:
+def _refused(out: Console, a: Result) -> None:
     if not a.refused:
         return
     table = _table("refused", "why")
@@ -62,7 +62,7 @@ def _refused(out: Console, a: Account) -> None:
     out.print(table)
 
 
-def _worths(out: Console, a: Account) -> None:
+def _worths(out: Console, a: Result) -> None:
     if not a.worths:
         return
     table = _table("worth", "of what is accepted, at the end", numbers=1)
@@ -72,14 +72,14 @@ def _worths(out: Console, a: Account) -> None:
     out.print(table)
 
 
-def _phases(out: Console, a: Account) -> None:
+def _phases(out: Console, a: Result) -> None:
     table = make_table("=phase", ">before", ">after", header_style="bold")
     for name, before, after in a.phases:
         table.add_row(name, seconds(before), Text(seconds(after), "green" if after < before else "dim"))
     out.print(table)
 
 
-def _points(out: Console, a: Account) -> None:
+def _points(out: Console, a: Result) -> None:
     if not a.points:
         return
     table = _table("boot s", "loses", "", numbers=1)

@@ -14,41 +14,36 @@ from bootscope.core.text import span
 from bootscope.report import tried
 from bootscope.report.boots import named
 from bootscope.report.tables import make_table
-from bootscope.search.board_ablation import BoardWorth, told
-from bootscope.search.board_search import BoardExperiment, BoardSearch
-from bootscope.search.optimize import Goal
-from bootscope.search.optimize import title as short
+from bootscope.search.board_verdict import BoardVerdict
+from bootscope.search.experiment import Experiment, Worth
+from bootscope.search.experiment import title as short
+from bootscope.search.pareto import loses
+from bootscope.search.session import BoardResult
 from bootscope.statistics.shift import CONFIDENCE
-from bootscope.techniques.model import techniques
 
 
-def document(system: str, search: BoardSearch, goal: Goal) -> dict[str, Any]:
+def document(system: str, found: BoardResult) -> dict[str, Any]:
     """For `optimize --json` of an imported system (docs/json.md); times in ns."""
-    whole = tried.document(search.whole) if search.whole else None
+    whole = tried.document(found.whole) if found.whole else None
+    search, first_run = found.search, found.bench.first_run
     return {
         "system": system,
-        "keep": list(goal.keep),
-        "base": search.first_run,
-        "run_id": whole["variant"] if whole else search.first_run,
+        "keep": list(search.goal.keep),
+        "base": first_run,
+        "run_id": whole["variant"] if whole else first_run,
         "base_ns": whole["base_ns"] if whole else None,
         "final_ns": whole["variant_ns"] if whole else None,
         "ended": search.ended,
         "accepted": list(search.accepted),
-        "loses": sorted(loses(search)),
+        "loses": sorted(loses(search.accepted)),
         "experiments": [_experiment(e) for e in search.experiments],
-        "ablation": [_worth(w) for w in search.worths],
-        "measured": search.bench.measured,
+        "ablation": [_worth(w) for w in found.worths],
+        "measured": found.bench.pairs.measured,
         "whole": whole,
     }
 
 
-def loses(search: BoardSearch) -> set[str]:
-    """The abilities that what was accepted takes away."""
-    known = techniques()
-    return {ability for spec in search.accepted for ability in known[spec.partition("=")[0]].loses}
-
-
-def _experiment(e: BoardExperiment) -> dict[str, Any]:
+def _experiment(e: Experiment[BoardVerdict]) -> dict[str, Any]:
     found = e.verdict
     shift = found.comparison.goal.shift if found and found.comparison else None
     return {
@@ -57,7 +52,7 @@ def _experiment(e: BoardExperiment) -> dict[str, Any]:
         "on": e.on,
         "replaced": e.replaced,
         "predicted_ns": e.predicted_ns,
-        "saving_ns": found.saving_ns if found else None,
+        "saving_ns": e.saving_ns,
         "low_ns": shift.low_ns if shift else None,
         "high_ns": shift.high_ns if shift else None,
         "accepted": e.accepted,
@@ -69,7 +64,7 @@ def _experiment(e: BoardExperiment) -> dict[str, Any]:
     }
 
 
-def _worth(w: BoardWorth) -> dict[str, Any]:
+def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
     found = w.verdict
     shift = found.comparison.goal.shift if found and found.comparison else None
     return {
@@ -83,12 +78,13 @@ def _worth(w: BoardWorth) -> dict[str, Any]:
     }
 
 
-def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
+def show(out: Console, found: BoardResult, folder: Path | None) -> None:
     """The same for people; `folder` is where what was accepted was written."""
+    search = found.search
     table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "")
     for e in search.experiments:
         c = e.verdict.comparison if e.verdict else None
-        saving = span(e.verdict.saving_ns) if e.verdict and e.verdict.saving_ns is not None else "-"
+        saving = span(e.saving_ns) if e.saving_ns is not None else "-"
         # The interval is in the row already.
         why = e.refusal.partition(": the time changes")[0] if c else e.refusal
         said = Text("stays", "green") if e.accepted else Text(named(why, 120), "dim")
@@ -96,16 +92,16 @@ def show(out: Console, search: BoardSearch, folder: Path | None) -> None:
     out.print(table)
     out.print(Text(f"ended: {named(search.ended, 400)}", "dim"))
     out.print()
-    for worth in search.worths:
-        out.print(Text(named(told(worth), 400), "dim"))
+    for worth in found.worths:
+        out.print(Text(named(found.bench.told_worth(worth), 400), "dim"))
     if not search.accepted:
         out.print("nothing was proven to help; more boots (-n) show smaller savings")
         return
     out.print(Text(f"accepted: {' '.join(search.accepted)}"))
-    if lost := loses(search):
+    if lost := loses(search.accepted):
         out.print(Text(f"takes away: {', '.join(sorted(lost))}", "yellow"))
-    if search.whole:
-        tried.show(out, search.whole)
+    if found.whole:
+        tried.show(out, found.whole)
     if folder:
         out.print(Text(f"written to {folder}"))
     else:

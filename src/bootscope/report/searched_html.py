@@ -20,18 +20,19 @@ from bootscope.core.text import span
 from bootscope.export.text import plain
 from bootscope.report.boots import could
 from bootscope.report.pages import sources, template
-from bootscope.report.searched import loses
-from bootscope.search.board_ablation import BoardWorth
-from bootscope.search.board_search import BoardExperiment, BoardSearch
+from bootscope.search.board_verdict import BoardVerdict
+from bootscope.search.experiment import Experiment, Worth
+from bootscope.search.pareto import loses
+from bootscope.search.session import BoardResult
 from bootscope.statistics.shift import CONFIDENCE
 from bootscope.techniques.model import techniques
 
 MAX_REASON = 600
 
 
-def render(tree: Tree, search: BoardSearch) -> str:
-    """The account of a search as one HTML document."""
-    whole = search.whole
+def render(tree: Tree, found: BoardResult) -> str:
+    """The result of a search as one HTML document."""
+    search, whole = found.search, found.whole
     c = whole.comparison if whole else None
     goal = c.goal if c and not c.refused else None
     experiments = [_experiment(e, number) for number, e in enumerate(search.experiments, start=1)]
@@ -49,11 +50,11 @@ def render(tree: Tree, search: BoardSearch) -> str:
         phases=[_phase(v) for v in (c.details if c else ()) if v.quantity.kind == PHASE],
         faults=[plain(fault, MAX_REASON) for fault in (whole.faults if whole else ())],
         notes=[plain(note, MAX_REASON) for note in (whole.notes if whole else ())],
-        lost=sorted(loses(search)),
+        lost=sorted(loses(search.accepted)),
         rows=_with_bars(experiments),
-        worths=_with_bars([_worth(w) for w in search.worths]),
+        worths=_with_bars([_worth(w) for w in found.worths]),
         techniques=[(name, techniques()[name_of(name)]) for name in search.accepted],
-        provenance=list(_provenance(tree, search)),
+        provenance=list(_provenance(tree, found)),
         confidence=CONFIDENCE,
         version=__version__,
         style=sources("report.css", "search.css", "searched.css"),
@@ -86,7 +87,7 @@ def _phase(v: ComparedQuantity) -> dict[str, object]:
     }
 
 
-def _experiment(e: BoardExperiment, number: int) -> dict[str, object]:
+def _experiment(e: Experiment[BoardVerdict], number: int) -> dict[str, object]:
     c = e.verdict.comparison if e.verdict else None
     return {
         "number": number,
@@ -102,7 +103,7 @@ def _experiment(e: BoardExperiment, number: int) -> dict[str, object]:
     }
 
 
-def _worth(w: BoardWorth) -> dict[str, object]:
+def _worth(w: Worth[BoardVerdict]) -> dict[str, object]:
     c = w.verdict.comparison if w.verdict else None
     why = "; ".join(part for part in ("taken out" if w.dropped else "", w.why) if part)
     return {"name": w.technique, "why": _line(why), "v": c.goal if c and not c.refused else None}
@@ -137,15 +138,16 @@ def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
     return rows
 
 
-def _provenance(tree: Tree, search: BoardSearch) -> Iterable[tuple[str, str]]:
-    yield "the system as it was", search.first_run
-    if search.whole:
-        yield "before", search.whole.pair.base_run
-        yield "after", search.whole.pair.variant_run or "not booted"
-        yield "rounds", f"{search.whole.pair.rounds}"
+def _provenance(tree: Tree, found: BoardResult) -> Iterable[tuple[str, str]]:
+    search, pairs = found.search, found.bench.pairs
+    yield "the system as it was", found.bench.first_run
+    if found.whole:
+        yield "before", found.whole.pair.base_run
+        yield "after", found.whole.pair.variant_run or "not booted"
+        yield "rounds", f"{found.whole.pair.rounds}"
     yield "tree", plain(tree.folder)
-    yield "measured", f"{search.bench.measured} comparisons, of {search.bench.order.boots} boots each way"
-    yield "checked with", plain(search.bench.check) or "nothing but that the boots come to their end"
+    yield "measured", f"{pairs.measured} comparisons, of {pairs.order.boots} boots each way"
+    yield "checked with", plain(pairs.check) or "nothing but that the boots come to their end"
     yield "kept", ", ".join(search.goal.keep) or "no ability was asked to be kept"
     yield "how it ended", plain(search.ended, MAX_REASON)
     yield "written", datetime.now(UTC).date().isoformat()

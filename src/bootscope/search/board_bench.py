@@ -26,6 +26,7 @@ from bootscope.core.errors import UserError
 from bootscope.hardware.measuring import Measuring, Observer, Order, again, measuring
 from bootscope.hardware.power import Already
 from bootscope.search.board_memory import Memory
+from bootscope.search.experiment import BaseFailedError
 from bootscope.search.interleave import Turn, interleaved
 from bootscope.search.journal import Comparison
 from bootscope.search.services import refused
@@ -40,10 +41,6 @@ _SAME_IMAGES = (
 
 class SameImagesError(UserError):
     """A variant came to the same images as what it is compared with."""
-
-
-class BaseFailedError(UserError):
-    """What a variant was to be compared with does not boot or work itself."""
 
 
 @dataclass(frozen=True)

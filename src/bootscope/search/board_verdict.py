@@ -4,17 +4,20 @@ work?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bootscope.analysis.samples import SampleSet
-from bootscope.analysis.significance import FASTER, BootComparison, against
+from bootscope.analysis.significance import FASTER, SAME, BootComparison, against, interval
 from bootscope.capture.store import Store
+from bootscope.core.text import span
 from bootscope.runs.run import sample_set
 from bootscope.search.board_bench import Pair, whole
+from bootscope.search.experiment import Verdict
 
 
 @dataclass(frozen=True)
-class BoardVerdict:
+class BoardVerdict(Verdict):
     """What a variant (`b` of the comparison) is worth beside its base (`a`). `comparison` is None where no
     boot of the variant came to its end. `faults` says what does not work; `notes` what to know before
     believing it."""
@@ -26,13 +29,10 @@ class BoardVerdict:
 
     @property
     def works(self) -> bool:
-        """Whether all that was checked still works."""
         return not self.faults
 
     @property
     def saving_ns(self) -> int | None:
-        """What the variant saves, as far as these boots can tell; negative when it costs; None without a
-        verdict."""
         shift = self.comparison.goal.shift if self.comparison else None
         return -shift.shift_ns if shift else None
 
@@ -41,6 +41,33 @@ class BoardVerdict:
         """Whether it works and its saving is shown: the whole interval is on its side."""
         c = self.comparison
         return self.works and c is not None and c.goal.word == FASTER
+
+    @property
+    def total_ns(self) -> int | None:
+        b = self.comparison.goal.b if self.comparison else None
+        return b.median_ns if b else None
+
+    @property
+    def no_slower(self) -> bool:
+        return self.works and self.comparison is not None and self.comparison.goal.word in (FASTER, SAME)
+
+    @property
+    def parts_may_help(self) -> bool:
+        return not self.works
+
+    def refusal(self, replaced: Sequence[str]) -> str:
+        """Why the variant is not accepted in the place of those `replaced`; empty where it is."""
+        if not self.works:
+            return "; ".join(self.faults)
+        if self.proven:
+            return ""
+        c = self.comparison
+        if c is None or c.refused or not c.goal.shift:
+            return c.refused if c else "no boot came to its end"
+        place = f" beside {' and '.join(replaced)}, in whose place it would come" if replaced else ""
+        if c.goal.shift.low_ns > 0:
+            return f"it costs {span(c.goal.shift.shift_ns)} ({interval(c.goal)}){place}"
+        return f"no saving shown{place}: the time changes by {interval(c.goal)}"
 
 
 def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:

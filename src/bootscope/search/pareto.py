@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from bootscope.audit.trials import name_of
 from bootscope.core.errors import UserError
-from bootscope.search.ablation import Worth
-from bootscope.search.optimize import Experiment, Search
+from bootscope.search.emulated import EmulatedSearch
+from bootscope.search.experiment import Experiment, Worth
 from bootscope.search.outcome import Outcome, faults
+from bootscope.search.verdict import ExactVerdict
 from bootscope.system.changes import Change
 from bootscope.techniques.model import ABILITIES, measured, techniques
 
@@ -46,16 +47,16 @@ def keeping(accepted: Mapping[str, Change], abilities: Iterable[str]) -> dict[st
     return {name: change for name, change in accepted.items() if not wanted & set(loses([name]))}
 
 
-def measure_keepers(search: Search) -> None:
+def measure_keepers(search: EmulatedSearch) -> None:
     """Boots the result without what takes away an ability, for each it has lost; until time is over."""
+    bench = search.bench
     left = [keeping(search.accepted, [ability]) for ability in loses(search.accepted)]
     while left and time.monotonic() < search.deadline:
         accepted, *left = left
         try:
-            search.scheduler.hint(
-                search.candidate(rest, _title(rest)) for rest in left[: search.scheduler.boots]
-            )
-            search.measured(accepted, _title(accepted))
+            scheduler = bench.scheduler
+            scheduler.hint(bench.candidate(rest, _title(rest)) for rest in left[: scheduler.boots])
+            bench.outcome(accepted, _title(accepted))
         except UserError:
             continue
 
@@ -64,12 +65,13 @@ def _title(accepted: Mapping[str, Change]) -> str:
     return f"with {len(accepted)} techniques"
 
 
-def pareto(search: Search, worths: Iterable[Worth], others: Iterable[Outcome] = ()) -> list[Point]:
+def pareto(
+    search: EmulatedSearch, worths: Iterable[Worth[ExactVerdict]], others: Iterable[Outcome] = ()
+) -> list[Point]:
     """The list, fastest first. `others` are outcomes of other searches for the same system."""
-    assert search.base
     worths = list(worths)
-    seen = [e.variant for e in search.experiments if e.variant]
-    seen += [search.base, *(w.without for w in worths), *others]
+    tried = [*(e.verdict for e in search.experiments), *(w.verdict for w in worths)]
+    seen = [search.base, *(v.variant for v in tried if v), *others]
     points = [_point(outcome) for outcome in seen if not faults(search.base, outcome)]
     points += _kept(search, worths)
     return front(points)
@@ -94,14 +96,13 @@ def _point(outcome: Outcome, keeps: str = "") -> Point:
     return Point(outcome.total_ns, loses(outcome.what), outcome.what, outcome.run_id, keeps)
 
 
-def _kept(search: Search, worths: list[Worth]) -> list[Point]:
+def _kept(search: EmulatedSearch, worths: list[Worth[ExactVerdict]]) -> list[Point]:
     """The result without what takes away an ability, for each that it has lost."""
-    assert search.base and search.current
     found = []
     for ability in loses(search.accepted):
         accepted = keeping(search.accepted, [ability])
         try:
-            known = search.scheduler.known(search.candidate(accepted))
+            known = search.bench.scheduler.known(search.bench.candidate(accepted))
         except UserError:
             continue  # what is left cannot be put together
         if known:
@@ -116,7 +117,9 @@ def _kept(search: Search, worths: list[Worth]) -> list[Point]:
     return found
 
 
-def _estimated(name: str, single: Mapping[str, int | None], experiments: Iterable[Experiment]) -> int:
+def _estimated(
+    name: str, single: Mapping[str, int | None], experiments: Iterable[Experiment[ExactVerdict]]
+) -> int:
     """What a technique is worth: from the ablation, else its part in what it saved when it was accepted."""
     worth = single.get(name)
     if worth is not None:

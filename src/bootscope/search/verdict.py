@@ -1,60 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on a variant: is it faster, and does it still work? From two recordings."""
+"""The verdict on a variant on the emulated board, where boots are exact: is it faster, does it still work?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, comparison
 from bootscope.capture.store import Store
-from bootscope.capture.stored import StoredRun
-from bootscope.search.outcome import faults, outcome_of
+from bootscope.core.text import span
+from bootscope.search.experiment import Verdict
+from bootscope.search.outcome import Outcome, faults, outcome_of
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a variant (`b`) is worth beside its base (`a`).
+class ExactVerdict(Verdict):
+    """What a variant is worth beside its base; `comparison` has the details where somebody asked for them."""
 
-    `faults` says what does not work any more; `sizes` maps image -> (bytes in a, bytes in b), 0 where
-    there is no such image, and only where they differ.
-    """
+    base: Outcome
+    variant: Outcome
+    comparison: Comparison | None = None
 
-    run_a: str
-    run_b: str
-    faults: tuple[str, ...]
-    sizes: dict[str, tuple[int, int]]
-    comparison: Comparison | None
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What does not work in the variant."""
+        return faults(self.base, self.variant)
 
     @property
     def works(self) -> bool:
-        """Whether all that was checked still works."""
         return not self.faults
 
     @property
     def saving_ns(self) -> int | None:
-        """What the variant saves; negative when it costs; None when it did not get that far."""
-        c = self.comparison
-        return c.total_a_ns - c.total_b_ns if c else None
+        if c := self.comparison:
+            return c.total_a_ns - c.total_b_ns
+        return self.base.total_ns - self.variant.total_ns if self.variant.reached else None
+
+    @property
+    def total_ns(self) -> int:
+        return self.variant.total_ns
+
+    @property
+    def phases(self) -> Mapping[str, int]:
+        return self.variant.phases
+
+    @property
+    def no_slower(self) -> bool:
+        return self.works and self.variant.total_ns <= self.base.total_ns
+
+    @property
+    def parts_may_help(self) -> bool:
+        # That several effects cancel each other to the nanosecond is not to be feared.
+        return not self.variant.reached or self.variant.total_ns != self.base.total_ns
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return self.variant.symbols
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Image -> (bytes in the base, bytes in the variant), 0 where there is no such image, and only where
+        they differ."""
+        one, other = self.base.sizes, self.variant.sizes
+        names = sorted({*one, *other})
+        return {n: (one.get(n, 0), other.get(n, 0)) for n in names if one.get(n) != other.get(n)}
+
+    def refusal(self, replaced: Sequence[str]) -> str:
+        """Why the variant is not accepted in the place of those `replaced`; empty where it is."""
+        saving_ns = self.base.total_ns - self.variant.total_ns
+        if self.faults:
+            return "; ".join(self.faults)
+        if saving_ns > 0:
+            return ""
+        if replaced:
+            place = " and ".join(replaced)
+            return f"no better than {place}, in whose place it would come: {span(-saving_ns)} more"
+        return f"it costs {span(-saving_ns)}" if saving_ns else "it saves nothing"
 
 
-def verdict(store: Store, a: View, b: View) -> Verdict:
+def verdict(store: Store, a: View, b: View) -> ExactVerdict:
     """The verdict on boot `b` beside boot `a`, which must have reached its milestone."""
-    found = faults(outcome_of(a), outcome_of(b))
-    reached = b.boot.info.complete
-    return Verdict(
-        a.run.info.run_id,
-        b.run.info.run_id,
-        found,
-        _sizes(a.run, b.run),
-        comparison(store, a, b) if reached else None,
-    )
-
-
-def _sizes(a: StoredRun, b: StoredRun) -> dict[str, tuple[int, int]]:
-    one, other = ({p.name: p.size_bytes for p in run.info.parts} for run in (a, b))
-    return {
-        name: (one.get(name, 0), other.get(name, 0))
-        for name in sorted({*one, *other})
-        if one.get(name) != other.get(name)
-    }
+    details = comparison(store, a, b) if b.boot.info.complete else None
+    return ExactVerdict(outcome_of(a), outcome_of(b), details)

@@ -25,7 +25,7 @@ from bootscope.inventory.recorded import facts
 from bootscope.kbuild.resolve import Landed, land
 from bootscope.loaders.registry import BUILT
 from bootscope.search.bench import Bench
-from bootscope.search.bisect import Attempt, reduce
+from bootscope.search.bisect import Attempt, Bisection
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols, System
@@ -209,7 +209,7 @@ class Trim:
             tree.stays[item.symbol] = Stay(reason, item.image_bytes, item.kind)
 
         try:
-            reduce(chosen, attempt, refuse, _worth)
+            Bisection(attempt, refuse, _worth).run(chosen)
         finally:
             self._add_group(tree, title, len(chosen), start)
 
@@ -332,7 +332,7 @@ class Trim:
             tree.stays[name] = Stay(f"off: {reason}")
 
         self.tell(f"{tree.name}: {title}")
-        reduce(wanted, attempt, refuse)
+        Bisection(attempt, refuse).run(wanted)
         self._add_group(tree, title, len(wanted), start)
 
     def _quiet(self) -> None:

@@ -16,7 +16,7 @@ from bootscope.capture.record import USAGE
 from bootscope.core.errors import ToolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
-from bootscope.search.verdict import verdict
+from bootscope.search.outcome import faults, outcome_of
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import System
 from bootscope.trim import build_errors
@@ -78,15 +78,15 @@ class Trials:
         return view(self.bench.store, run)
 
     def _faults(self, found: View) -> list[str]:
-        faults = list(verdict(self.bench.store, self.base, found).faults)
-        if faults:
+        wrong = faults(outcome_of(self.base), outcome_of(found))
+        if wrong:
             # What a program complains of last is nearest to the cause.
-            return faults + [f"it says: {line}" for line in new_lines(self.base, found)[-1:]]
-        faults = _less_busy(self.base, found)
-        if not faults and self.services and programs_say(found) != programs_say(self.base):
+            return [*wrong, *(f"it says: {line}" for line in new_lines(self.base, found)[-1:])]
+        less = _less_busy(self.base, found)
+        if not less and self.services and programs_say(found) != programs_say(self.base):
             new = new_lines(self.base, found)
-            faults.append(f"init's programs say something else: {new[0] if new else 'a line is missing'}")
-        return faults
+            less.append(f"init's programs say something else: {new[0] if new else 'a line is missing'}")
+        return less
 
 
 def own_instructions(of: View) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a search: everything that a report says of it, gathered in one place."""
+"""The result of a search on the emulated board: everything that a report says of it, in one place."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from bootscope.analysis import lower_bound
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.views import View, view
 from bootscope.loaders.registry import PHASES
-from bootscope.search.ablation import Worth
-from bootscope.search.optimize import Experiment, Search
+from bootscope.search.emulated import EmulatedSearch
+from bootscope.search.experiment import Experiment, Worth
 from bootscope.search.outcome import Outcome
 from bootscope.search.pareto import Point, loses
+from bootscope.search.verdict import ExactVerdict
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,20 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Account:
+class Result:
     """A search that has ended. `points` is the Pareto list, fastest first; `measured` is how many systems
     were built or booted for it now, the others having been known; `host_s` is what it took."""
 
-    search: Search
+    search: EmulatedSearch
     base: Outcome
     final: Outcome
     last: View
-    worths: tuple[Worth, ...]
+    worths: tuple[Worth[ExactVerdict], ...]
     points: tuple[Point, ...]
     floor: Rows
     host_s: float
     measured: int
-    beside: Account | None = None
+    beside: Result | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -54,7 +55,7 @@ class Account:
         found = _steps(self.search.experiments, self.worths)
         if self.search.given and self.search.first:
             # It began with what another one had proven.
-            found.insert(0, Step(self.search.given, (), self.base.total_ns, self.search.first))
+            found.insert(0, Step(self.search.given, (), self.base.total_ns, self.search.first.variant))
         return tuple(found)
 
     @property
@@ -63,7 +64,7 @@ class Account:
         return tuple(self.search.accepted)
 
     @property
-    def refused(self) -> tuple[Experiment, ...]:
+    def refused(self) -> tuple[Experiment[ExactVerdict], ...]:
         """Experiments that ended with a refusal of their techniques, the last one of each; what was accepted
         at another time is none of them."""
         taken = {name for e in self.search.experiments if e.accepted for name in e.techniques}
@@ -84,28 +85,29 @@ class Account:
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """All that was seen of systems on the way."""
-        seen = [e.variant for e in self.search.experiments if e.variant]
-        return (*seen, *(w.without for w in self.worths))
+        tried = [e.verdict for e in self.search.experiments]
+        return tuple(v.variant for v in (*tried, *(w.verdict for w in self.worths)) if v)
 
 
-def _steps(experiments: Iterable[Experiment], worths: Iterable[Worth]) -> list[Step]:
-    found = [
-        Step(e.techniques, e.replaced, e.base.total_ns, e.variant)
-        for e in experiments
-        if e.accepted and e.variant
-    ]
-    dropped = [(w, w.ns) for w in worths if w.dropped and w.ns is not None]
-    return found + [Step((), (w.technique,), w.without.total_ns - ns, w.without) for w, ns in dropped]
+def _steps(
+    experiments: Iterable[Experiment[ExactVerdict]], worths: Iterable[Worth[ExactVerdict]]
+) -> list[Step]:
+    came = [(e.techniques, e.replaced, e.verdict) for e in experiments if e.accepted]
+    went = [((), (w.technique,), w.verdict) for w in worths if w.dropped]
+    return [Step(new, old, v.base.total_ns, v.variant) for new, old, v in (*came, *went) if v]
 
 
-def account(
-    search: Search, worths: Sequence[Worth], points: Sequence[Point], host_s: float, beside: Account | None
-) -> Account:
-    """The account of a search that has ended. Reads the last system's recording."""
-    assert search.base and search.current
-    store = search.scheduler.bench.store
+def result_of(
+    search: EmulatedSearch,
+    worths: Sequence[Worth[ExactVerdict]],
+    points: Sequence[Point],
+    host_s: float,
+    beside: Result | None = None,
+) -> Result:
+    """The result of a search that has ended. Reads the last system's recording."""
+    store = search.bench.scheduler.bench.store
     last = view(store, store.load(search.current.run_id))
-    return Account(
+    return Result(
         search,
         search.base,
         search.current,
@@ -114,6 +116,6 @@ def account(
         tuple(points),
         lower_bound.view(last.evidence),
         host_s,
-        search.scheduler.measured_now,
+        search.bench.scheduler.measured_now,
         beside,
     )

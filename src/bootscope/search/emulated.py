@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench of the emulated board: a boot is exact, so that one of each variant tells all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from bootscope.analysis.views import view
+from bootscope.audit.findings import Finding, audit
+from bootscope.changes.compose import composed
+from bootscope.core.errors import UserError
+from bootscope.core.text import seconds, span
+from bootscope.inventory.recorded import facts
+from bootscope.search.experiment import Ahead, Bench, Changes, Experiment, Goal, Worth, title, without
+from bootscope.search.outcome import Outcome
+from bootscope.search.scheduler import Candidate, Scheduler
+from bootscope.search.search import Search
+from bootscope.search.verdict import ExactVerdict
+from bootscope.system.changes import Change, apply
+from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import in_order
+
+_PATIENCE = 2
+"""How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
+
+
+class EmulatedBench(Bench[ExactVerdict]):
+    """Variants of the system `loaded`, built and booted by a scheduler."""
+
+    exact = True
+
+    def __init__(self, scheduler: Scheduler, loaded: LoadedSystem) -> None:
+        self.scheduler, self.loaded = scheduler, loaded
+        self._base_ns = 0
+
+    def begin(self, goal: Goal, accepted: Changes) -> ExactVerdict:
+        name = self.loaded.system.name
+        base = self.scheduler.measured(Candidate((), self.loaded, name))
+        if not base.reached:
+            raise UserError(f"{name} itself does not boot: {base.message}")
+        if base.unanswered:
+            raise UserError(f"{name} itself does not work: {base.unanswered[0]}")
+        self._base_ns = base.total_ns
+        self.scheduler.give_up_after(_PATIENCE * base.total_ns)
+        first = ExactVerdict(base, self.outcome(accepted) if accepted else base)
+        if not first.works:
+            raise UserError(f"what it was begun with does not work: {first.variant.message}")
+        self.stands(first)
+        return first
+
+    def stands(self, verdict: ExactVerdict) -> None:
+        # Whoever takes much longer than what there is need not come to an end.
+        self.scheduler.give_up_after(_PATIENCE * verdict.total_ns)
+
+    def end(self) -> None:
+        self.scheduler.hint(())
+        # What is tried from now on may well be slower than what there is.
+        self.scheduler.give_up_after(_PATIENCE * self._base_ns)
+
+    def findings(self, seen: ExactVerdict | None) -> list[Finding]:
+        assert seen
+        bench, run_id = self.scheduler.bench, seen.variant.run_id
+
+        def look() -> tuple[Finding, ...]:
+            found = view(bench.store, bench.store.load(run_id))
+            return audit(facts(bench.store, found, bench.cache)).findings
+
+        return self.scheduler.journal.findings(run_id, look)
+
+    def judge(
+        self, base: Changes, variant: Changes, names: tuple[str, ...], out: Sequence[str], ahead: Ahead
+    ) -> Experiment[ExactVerdict]:
+        try:
+            found = self._measured(base, variant, title(names), islice(ahead, self.scheduler.boots + 1))
+        except UserError as error:
+            # They conflict with what is accepted in a way that no technique tells of.
+            found = ExactVerdict(self.outcome(base), Outcome(key="", what=names, message=error.message))
+        return Experiment(names, found, found.refusal(out), found.variant.log)
+
+    def take_out(self, accepted: Changes, name: str, ahead: Ahead) -> Worth[ExactVerdict] | None:
+        rest, likely = without(accepted, name), islice(ahead, self.scheduler.boots)
+        try:
+            found = self._measured(accepted, rest, f"without {name}", likely)
+        except UserError:
+            return None
+        return Worth(name, found, "; ".join(found.faults), found.no_slower)
+
+    def _measured(self, base: Changes, variant: Changes, name: str, ahead: Ahead) -> ExactVerdict:
+        candidate = self.candidate(variant, name)
+        if not self.scheduler.known(candidate):
+            self.scheduler.hint(list(self._candidates(ahead)))
+        return ExactVerdict(self.outcome(base), self.scheduler.measured(candidate))
+
+    def _candidates(self, found: Ahead) -> Iterator[Candidate]:
+        for changes, name in found:
+            with contextlib.suppress(UserError):
+                yield self.candidate(changes, name)
+
+    # ---- systems ----
+
+    def outcome(self, accepted: Changes, name: str = "") -> Outcome:
+        """What came of the system with some changes. Raises UserError when they conflict."""
+        return self.scheduler.measured(self.candidate(accepted, name))
+
+    def candidate(self, accepted: Changes, name: str = "") -> Candidate:
+        """The system with some changes, for the scheduler. Raises UserError when they conflict."""
+        loaded = self.system(accepted) if accepted else self.loaded
+        return Candidate(tuple(sorted(accepted)), loaded, name or "everything accepted")
+
+    def system(self, accepted: Changes) -> LoadedSystem:
+        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+        changed = apply(self.loaded.system, self.changes(accepted))
+        named = msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.optimized")
+        return LoadedSystem(named, self.loaded.path)
+
+    def changes(self, accepted: Changes) -> dict[str, Change]:
+        """Changes as they are made together. Raises UserError when they conflict."""
+        return composed(self.loaded.system, {name: accepted[name] for name in in_order(accepted)})
+
+    def told(self, e: Experiment[ExactVerdict]) -> str:
+        name = title(e.techniques)
+        if not e.accepted or not e.verdict or e.saving_ns is None:
+            return f"{name}: {e.reason}{'; trying parts of them' if e.halved else ''}"
+        return f"{name}: saves {span(e.saving_ns)}, now {seconds(e.verdict.total_ns)} s"
+
+    def told_worth(self, worth: Worth[ExactVerdict]) -> str:
+        if worth.ns is None:
+            return ""
+        said = "no slower, taken out" if worth.dropped else f"{span(worth.ns)} more"
+        return f"without {worth.technique}: {said}"
+
+
+class EmulatedSearch(Search[ExactVerdict]):
+    """A search on the emulated board."""
+
+    bench: EmulatedBench
+
+    @property
+    def base(self) -> Outcome:
+        """What came of the system itself."""
+        assert self.first
+        return self.first.base
+
+    @property
+    def current(self) -> Outcome:
+        """What came of the system as it stands."""
+        assert self.now
+        return self.now.variant

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search from its beginning to its result: searching, taking away, and the same once more for those
+who want to keep something."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field, replace
+
+from bootscope.core.errors import BoardError, UserError
+from bootscope.search.ablation import ablate
+from bootscope.search.bench import Bench
+from bootscope.search.board_bench import BoardBench
+from bootscope.search.board_verdict import BoardVerdict
+from bootscope.search.emulated import EmulatedBench, EmulatedSearch
+from bootscope.search.experiment import BaseFailedError, Experiment, Goal, Worth
+from bootscope.search.journal import Journal
+from bootscope.search.pareto import keeping, measure_keepers, pareto
+from bootscope.search.physical import PhysicalBench
+from bootscope.search.result import Result, result_of
+from bootscope.search.scheduler import Scheduler
+from bootscope.search.search import Search
+from bootscope.search.verdict import ExactVerdict
+from bootscope.system.load import LoadedSystem
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a search. `beside`: abilities that a second search keeps; none for no second one.
+    `ablate`: also take away what needs a new kernel. `measure_pareto`: boot what is only estimated."""
+
+    goal: Goal = field(default_factory=Goal)
+    ablate: bool = False
+    measure_pareto: bool = False
+    beside: tuple[str, ...] = ()
+
+
+def search_emulated(
+    bench: Bench,
+    journal: Journal,
+    loaded: LoadedSystem,
+    options: Options,
+    boots: int,
+    tell: Callable[[str], None],
+) -> Result:
+    """Searches on the emulated board, and tells how it goes on.
+
+    Raises UserError when the system itself does not boot, and ToolError as builds and recordings do.
+    """
+    begun = time.monotonic()
+    with Scheduler(bench, journal, boots, tell) as scheduler:
+        search = EmulatedSearch(EmulatedBench(scheduler, loaded), options.goal, tell)
+        search.run()
+        worths = ablate(search, options.ablate)
+        if options.measure_pareto:
+            measure_keepers(search)
+        beside = _beside(search, options, worths) if options.beside else None
+        others = beside.outcomes if beside else ()
+        points = pareto(search, worths, others)
+        journal.end(search.ended)
+        return result_of(search, worths, points, time.monotonic() - begun, beside)
+
+
+def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVerdict]]) -> Result:
+    """The same search for a system that keeps some abilities: from what of the first one may stay.
+
+    What was refused is tried again only where it was tried on something that has gone, or because of it.
+    """
+    begun = time.monotonic()
+    first.tell(f"once more, keeping {', '.join(options.beside)}")
+    kept = keeping(first.accepted, options.beside)
+    gone = first.accepted.keys() - kept.keys()
+    goal = replace(
+        options.goal,
+        keep=(*options.goal.keep, *options.beside),
+        budget_s=first.deadline - time.monotonic(),
+    )
+    refused = {name for e in first.experiments if _stands(e, gone) for name in e.techniques}
+    dropped = {w.technique for w in worths if w.dropped}
+    tried = (refused | kept.keys()) - dropped
+    search = EmulatedSearch(first.bench, goal, first.tell, dict(kept), tried)
+    try:
+        search.run()
+    except UserError:
+        # What is left of the first one cannot be put together, so it is begun anew.
+        search = EmulatedSearch(first.bench, goal, first.tell)
+        search.run()
+    again = ablate(search, options.ablate)
+    points = pareto(search, again)
+    return result_of(search, again, points, time.monotonic() - begun)
+
+
+def _stands(e: Experiment[ExactVerdict], gone: Set[str]) -> bool:
+    """Whether a refusal holds in a system without what has gone."""
+    return not e.accepted and not e.halved and not gone & {*e.on, *e.techniques}
+
+
+@dataclass
+class BoardResult:
+    """A search on a physical board that has ended. `whole`: what everything accepted is worth together; None
+    where that is nothing, or could not be measured."""
+
+    bench: PhysicalBench
+    search: Search[BoardVerdict]
+    worths: list[Worth[BoardVerdict]] = field(default_factory=list)
+    whole: BoardVerdict | None = None
+
+
+def search_on_board(pairs: BoardBench, options: Options) -> BoardResult:
+    """Searches on a physical board; the board's observer is told how it goes on.
+
+    Raises UserError when the system itself does not boot, and as the measuring does until then.
+    """
+    bench = PhysicalBench(pairs)
+    search = Search(bench, options.goal, pairs.observer.says)
+    found = BoardResult(bench, search)
+    if search.run():
+        try:
+            if options.ablate:
+                found.worths = ablate(search)
+            found.whole = _whole(found)
+        except (BoardError, BaseFailedError) as error:
+            search.ended += f", but what was accepted could not be measured to the end: {error.message}"
+    return found
+
+
+def _whole(found: BoardResult) -> BoardVerdict | None:
+    """What all that was accepted is worth together; None when that is nothing."""
+    bench, search = found.bench, found.search
+    if not search.accepted:
+        return None
+    last = [e for e in search.experiments if e.accepted][-1]
+    if not last.on and last.techniques == tuple(search.accepted):
+        return last.verdict
+    search.tell("all that was accepted, beside the system as it was")
+    return bench.measured(bench.pairs.shop.variants.base, bench.variant(search.accepted))
