@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from bootscope.audit import findings, trials
+from bootscope.boards.profile import load_board
 from bootscope.builder.ids import id_of
+from bootscope.builder.plan import Built
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import StepError, SymbolError
 from bootscope.emulator.plugin_config import Limits
+from bootscope.emulator.recording import Order
 from bootscope.kbuild.kconfig import written
 from bootscope.report import search_html
 from bootscope.search import ablation, journal, pareto
@@ -106,10 +108,10 @@ class FakeBench:
     def key(self, loaded: LoadedSystem) -> str:
         return id_of(sorted(self.symbols(loaded)))
 
-    def recorded(self, _loaded: LoadedSystem) -> StoredRun | None:
+    def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
         return None
 
-    def watched_by(self, progress: object, observer: object) -> FakeBench:
+    def watched_by(self, progress: object, observer: object) -> Self:
         given = (self.store, self.worth, self.wrong, self.build_s, self.boot_s, self.built, self.booted)
         made = type(self)(*given, progress=progress, observer=observer, log=self.log, parent=self._top())
         made.limit_ns = self.limit_ns
@@ -119,14 +121,17 @@ class FakeBench:
     def limits(self) -> Limits:
         return Limits(limit_ns=self.limit_ns)
 
-    def limited(self, limit_ns: int) -> FakeBench:
+    def limited(self, limit_ns: int) -> Self:
         self.limit_ns = limit_ns
         return self
 
-    def lasting(self, found: StoredBoot) -> bool:
-        return found.info.ended in ("milestone", "panic", "hang", "limit")
+    def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
+        return ()
 
-    def order(self, loaded: LoadedSystem) -> object:
+    def lasting(self, boot: StoredBoot) -> bool:
+        return boot.info.ended in ("milestone", "panic", "hang", "limit")
+
+    def order(self, loaded: LoadedSystem) -> Order:
         symbols = self.symbols(loaded)
         self.progress.begin("kernel", "building the kernel")
         self.built.append(symbols)
@@ -137,17 +142,18 @@ class FakeBench:
             raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
         if any(self.wrong.get(s) == "build" for s in symbols):
             raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
-        return SimpleNamespace(loaded=loaded, symbols=symbols, limits=self.limits)
+        built = Built("", {}, {}, {})
+        return Order(loaded.system, load_board(loaded.system.board), built, Path(), "", limits=self.limits)
 
     def _built_a_little(self) -> None:
         self.progress.update(1, None, "objects")
         self._top().overlapped |= self._top()._on > 0
 
-    def known(self, _order: object) -> StoredRun | None:
+    def known(self, order: Order) -> StoredRun | None:
         return None
 
-    def boot(self, order: Any) -> StoredRun:
-        symbols: frozenset[str] = order.symbols
+    def boot(self, order: Order) -> StoredRun:
+        symbols = self.symbols(LoadedSystem(order.system, Path()))
         self.observer.boot_begins(1, 1)
         with self._lock_of_all():
             self.booted.append(symbols)
@@ -162,7 +168,7 @@ class FakeBench:
         run_id = keep(
             self.store,
             boot(init_ms=INIT_MS - self.saved(symbols)).records,
-            order.loaded.system,
+            order.system,
             ended=ended,
             frame=b"other" if "picture" in kinds else b"same",
             configs={**CONFIGS, "kernel": kernel},
@@ -219,7 +225,7 @@ class Scene:
 
     def again(self, goal: Goal | None = None, boots: int = 1) -> EmulatedSearch:
         """A new search, as if by a new process."""
-        scheduler = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)  # type: ignore[arg-type]
+        scheduler = Scheduler(self.bench, Journal(self.store.root, "stock"), boots, self.told.append)
         self.crews.append(scheduler)
         return EmulatedSearch(EmulatedBench(scheduler, stock()), goal or Goal(), self.told.append)
 

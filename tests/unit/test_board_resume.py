@@ -28,8 +28,9 @@ from bootscope.hardware.measuring import Order
 from bootscope.hardware.power import Commands
 from bootscope.hardware.stop_conditions import End
 from bootscope.search import board_bench
-from bootscope.search.board_bench import BaseFailedError, BoardBench, Pair, SameImagesError, whole
+from bootscope.search.board_bench import BoardBench, Pair, SameImagesError, whole
 from bootscope.search.board_memory import Memory
+from bootscope.search.experiment import BaseFailedError
 from bootscope.search.journal import BOARD as ON_BOARD
 from bootscope.search.journal import Comparison, Journal
 

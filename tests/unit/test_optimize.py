@@ -11,6 +11,7 @@ import pytest
 from bootscope.audit import trials
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import SpaceError, SymbolError, ToolError, UserError
+from bootscope.emulator.recording import Order
 from bootscope.search.emulated import EmulatedSearch
 from bootscope.search.experiment import Goal
 from bootscope.search.journal import SavedFinding
@@ -259,7 +260,7 @@ def test_symbols_that_do_not_land_name_the_guilty_one(scene: Make) -> None:
 class Clash(FakeBench):
     """A bench on which BETTER cannot be asked for beside GOOD, which Kconfig alone knows."""
 
-    def order(self, loaded: LoadedSystem) -> object:
+    def order(self, loaded: LoadedSystem) -> Order:
         if {GOOD, BETTER} <= self.symbols(loaded):
             raise SymbolError("did not land: GOOD", ("GOOD",))
         return super().order(loaded)
@@ -380,7 +381,7 @@ def test_what_must_answer_is_asked_of_every_system(scene: Make, monkeypatch: pyt
     def silent(bench: FakeBench, loaded: LoadedSystem) -> tuple[str, ...]:
         return ("network does not answer",) if "BETTER=on" in bench.symbols(loaded) else ()
 
-    monkeypatch.setattr("bootscope.search.scheduler.unanswered", silent)
+    monkeypatch.setattr(FakeBench, "unanswered", silent)
     here = scene(made_up("good"), made_up("better"))
     made = here.search({GOOD: 1, BETTER: 2})
     assert ran(made) == ["good"]
@@ -395,7 +396,7 @@ def test_what_must_answer_is_asked_of_every_system(scene: Make, monkeypatch: pyt
 def test_a_base_that_does_not_answer_is_the_users_to_mend(
     scene: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bootscope.search.scheduler.unanswered", lambda *_: ("network does not answer",))
+    monkeypatch.setattr(FakeBench, "unanswered", lambda *_: ("network does not answer",))
     with pytest.raises(UserError, match="itself does not work: network does not answer"):
         scene(made_up("good")).search({GOOD: 1}).run()
 

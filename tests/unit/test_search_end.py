@@ -201,7 +201,7 @@ def conducted(scene: Make, options: Options, *found: Technique, worth: dict[str,
     here = scene(*found)
     bench = FakeBench(here.store, worth)
     journal = Journal(here.store.root, "stock")
-    return search_emulated(bench, journal, stock(), options, 1, here.told.append)  # type: ignore[arg-type]
+    return search_emulated(bench, journal, stock(), options, 1, here.told.append)
 
 
 def test_beside_the_fastest_stands_the_fastest_that_keeps_something(scene: Make) -> None:

@@ -30,7 +30,7 @@ from bootscope.core.text import seconds, size, span
 from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.bench import Bench
-from bootscope.search.services import refused_by, unanswered
+from bootscope.search.services import refused_by
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system
@@ -106,7 +106,7 @@ class Try(Verb):
 def _checked(bench: Bench, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
     """What does not work beside milestone and picture."""
     names = {"BOOTSCOPE_SYSTEM": loaded.system.name}
-    return (*unanswered(bench, loaded), *(refused_by(command, run, names) if command is not None else ()))
+    return (*bench.unanswered(loaded), *(refused_by(command, run, names) if command is not None else ()))
 
 
 def _json(names: list[str], predicted: int | None, found: ExactVerdict) -> dict[str, object]:

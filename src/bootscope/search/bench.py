@@ -115,6 +115,20 @@ class Bench:
             run_id = record_run(self.store, order, self.observer)
         return self.store.load(run_id)
 
+    def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
+        """Which of the milestones that a system requires it does not come to, and why; each is a boot of its
+        own that ends there, and is known the next time.
+
+        Raises UserError and ToolError as a build does.
+        """
+        patient, found = self.limited(Limits().limit_ns), []
+        for name, milestone in loaded.system.milestones.items():
+            if milestone.required:
+                boot = patient.measured(loaded, until=name).boots[0]
+                if not boot.info.complete:
+                    found.append(f"{name} does not answer: {boot.info.message}")
+        return tuple(found)
+
     def lasting(self, boot: StoredBoot) -> bool:
         """Whether a boot would end in the same way the next time."""
         return _certain(boot, self.limits)

@@ -25,10 +25,9 @@ from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
 from bootscope.emulator.recording import Order
 from bootscope.loaders import registry as loaders
-from bootscope.search.bench import Bench
+from bootscope.search.emulator import Emulator
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome, outcome_of
-from bootscope.search.services import unanswered
 from bootscope.system.load import LoadedSystem
 
 WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
@@ -105,7 +104,7 @@ class _Watcher:
 class Scheduler:
     """Builds and boots for a search. `boots` is how many boards may be on at a time."""
 
-    def __init__(self, bench: Bench, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, bench: Emulator, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
         self.bench, self.journal, self.tell = bench, journal, tell
         self.boots = max(1, boots)
         self.measured_now = 0
@@ -268,15 +267,15 @@ class Scheduler:
         while job := self._take(BUILT, BOOTING):
             self._work(job, self._booted)
 
-    def _built(self, job: _Job, bench: Bench) -> StoredRun | None:
+    def _built(self, job: _Job, bench: Emulator) -> StoredRun | None:
         job.order = bench.order(job.candidate.loaded)
         return bench.known(job.order)
 
-    def _booted(self, job: _Job, bench: Bench) -> StoredRun | None:
+    def _booted(self, job: _Job, bench: Emulator) -> StoredRun | None:
         assert job.order
         return bench.boot(job.order)
 
-    def _work(self, job: _Job, work: Callable[[_Job, Bench], StoredRun | None]) -> None:
+    def _work(self, job: _Job, work: Callable[[_Job, Emulator], StoredRun | None]) -> None:
         watcher, begun = _Watcher(job, self.tell), time.monotonic()
         state, outcome = DONE, None
         # What is booted with the limit that holds when it is built is so to its end.
@@ -311,7 +310,7 @@ class Scheduler:
                 del self._jobs[job.key]
             self._changed.notify_all()
 
-    def _outcome(self, job: _Job, run: StoredRun, bench: Bench) -> Outcome:
+    def _outcome(self, job: _Job, run: StoredRun, bench: Emulator) -> Outcome:
         found = view(self.bench.store, run)
         outcome = outcome_of(
             found,
@@ -320,7 +319,7 @@ class Scheduler:
             job.candidate.what,
             self.bench.lasting(found.boot),
         )
-        missing = unanswered(bench, job.candidate.loaded) if outcome.reached else ()
+        missing = bench.unanswered(job.candidate.loaded) if outcome.reached else ()
         return msgspec.structs.replace(outcome, unanswered=missing)
 
     def _remember(self, outcome: Outcome) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a system still does what it must, beyond its first picture: services, and a check of the user's."""
+"""Whether a system still does what it must, beyond its first picture, by a check of the user's."""
 
 from __future__ import annotations
 
@@ -11,28 +11,9 @@ from pathlib import Path
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.process import environment
-from bootscope.emulator.plugin_config import Limits
-from bootscope.search.bench import Bench
-from bootscope.system.load import LoadedSystem
 
 _CHECK_S = 3600
 """Host time for a check of the user's."""
-
-
-def unanswered(bench: Bench, loaded: LoadedSystem) -> tuple[str, ...]:
-    """Which of the milestones that a system requires it does not come to, and why; each is a boot of its own
-    that ends there, and is known the next time.
-
-    Raises UserError and ToolError as a build does.
-    """
-    patient = bench.limited(Limits().limit_ns)
-    found = []
-    for name, milestone in loaded.system.milestones.items():
-        if milestone.required:
-            boot = patient.measured(loaded, until=name).boots[0]
-            if not boot.info.complete:
-                found.append(f"{name} does not answer: {boot.info.message}")
-    return tuple(found)
 
 
 def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[str, ...]:

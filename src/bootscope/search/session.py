@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from bootscope.core.errors import BoardError, UserError
 from bootscope.search.ablation import ablate
-from bootscope.search.bench import Bench
 from bootscope.search.board_bench import BoardBench
 from bootscope.search.board_verdict import BoardVerdict
 from bootscope.search.emulated import EmulatedBench, EmulatedSearch
+from bootscope.search.emulator import Emulator
 from bootscope.search.experiment import BaseFailedError, Experiment, Goal, Worth
 from bootscope.search.journal import Journal
 from bootscope.search.pareto import keeping, measure_keepers, pareto
@@ -37,7 +37,7 @@ class Options:
 
 
 def search_emulated(
-    bench: Bench,
+    emulator: Emulator,
     journal: Journal,
     loaded: LoadedSystem,
     options: Options,
@@ -49,7 +49,7 @@ def search_emulated(
     Raises UserError when the system itself does not boot, and ToolError as builds and recordings do.
     """
     begun = time.monotonic()
-    with Scheduler(bench, journal, boots, tell) as scheduler:
+    with Scheduler(emulator, journal, boots, tell) as scheduler:
         search = EmulatedSearch(EmulatedBench(scheduler, loaded), options.goal, tell)
         search.run()
         worths = ablate(search, options.ablate)
