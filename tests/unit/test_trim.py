@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bootscope.core.errors import ToolError, UserError
-from bootscope.trim import search as trim_module
 from bootscope.trim.search import Trim
 
 from .lab_scenes import keep
@@ -37,7 +36,7 @@ def test_everything_that_is_not_needed_goes(made: Any) -> None:
     assert stays["BUG"].reason.startswith("for errors")
     assert "kernel: LONG_GONE does not exist in this version of the sources" in told
     assert trim.groups[0].bytes_before > trim.groups[-1].bytes_after
-    assert sum(group.attempts for group in trim.groups) == trim.attempts
+    assert sum(group.attempts for group in trim.groups) == trim.state.attempts
 
 
 def test_what_breaks_something_stays_with_the_reason(made: Any) -> None:
@@ -80,7 +79,7 @@ def test_symbols_can_be_kept(made: Any) -> None:
     assert trim.trees["kernel"].config["USB"] == "y"
     assert trim.trees["kernel"].stays["USB"].reason == "it was asked for"
     with pytest.raises(UserError, match="unknown symbol 'USBB'"):
-        made(keep=("USBB",))[0].run()
+        made(keep=("USBB",))
 
 
 def test_sure_takes_only_what_never_ran(made: Any) -> None:
@@ -99,7 +98,7 @@ def test_bare_takes_the_safety_net_too(made: Any) -> None:
 def test_quiet_comes_after_the_first_pass(made: Any) -> None:
     trim, _, _ = made(quiet=True)
     trim.run()
-    assert trim.system().kernel.command_line.endswith(" quiet")
+    assert trim.state.system().kernel.command_line.endswith(" quiet")
     titles = [group.title for group in trim.groups]
     at = titles.index("messages on the console: quiet")
     # What is gone through once more at the end was gone through before.
@@ -145,10 +144,10 @@ def test_services_must_go_on_when_they_are_to(made: Any, monkeypatch: pytest.Mon
 
 
 def test_a_system_that_does_not_boot_is_the_users_to_mend(made: Any) -> None:
-    trim, bench, _ = made()
+    _, bench, _ = made()
     bench.measured = lambda given, until="": bench.store.load(keep(bench.store, ended="hang"))
     with pytest.raises(UserError, match="itself does not boot"):
-        trim.run()
+        made(bench=bench)
 
 
 def test_a_slow_host_decides_nothing(made: Any) -> None:
@@ -162,11 +161,9 @@ def test_a_slow_host_decides_nothing(made: Any) -> None:
     assert "PINS" in off(again)
 
 
-def test_code_is_made_smaller_where_the_boot_gets_no_longer(
-    made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trim_module, "SMALLER", {"kernel": ("SIZE", "SLOW", "NOWHERE", "REFUSED")})
+def test_code_is_made_smaller_where_the_boot_gets_no_longer(made: Any) -> None:
     trim, _, told = made()
+    trim.state.smaller = {"kernel": ("SIZE", "SLOW", "NOWHERE", "REFUSED")}
     trim.run()
     kernel = trim.trees["kernel"]
     assert kernel.off["SIZE"] is True

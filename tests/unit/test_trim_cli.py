@@ -39,7 +39,7 @@ def test_the_end_says_what_went_what_stays_and_what_came_of_it(trimmed: Trim) ->
     assert "times shorter" in said
     assert "undefined reference to `iio_init'" in said
     assert "messages on the console: quiet" in said
-    runs = trimmed.base.run.info.run_id, trimmed.current.run.info.run_id
+    runs = trimmed.base.run.info.run_id, trimmed.state.current.run.info.run_id
     assert said.rstrip().endswith(f"nothing is left to try; recordings: {runs[0]}, {runs[1]}")
 
 
@@ -53,7 +53,7 @@ def test_a_long_list_of_what_stays_is_cut(trimmed: Trim, monkeypatch: pytest.Mon
 def test_the_same_as_json(trimmed: Trim) -> None:
     found = verb.as_json(trimmed)
     assert found["base"] == trimmed.base.run.info.run_id
-    assert found["attempts"] == trimmed.attempts > 2
+    assert found["attempts"] == trimmed.state.attempts > 2
     images = found["images"]
     assert isinstance(images, dict)
     assert images["kernel"]["after_bytes"] < images["kernel"]["before_bytes"] == 2100
@@ -69,7 +69,9 @@ def test_the_same_as_json(trimmed: Trim) -> None:
 
 def test_what_was_found_is_written_as_files(trimmed: Trim, tmp_path: Path) -> None:
     stays = verb.stays_text(trimmed)
-    names = write_change(tmp_path / "out", trimmed.system(), trimmed.change(), {"stays.txt": stays})
+    names = write_change(
+        tmp_path / "out", trimmed.state.system(), trimmed.state.change(), {"stays.txt": stays}
+    )
     assert names == ["command-line-words.txt", "command-line.txt", "kernel.config", "stays.txt"]
     fragment = (tmp_path / "out" / "kernel.config").read_text().splitlines()
     assert "# CONFIG_USB is not set" in fragment

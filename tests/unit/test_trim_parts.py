@@ -27,7 +27,7 @@ from bootscope.trim.build_errors import defined_in
 from bootscope.trim.build_errors import read as read_error
 from bootscope.trim.devices import devices, drivers
 from bootscope.trim.keep import by_nature, in_case
-from bootscope.trim.memory import Memory, Outcome
+from bootscope.trim.memory import Memory, Tried
 from bootscope.trim.trial import limits_beside
 
 from .lab_scenes import kept_view, stock
@@ -309,10 +309,10 @@ def test_outcomes_survive(tmp_path: Path) -> None:
     path = tmp_path / "trim" / "one.json"
     memory = Memory(path)
     assert memory.get("a") is None
-    memory.keep("a", Outcome("does not link", undefined=("x",)))
-    memory.keep("b", Outcome(run_id="run"))
+    memory.keep("a", Tried("does not link", undefined=("x",)))
+    memory.keep("b", Tried(run_id="run"))
     again = Memory(path)
-    assert again.get("a") == Outcome("does not link", undefined=("x",))
+    assert again.get("a") == Tried("does not link", undefined=("x",))
     assert len(again) == 2
     path.write_bytes(b"{ broken")
     assert len(Memory(path)) == 0

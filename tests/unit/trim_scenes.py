@@ -18,8 +18,8 @@ from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.kconfig import written
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols
-from bootscope.trim import search as trim_module
 from bootscope.trim.search import Goal, Trim
+from bootscope.trim.search import trimming as begun
 
 from .lab_scenes import CONFIGS, boot, keep, stock
 from .test_usage import usage_file
@@ -79,6 +79,12 @@ class Bench:
                 config[selected] = "y"
         return config
 
+    def source(self, loaded: LoadedSystem, tree: str) -> Path:
+        return self.root / "tree"
+
+    def configured(self, loaded: LoadedSystem, tree: str) -> dict[str, str]:
+        return self.on(loaded.system.kernel.config)
+
     def device_tree(self, loaded: LoadedSystem) -> bytes:
         return b""
 
@@ -133,9 +139,7 @@ def trimming(
     **goal: Any,
 ) -> tuple[Trim, Bench, list[str]]:
     """A trimming of the kernel that has not begun, its bench, and where it tells what it does."""
-    source = tree(root / "tree")
+    tree(root / "tree")
     made = bench or Bench(root, breaks, links)
-    monkeypatch.setattr(trim_module, "source_tree", lambda *_: source)
-    monkeypatch.setattr(trim_module, "configured", lambda given, *_: made.on(given.system.kernel.config))
     told: list[str] = []
-    return Trim(made, loaded(), Goal(only=("kernel",), **goal), told.append), made, told  # type: ignore[arg-type]
+    return begun(made, loaded(), Goal(only=("kernel",), **goal), told.append), made, told  # type: ignore[arg-type]

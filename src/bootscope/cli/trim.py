@@ -26,8 +26,8 @@ from bootscope.emulator.plugin_config import Limits
 from bootscope.report.tables import make_table
 from bootscope.search.bench import Bench
 from bootscope.system.load import load_system
-from bootscope.trim.search import ORDER, Goal, Trim
-from bootscope.trim.tree import IMAGE, PHASES, Stay
+from bootscope.trim.search import ORDER, Goal, Trim, trimming
+from bootscope.trim.tree import IMAGE, PHASES, Stay, size_bytes
 from bootscope.trim.trial import new_lines
 
 _AFTER_NS = 5_000_000_000
@@ -98,11 +98,11 @@ class TrimVerb(Verb):
             if not args.json:
                 print(printable(text), file=sys.stderr, flush=True)
 
-        trim = Trim(bench, loaded, goal, tell)
+        trim = trimming(bench, loaded, goal, tell)
         trim.run()
         if args.o:
             texts = {"stays.txt": stays_text(trim), "evidence.csv": evidence_text(trim)}
-            write_change(args.o, trim.system(), trim.change(), texts)
+            write_change(args.o, trim.state.system(), trim.state.change(), texts)
             tell(f"written to {args.o}")
         if args.json:
             print_json("trim", as_json(trim))
@@ -123,18 +123,18 @@ def _images(view: View) -> dict[str, int]:
 def as_json(trim: Trim) -> dict[str, object]:
     """The result, as docs/json.md says."""
     return {
-        "system": trim.loaded.system.name,
+        "system": trim.state.loaded.system.name,
         "base": trim.base.run.info.run_id,
-        "run_id": trim.current.run.info.run_id,
+        "run_id": trim.state.current.run.info.run_id,
         "ended": trim.ended,
-        "attempts": trim.attempts,
-        "total_ns": {"before": trim.base.timeline.total_ns, "after": trim.current.timeline.total_ns},
+        "attempts": trim.state.attempts,
+        "total_ns": {"before": trim.base.timeline.total_ns, "after": trim.state.current.timeline.total_ns},
         "images": {
-            tree: {"before_bytes": before, "after_bytes": _images(trim.current).get(tree, 0)}
+            tree: {"before_bytes": before, "after_bytes": _images(trim.state.current).get(tree, 0)}
             for tree, before in _images(trim.base).items()
         },
         "phases": {
-            name: {"before_ns": ns, "after_ns": _phases(trim.current).get(name, 0)}
+            name: {"before_ns": ns, "after_ns": _phases(trim.state.current).get(name, 0)}
             for name, ns in _phases(trim.base).items()
         },
         "groups": [asdict(group) for group in trim.groups],
@@ -147,7 +147,7 @@ def as_json(trim: Trim) -> dict[str, object]:
             }
             for name, tree in trim.trees.items()
         },
-        "programs_say": new_lines(trim.base, trim.current),
+        "programs_say": new_lines(trim.base, trim.state.current),
     }
 
 
@@ -176,20 +176,20 @@ def show(out: Console, trim: Trim, everything: bool) -> None:
     """Prints the result; with `everything` all symbols that stay."""
     _print_groups(out, trim)
     _print_stays(out, trim, everything)
-    for line in new_lines(trim.base, trim.current):
+    for line in new_lines(trim.base, trim.state.current):
         out.print(f"init's programs now say: {printable(line)}", style="yellow", markup=False)
-    images, phases = (_images(trim.base), _images(trim.current)), (_phases(trim.base), _phases(trim.current))
+    now = trim.state.current
     for name in trim.trees:
-        before, after = images[0].get(name, 0), images[1].get(name, 0)
+        before, after = (size_bytes(of, name) for of in (trim.base, now))
         smaller = f"{before / after:.1f} times smaller" if after else ""
         out.print(f"{IMAGE[name]}: {size(before)} -> {size(after)}, {smaller}")
         for phase in PHASES[name]:
-            a, b = phases[0].get(phase, 0), phases[1].get(phase, 0)
+            a, b = (_phases(of).get(phase, 0) for of in (trim.base, now))
             shorter = f"{a / b:.1f} times shorter" if b else ""
             out.print(f"{phase}: {seconds(a)} s -> {seconds(b)} s, {shorter}")
-    total = seconds(trim.base.timeline.total_ns), seconds(trim.current.timeline.total_ns)
+    total = seconds(trim.base.timeline.total_ns), seconds(trim.state.current.timeline.total_ns)
     out.print(f"{trim.base.run.info.until}: {total[0]} s -> {total[1]} s")
-    runs = f"{trim.base.run.info.run_id}, {trim.current.run.info.run_id}"
+    runs = f"{trim.base.run.info.run_id}, {trim.state.current.run.info.run_id}"
     out.print(f"{trim.ended}; recordings: {runs}", markup=False)
 
 

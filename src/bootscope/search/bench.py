@@ -6,12 +6,13 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of
 from bootscope.builder.outlook import UNKNOWN
-from bootscope.builder.plan import build, plan
+from bootscope.builder.plan import build, configured, plan, source_tree
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
@@ -93,6 +94,14 @@ class Bench:
         """The device tree that a system boots with. Raises ToolError when it cannot be built."""
         built = build(loaded, self.runner, self.progress)
         return (built.results["device-tree"] / payload.DEVICE_TREE).read_bytes()
+
+    def source(self, loaded: LoadedSystem, tree: str) -> Path:
+        """The folder of a tree's sources."""
+        return source_tree(loaded, tree, self.runner, self.progress).resolve()
+
+    def configured(self, loaded: LoadedSystem, tree: str) -> dict[str, str]:
+        """A tree's configuration as its Kconfig makes it. Raises ToolError when it cannot."""
+        return configured(loaded, tree, self.runner, self.progress)
 
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
         # What can fail at once is tried before what takes minutes.

@@ -17,7 +17,7 @@ from bootscope.capture.record import write_whole
 SCHEMA = 1
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Tried(msgspec.Struct, frozen=True):
     """What came of a variant: the recording, or why there is none; names that its linker missed.
 
     `reason` is empty when it works.
@@ -30,11 +30,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
 class _Kept(msgspec.Struct):
     schema: int = SCHEMA
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, Tried] = {}
 
 
 class Memory:
-    """Outcomes by the id of the variant, in one file; written after each of them."""
+    """What was tried, by the id of the variant, in one file; written after each of them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,13 +48,13 @@ class Memory:
     def __len__(self) -> int:
         return len(self._kept.outcomes)
 
-    def get(self, key: str) -> Outcome | None:
+    def get(self, key: str) -> Tried | None:
         """What came of a variant, if that is known."""
         return self._kept.outcomes.get(key)
 
-    def keep(self, key: str, outcome: Outcome) -> Outcome:
-        """Remembers an outcome; returns it."""
-        self._kept.outcomes[key] = outcome
+    def keep(self, key: str, tried: Tried) -> Tried:
+        """Remembers what came of a variant; returns it."""
+        self._kept.outcomes[key] = tried
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self._path, msgspec.json.encode(self._kept))
-        return outcome
+        return tried

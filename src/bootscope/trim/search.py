@@ -13,25 +13,22 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from bootscope.analysis.removable import Build, Candidate, Kind, candidates
 from bootscope.analysis.views import View, view
-from bootscope.builder.plan import architecture, configured, source_tree
+from bootscope.builder.plan import architecture
 from bootscope.builder.steps.configure import wanted
 from bootscope.core.errors import UserError, unknown
 from bootscope.emulator.plugin_config import default_until
 from bootscope.inventory.recorded import facts
-from bootscope.kbuild.resolve import Landed, land
 from bootscope.loaders.registry import BUILT
 from bootscope.search.bench import Bench
 from bootscope.search.bisect import Attempt, Bisection
-from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Symbols, System
+from bootscope.system.model import System
 from bootscope.trim.keep import by_nature, in_case
 from bootscope.trim.memory import Memory
-from bootscope.trim.tree import IMAGE, PHASES, Stay, TrimTree, drivers_in_use, group
+from bootscope.trim.state import LEAST_BYTES, Over, State
+from bootscope.trim.tree import Stay, TrimTree, drivers_in_use, group, phase_ns, size_bytes, switched_on
 from bootscope.trim.trial import Trials, limits_beside
 
 ORDER = (BUILT.tree, "busybox", "kernel")
@@ -50,12 +47,10 @@ STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
 """Groups of symbols, by what is known of the code that goes with them, the safest first."""
 SURE = (Kind.NEVER, Kind.SETUP)
 """Kinds of symbols that can hardly be missed."""
-SMALLER = {"kernel": ("CC_OPTIMIZE_FOR_SIZE", "THUMB2_KERNEL", "LD_DEAD_CODE_DATA_ELIMINATION")}
-"""Symbols that, switched on, have the same code take less room; kept where the boot gets no longer."""
 AGAIN = ("kernel",)
 """Trees that are gone through once more at the end: what went may have been all that used the rest."""
-_LEAST_BYTES, _LEAST_INSTRUCTIONS, _LEAST_BLANK = 4096, 500_000, 16
-"""What is worth a build and a boot of its own: 4 KiB, 1 ms at 2 ns each, or so many options."""
+_LEAST_INSTRUCTIONS, _LEAST_BLANK = 500_000, 16
+"""What is worth a build and a boot of its own: 1 ms at 2 ns each, or so many options."""
 
 
 @dataclass(frozen=True)
@@ -99,85 +94,57 @@ class _Start:
     attempts: int
 
 
-class _Over(Exception):
-    """The time allowed is over."""
-
-
 @dataclass
 class Trim:
-    """A trimming under way."""
+    """A trimming under way. `evidence`: what the first recording says of each symbol, by tree."""
 
-    bench: Bench
-    loaded: LoadedSystem
+    state: State
     goal: Goal
     tell: Callable[[str], None]
     groups: list[Group] = field(default_factory=list)
-    trees: dict[str, TrimTree] = field(default_factory=dict)
     evidence: dict[str, list[Candidate]] = field(default_factory=dict)
-    """What the first recording says of each symbol that could go, by tree."""
-    command_line: tuple[str, ...] = ()
     ended: str = ""
-    attempts: int = 0
+
+    @property
+    def base(self) -> View:
+        """The boot of the system itself."""
+        return self.state.trials.base
+
+    @property
+    def trees(self) -> dict[str, TrimTree]:
+        """The trees that are trimmed, in their order."""
+        return self.state.trees
 
     def run(self) -> None:
         """Trims until nothing is left to try, or the time allowed is over.
 
-        Raises UserError when the system itself does not boot, or a symbol to keep does not exist; ToolError
-        when the host is too slow for a boot.
+        Raises ToolError when the host is too slow for a boot.
         """
-        self._begun = time.monotonic()
-        self.tell("recording the system itself, and which code runs ...")
-        run = self.bench.measured(self.loaded, until=until(self.loaded.system))
-        self.base = self.current = view(self.bench.store, run)
-        if not self.base.boot.info.complete:
-            raise UserError(f"{self.loaded.system.name} itself does not boot: {self.base.boot.info.message}")
-        memory = Memory(self.bench.store.root / "trim" / f"{run.info.build_id[:16]}.json")
-        beside = self.bench.with_limits(limits_beside(self.base, self.bench.limits))
-        self.trials = Trials(beside, self.loaded, self.base, memory, self.goal.services)
-        names = [name for name in ORDER if name in self.goal.only]
-        self._open(names)
+        trees = self.trees.values()
         try:
-            for name in names:
-                self._tree(self.trees[name])
-            for name in names:
-                if SMALLER.get(name) and not self.goal.sure:
-                    self._smaller(self.trees[name])
-            if self.goal.quiet and "kernel" in names:
-                self._quiet()
+            for tree in trees:
+                self._tree(tree)
+            for tree in trees:
+                if self.state.smaller.get(tree.name) and not self.goal.sure:
+                    self._smaller(tree)
+            if self.goal.quiet and "kernel" in self.trees:
+                start = self._start(self.trees["kernel"])
+                if self.state.quiet():
+                    self._add_group(self.trees["kernel"], "messages on the console: quiet", 1, start)
             # Last, as it brings the least for a build.
-            for name in AGAIN:
-                if name in names:
-                    self._tree(self.trees[name])
+            for tree in trees:
+                if tree.name in AGAIN:
+                    self._tree(tree)
             self.ended = "nothing is left to try"
-        except _Over:
+        except Over:
             self.ended = "the time allowed is over; asked again, it goes on from here"
-
-    def _open(self, names: Sequence[str]) -> None:
-        known = facts(self.bench.store, self.base)
-        missing, arch = set(self.goal.keep), architecture(self.loaded)
-        for name in names:
-            source = source_tree(self.loaded, name, self.bench.runner, self.bench.progress)
-            asked_for = wanted(self.loaded.system, name)
-            tree = TrimTree(name, source.resolve(), arch, known.configs[name], asked_for)
-            asked = {n: "it was asked for" for n in self.goal.keep if n in tree.symbols}
-            tree.spared = {} if self.goal.bare else in_case(name, tree.symbols)
-            tree.kept = {**by_nature(name, self.loaded.system, arch, known.files), **asked}
-            missing -= asked.keys()
-            self.trees[name] = tree
-            for symbol in tree.unknown:
-                self.tell(f"{name}: {symbol} does not exist in this version of the sources")
-        if missing:
-            there = sorted({symbol for tree in self.trees.values() for symbol in tree.symbols})
-            raise unknown("symbol", min(missing), there)
-
-    # ---- one tree ----
 
     def _tree(self, tree: TrimTree) -> None:
         for title, all_kinds in STEPS[tree.name]:
             kinds = [k for k in all_kinds if k in SURE or not self.goal.sure]
             if not kinds:
                 continue
-            build = tree.build(self.current)
+            build = tree.build(self.state.current)
             self.evidence.setdefault(tree.name, candidates(build))
             in_use = self._in_use(tree, build)
             chosen = group(tree, build, kinds, in_use)
@@ -187,8 +154,8 @@ class Trim:
     def _in_use(self, tree: TrimTree, build: Build) -> dict[str, str]:
         if tree.name != "kernel":
             return {}
-        blob = self.bench.device_tree(self.loaded)
-        return drivers_in_use(tree, self.current, build.code, blob)
+        blob = self.state.bench.device_tree(self.state.loaded)
+        return drivers_in_use(tree, self.state.current, build.code, blob)
 
     def _group(
         self,
@@ -200,10 +167,10 @@ class Trim:
     ) -> None:
         self.tell(f"{tree.name}: {len(chosen)} symbols with {title}")
         start = self._start(tree)
-        definitions = tree.definitions(self.current)
+        definitions = tree.definitions(self.state.current)
 
         def attempt(items: Sequence[Candidate]) -> Attempt:
-            return self._attempt(tree, build, items, definitions, in_use)
+            return self.state.without(tree, build, items, definitions, in_use)
 
         def refuse(item: Candidate, reason: str) -> None:
             tree.stays[item.symbol] = Stay(reason, item.image_bytes, item.kind)
@@ -213,152 +180,71 @@ class Trim:
         finally:
             self._add_group(tree, title, len(chosen), start)
 
-    def _start(self, tree: TrimTree) -> _Start:
-        return _Start(self.current, len(tree.off), _on(tree.config), self.attempts)
-
-    def _add_group(self, tree: TrimTree, title: str, tried: int, start: _Start) -> None:
-        views = (start.view, self.current)
-        sizes, phases = ([f(v, tree.name) for v in views] for f in (_size, _phase_ns))
-        gone = len(start.on - _on(tree.config))
-        changed, attempts = len(tree.off) - start.changed, self.attempts - start.attempts
-        self.groups.append(Group(tree.name, title, tried, changed, gone, attempts, *sizes, *phases))
-
-    def _attempt(
-        self,
-        tree: TrimTree,
-        build: Build,
-        items: Sequence[Candidate],
-        definitions: Mapping[str, str],
-        in_use: Mapping[str, str],
-    ) -> Attempt:
-        self._check_time()
-        landed = self._landed(tree, {c.symbol for c in items})
-        sizes = {c.symbol: c for c in items}
-        for name, reason in landed.held.items():
-            if name in sizes:
-                tree.stays[name] = Stay(reason, sizes[name].image_bytes, sizes[name].kind)
-        if _on(landed.config) == _on(tree.config):
-            return Attempt()
-        missing = _missing(tree, build, landed.config, in_use)
-        if missing:
-            # Seen without a build.
-            return Attempt(missing)
-        self.attempts += 1
-        self.tell(f"  without {_named(items)} ...")
-        outcome, found = self.trials.run(self.system({**self._off(), tree.name: landed.symbols}))
-        if found is None:
-            self.tell(f"    does not work: {outcome.reason.splitlines()[0]}")
-            missed = {definitions[name] for name in outcome.undefined if name in definitions}
-            guilty = [p for p, c in enumerate(items) if missed & build.near(c.goes)]
-            return Attempt(outcome.reason, tuple(guilty) if len(guilty) < len(items) else ())
-        more = _size(found, tree.name) - _size(self.current, tree.name)
-        if more > _LEAST_BYTES:
-            self.tell(f"    works, but the image gets larger by {more:,} bytes")
-            return Attempt(f"off, it makes the image larger, by {more:,} bytes")
-        self._accept(tree, landed, found)
-        return Attempt()
-
-    def _accept(self, tree: TrimTree, landed: Landed, found: View) -> None:
-        tree.off, tree.config, self.current = landed.symbols, landed.config, found
-        size, phase = _size(found, tree.name), _phase_ns(found, tree.name)
-        self.tell(f"    works: {IMAGE[tree.name]} {size:,} bytes, {PHASES[tree.name][0]} {phase / 1e9:.3f} s")
-
-    def _check_time(self) -> None:
-        if time.monotonic() - self._begun > self.goal.budget_s:
-            raise _Over
-
-    def _landed(self, tree: TrimTree, off: set[str], on: Collection[str] = ()) -> Landed:
-        """What comes of switching more symbols off, or on."""
-        return land(
-            tree.symbols,
-            lambda symbols: self._configured(tree, symbols),
-            off | {name for name, value in tree.off.items() if value is False},
-            tree.config,
-            tree.fixed | tree.spared.keys(),
-            {*on, *(name for name in SMALLER.get(tree.name, ()) if tree.off.get(name) is True)},
-        )
-
-    def _configured(self, tree: TrimTree, symbols: Symbols) -> dict[str, str]:
-        system = self.system({**self._off(), tree.name: symbols})
-        loaded = LoadedSystem(system, self.loaded.path)
-        return configured(loaded, tree.name, self.bench.runner, self.bench.progress)
-
-    # ---- the system as it stands ----
-
-    def _off(self) -> dict[str, Symbols]:
-        return {name: tree.off for name, tree in self.trees.items()}
-
-    def change(self, off: dict[str, Symbols] | None = None) -> Change:
-        """All that was switched off, as one change."""
-        off = self._off() if off is None else off
-        return Change(
-            kernel=off.get("kernel", {}),
-            uboot=off.get(BUILT.tree, {}),
-            busybox=off.get("busybox", {}),
-            command_line=self.command_line,
-        )
-
-    def system(self, off: dict[str, Symbols] | None = None) -> System:
-        """The system that was begun with, trimmed."""
-        changed = apply(self.loaded.system, {"trim": self.change(off)})
-        return msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.trim")
-
     def _smaller(self, tree: TrimTree) -> None:
         """The same code in less room, where the boot gets no longer by that."""
-        wanted = [n for n in SMALLER[tree.name] if n in tree.symbols and tree.config.get(n, "n") == "n"]
+        wanted = [
+            n for n in self.state.smaller[tree.name] if n in tree.symbols and tree.config.get(n, "n") == "n"
+        ]
         title, start = "compiled for size", self._start(tree)
-
-        def attempt(names: Sequence[str]) -> Attempt:
-            self._check_time()
-            landed = self._landed(tree, set(), names)
-            for name in names:
-                if name in landed.held:
-                    self.tell(f"  {name}: {landed.held[name]}")
-            if landed.config == tree.config:
-                return Attempt()
-            self.attempts += 1
-            self.tell(f"  with {', '.join(names)} ...")
-            outcome, found = self.trials.run(self.system({**self._off(), tree.name: landed.symbols}))
-            reason = outcome.reason
-            if found and found.timeline.total_ns > self.current.timeline.total_ns:
-                reason = "the boot gets longer"
-            if not found or reason:
-                self.tell(f"    not kept: {reason.splitlines()[0]}")
-                return Attempt(reason)
-            self._accept(tree, landed, found)
-            return Attempt()
 
         def refuse(name: str, reason: str) -> None:
             tree.stays[name] = Stay(f"off: {reason}")
 
         self.tell(f"{tree.name}: {title}")
-        Bisection(attempt, refuse).run(wanted)
+        Bisection(lambda names: self.state.with_on(tree, names), refuse).run(wanted)
         self._add_group(tree, title, len(wanted), start)
 
-    def _quiet(self) -> None:
-        """The kernel's messages kept off the console, beside the system itself with the same."""
-        tree = self.trees["kernel"]
-        start = self._start(tree)
-        self.command_line = ("quiet",)
-        self.tell("the kernel's messages kept off the console (quiet) ...")
-        outcome, found = self.trials.run(self.system())
-        if found is None:
-            self.command_line = ()
-            self.tell(f"    does not work: {outcome.reason}")
-            return
-        self.current = found
-        self.attempts += 1
-        self._add_group(tree, "messages on the console: quiet", 1, start)
+    def _start(self, tree: TrimTree) -> _Start:
+        return _Start(self.state.current, len(tree.off), switched_on(tree.config), self.state.attempts)
+
+    def _add_group(self, tree: TrimTree, title: str, tried: int, start: _Start) -> None:
+        views = (start.view, self.state.current)
+        sizes, phases = ([f(v, tree.name) for v in views] for f in (size_bytes, phase_ns))
+        gone = len(start.on - switched_on(tree.config))
+        changed, attempts = len(tree.off) - start.changed, self.state.attempts - start.attempts
+        self.groups.append(Group(tree.name, title, tried, changed, gone, attempts, *sizes, *phases))
 
 
-def _missing(tree: TrimTree, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
-    """What a configuration lacks that must be there; empty when it has everything."""
-    unmet = tree.unmet(config)
-    if unmet:
-        return f"{unmet[0]} would go ({tree.kept.get(unmet[0], 'the system asks for it')})"
-    lost = build.lost(_on(tree.config) - _on(config))
-    driver = next((name for name in lost if name in in_use), "")
-    return f"{driver} would go, and drives {in_use[driver]}" if driver else ""
+def trimming(bench: Bench, loaded: LoadedSystem, goal: Goal, tell: Callable[[str], None]) -> Trim:
+    """Boots the system itself, and reads the trees that are to be trimmed.
+
+    Raises UserError when the system itself does not boot, or a symbol to keep does not exist; ToolError
+    when the host is too slow for a boot.
+    """
+    deadline = time.monotonic() + goal.budget_s
+    tell("recording the system itself, and which code runs ...")
+    run = bench.measured(loaded, until=until(loaded.system))
+    base = view(bench.store, run)
+    if not base.boot.info.complete:
+        raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
+    memory = Memory(bench.store.root / "trim" / f"{run.info.build_id[:16]}.json")
+    beside = bench.with_limits(limits_beside(base, bench.limits))
+    trials = Trials(beside, loaded, base, memory, goal.services)
+    trees = _trees(bench, base, loaded, goal, tell)
+    return Trim(State(bench, loaded, trials, base, deadline, tell, trees), goal, tell)
+
+
+def _trees(
+    bench: Bench, base: View, loaded: LoadedSystem, goal: Goal, tell: Callable[[str], None]
+) -> dict[str, TrimTree]:
+    known, trees = facts(bench.store, base), {}
+    missing, arch = set(goal.keep), architecture(loaded)
+    for name in ORDER:
+        if name not in goal.only:
+            continue
+        source = bench.source(loaded, name)
+        asked_for = wanted(loaded.system, name)
+        trees[name] = tree = TrimTree(name, source, arch, known.configs[name], asked_for)
+        asked = {n: "it was asked for" for n in goal.keep if n in tree.symbols}
+        tree.spared = {} if goal.bare else in_case(name, tree.symbols)
+        tree.kept = {**by_nature(name, loaded.system, arch, known.files), **asked}
+        missing -= asked.keys()
+        for symbol in tree.unknown:
+            tell(f"{name}: {symbol} does not exist in this version of the sources")
+    if missing:
+        there = sorted({symbol for tree in trees.values() for symbol in tree.symbols})
+        raise unknown("symbol", min(missing), there)
+    return trees
 
 
 def until(system: System) -> str:
@@ -366,28 +252,8 @@ def until(system: System) -> str:
     return "app-ready" if "app-ready" in system.milestones else default_until(system)
 
 
-def _on(config: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(name for name, value in config.items() if value in ("y", "m"))
-
-
-def _named(items: Sequence[Candidate]) -> str:
-    if len(items) <= 3:
-        return ", ".join(c.symbol for c in items)
-    folders = list(dict.fromkeys(c.folder for c in items if c.folder))
-    where = f" ({', '.join(folders[:4])}{', ...' if len(folders) > 4 else ''})" if folders else ""
-    return f"{len(items)} symbols{where}"
-
-
 def _worth(items: Sequence[Candidate]) -> bool:
     """Whether to search on in a group that breaks something."""
     size = sum(c.image_bytes for c in items)
     instructions = sum(c.ran.total for c in items)
-    return size >= _LEAST_BYTES or instructions >= _LEAST_INSTRUCTIONS or len(items) >= _LEAST_BLANK
-
-
-def _size(of: View, tree: str) -> int:
-    return next((p.size_bytes for p in of.run.info.parts if p.name == IMAGE[tree]), 0)
-
-
-def _phase_ns(of: View, tree: str) -> int:
-    return sum(p.duration_ns for p in of.timeline.phases if p.name in PHASES[tree])
+    return size >= LEAST_BYTES or instructions >= _LEAST_INSTRUCTIONS or len(items) >= _LEAST_BLANK

@@ -90,6 +90,15 @@ class TrimTree:
         wrong = [n for n, v in self.wished.items() if config.get(n, "n") != written(v)]
         return wrong + [n for n in self.kept if config.get(n, "n") != self.config.get(n, "n")]
 
+    def missing(self, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
+        """What a configuration lacks that must be there; empty when it has everything."""
+        unmet = self.unmet(config)
+        if unmet:
+            return f"{unmet[0]} would go ({self.kept.get(unmet[0], 'the system asks for it')})"
+        lost = build.lost(switched_on(self.config) - switched_on(config))
+        driver = next((name for name in lost if name in in_use), "")
+        return f"{driver} would go, and drives {in_use[driver]}" if driver else ""
+
     def build(self, of: View) -> Build:
         """The tree as it was built for a recording, with what ran then."""
         code = used_code(of.evidence, usage.read(of.boot.path / USAGE), self.name)
@@ -102,6 +111,21 @@ class TrimTree:
         return (
             defined_in(of.evidence.load(table).decode("utf-8", "replace"), linked, self.arch) if table else {}
         )
+
+
+def switched_on(config: Mapping[str, str]) -> frozenset[str]:
+    """The symbols of a configuration that are on, or modules."""
+    return frozenset(name for name, value in config.items() if value in ("y", "m"))
+
+
+def size_bytes(of: View, tree: str) -> int:
+    """How large a tree's image is in a recording; 0 where it is not there."""
+    return next((p.size_bytes for p in of.run.info.parts if p.name == IMAGE[tree]), 0)
+
+
+def phase_ns(of: View, tree: str) -> int:
+    """How long a tree's code takes to boot."""
+    return sum(p.duration_ns for p in of.timeline.phases if p.name in PHASES[tree])
 
 
 def drivers_in_use(tree: TrimTree, of: View, names: Iterable[str], blob: bytes) -> dict[str, str]:

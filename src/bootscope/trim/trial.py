@@ -20,7 +20,7 @@ from bootscope.search.outcome import faults, outcome_of
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import System
 from bootscope.trim import build_errors
-from bootscope.trim.memory import Memory, Outcome
+from bootscope.trim.memory import Memory, Tried
 
 AS_BUSY_PERCENT = 80
 """An application that executes less than this of what it did has stopped, or waits where it did not."""
@@ -52,7 +52,7 @@ class Trials:
     built: int = 0
     """How many variants were tried and not remembered."""
 
-    def run(self, system: System) -> tuple[Outcome, View | None]:
+    def run(self, system: System) -> tuple[Tried, View | None]:
         """What comes of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
         key = id_of([msgspec.to_builtins(system), self.services])
         known = self.memory.get(key)
@@ -63,14 +63,14 @@ class Trials:
             found = self._view(system)
         except (ToolError, UserError) as error:
             said = build_errors.read(error)
-            return self.memory.keep(key, Outcome("; ".join(said.lines), undefined=said.undefined)), None
+            return self.memory.keep(key, Tried("; ".join(said.lines), undefined=said.undefined)), None
         if found.boot.info.ended == "timeout":
             # That says something of this host, and nothing of the variant.
             raise ToolError(
                 f"a boot took too long: {found.boot.info.message}",
                 hint="asked again when the host has less to do, trim goes on from here",
             )
-        outcome = Outcome("; ".join(self._faults(found)), found.run.info.run_id)
+        outcome = Tried("; ".join(self._faults(found)), found.run.info.run_id)
         return self.memory.keep(key, outcome), None if outcome.reason else found
 
     def _view(self, system: System) -> View:
