@@ -75,7 +75,7 @@ def _search(found: dict[str, Any], second: bool = False) -> Iterator[str]:
     yield f"  instead of {_s(before)} s, **{before / after:.1f} times** as fast"
     yield f"- the floor of this board with these images: {_s(floor['floor_ns'])} s; "
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
-    yield f"- takes away: {', '.join(found['loses']) or 'nothing'}"
+    yield f"- removes: {', '.join(found['loses']) or 'nothing'}"
     yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
     if second:
         yield f"- {found['host_s'] / 60:.0f} min of the host time"
@@ -102,11 +102,17 @@ def _search(found: dict[str, Any], second: bool = False) -> Iterator[str]:
         verdict = "accepted" if tried["accepted"] else table_cell(tried["refusal"])
         yield f"| {', '.join(tried['techniques'])} | {saved} | {verdict} |"
     if found["ablation"]:
-        yield from ("", "## What each is worth at the end", "", "| taken away | costs ms |", "|---|---:|")
+        yield from (
+            "",
+            "## What each technique saves at the end",
+            "",
+            "| taken away | costs ms |",
+            "|---|---:|",
+        )
         for row in found["ablation"]:
             worth = table_cell(row["why"]) if row["worth_ns"] is None else f"{row['worth_ns'] / 1e6:,.1f}"
             yield f"| {row['technique']}{' (taken out)' if row['dropped'] else ''} | {worth} |"
-    yield from ("", "## Time against abilities", "", "| s | takes away | |", "|---:|---|---|")
+    yield from ("", "## Time against capabilities", "", "| s | removes | |", "|---:|---|---|")
     for row in found["pareto"]:
         kind = "booted" if row["measured"] else "estimated"
         yield f"| {_s(row['total_ns'])} | {', '.join(row['loses']) or 'nothing'} | {kind} |"

@@ -105,7 +105,7 @@ def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
         "",
         f"## {phase[:1].upper()}{phase[1:]}",
         "",
-        "| technique | here | takes away |",
+        "| technique | here | removes |",
         "|---|---|---|",
     )
     for t in chosen:
@@ -118,11 +118,11 @@ def _phase(phase: str, chosen: list[Technique]) -> Iterator[str]:
 def _technique(t: Technique) -> Iterator[str]:
     yield from ("", f"### {t.id}", "", f"**{t.title}.** {_text(t.what)}", "")
     named = {
-        "How to see that it applies": t.detect,
+        "How to see whether it applies": t.detect,
         "How to do it": t.apply,
         "Risk": t.risk,
         "Licence": t.licence,
-        "Why not here" if t.status == Status.HARDWARE else "Why no more": t.status_why,
+        "Why not here" if t.status == Status.HARDWARE else "Why it is obsolete": t.status_why,
         "See instead": _links(t.replaced_by),
         "Not together with": _links(t.conflicts),
         "Do first": _links(t.after),

@@ -39,7 +39,7 @@ def test_the_boots_made_before_stay_and_the_board_is_left_as_asked(fake: Make, t
     store.mkdir()
     out.mkdir()
     command = [sys.executable, "-m", "bootscope", "record", "--board", f"serial:{board.port}", *board.power]
-    command += ["-n", "5", "--leave", "off"]
+    command += ["-n", "5", "--power-after", "off"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "BOOTSCOPE_STORE": str(store), "OUT": str(out)}
     done = subprocess.run(
         [*own_mounts(), "sh", "-c", SCRIPT, "sh", str(store), *command],

@@ -129,7 +129,7 @@ def test_the_exporters_computer_listens(
             other.sendall(b"\xff\xfc\x2c")
             time.sleep(0.5)
             _, err = bootscope(*options, status=3)
-            assert "of lab1 cannot be opened: ser2net is listening to it" in err
+            assert "of lab1 cannot be opened: ser2net is reading it" in err
         lab.farm.client("-p", "desk", "release")
     finally:
         far.close()
@@ -183,7 +183,7 @@ def test_a_place_that_is_ours_already_stays_ours(bootscope: Bootscope, lab: Lab,
     assert "held by another bootscope of yours" in err
     first.send_signal(signal.SIGINT)
     _, err = first.communicate(timeout=60)
-    assert "was yours already" in err
+    assert "you already hold" in err
     assert lab.farm.happened("desk")[-1] == TAKEN
     lab.farm.client("-p", "desk", "release")
 
@@ -332,7 +332,7 @@ def test_what_cannot_be_is_told(bootscope: Bootscope, lab: Lab, tmp_path: Path) 
         ("needs --labgrid-env", 2, ["--board", f"labgrid:desk@{at}", "--labgrid-state", "on"]),
         ("has no serial port named b", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-port", "b"]),
         ("is not there", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-client", "/no/labgrid-client"]),
-        ("not the script", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-client", str(script)]),
+        ("not labgrid's own script", 3, ["--board", f"labgrid:desk@{at}", "--labgrid-client", str(script)]),
     ):
         _, err = bootscope("record", *options, status=status)
         assert words in err

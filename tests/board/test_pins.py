@@ -139,8 +139,8 @@ def test_without_either_the_start_of_the_capture_places_it(
 @pytest.mark.parametrize(("pins", "words"), [
     ('[pins]\ncommand = ["no-such-analyser"]\n', "cannot be started"),
     ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "echo no devices found; exit 1"]\n', "devices found"),
-    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "read key"]\n', "wrote nothing"),
-    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "echo not a capture; cat"]\n', "is of no known format"),
+    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "read key"]\n', "gave no output"),
+    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "echo not a capture; cat"]\n', "has no known format"),
 ])  # fmt: skip
 def test_an_analyser_that_fails_is_told_and_the_boot_stays(
     bootscope: Bootscope, fake: Make, tmp_path: Path, pins: str, words: str
@@ -292,7 +292,7 @@ def test_a_boot_that_waits_for_an_edge_and_its_analyser_are_told_apart(
     analyser.port.unlink()
     boot = bootscope.json(*options, status=3)["boots"][0]
     assert boot["ended"] == "died"
-    assert boot["message"] == "the logic analyser ended before it told app-ready"
+    assert boot["message"] == "the logic analyser ended before app-ready"
 
 
 @pytest.mark.parametrize(("pins", "until", "words"), [

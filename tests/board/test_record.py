@@ -46,7 +46,7 @@ def test_three_boots_are_measured_and_shown(bootscope: Bootscope, fake: Make) ->
     assert shown["milestone_errors_ns"]["login"] < 1_000_000_000
     assert "login at" in shown["message"]
     out, _ = bootscope("show")
-    assert f"{found['run_id']}: 3 of 3 boots came to their end" in out
+    assert f"{found['run_id']}: 3 of 3 boots completed" in out
     _, refused = bootscope("compare", "last", found["run_id"], "--milestone", "login", status=2)
     assert f"A and B are both {found['run_id']}" in refused
     listed = bootscope.json("list")["runs"][0]
@@ -72,11 +72,11 @@ def test_what_the_board_is_called_and_says_when_it_is_ready_stands_in_its_file(
 
 
 @pytest.mark.parametrize(("said", "ended", "words", "status"), [
-    (b"", "silent", "is it switched on", 3),
+    (b"", "silent", "is the board on", 3),
     (HELLO[:60], "timeout", "was not reached within", 3),
     (b"U-Boot 2025.01\r\nHit any key\r\n=> ", "prompt", "waits for a command", 3),
     (b"[    1.0] Kernel panic - not syncing: no init\r\n", "panic", "panicked", 3),
-    ((HELLO[:60] + b"\r\n") * 4, "loop", "again and again: ", 3),
+    ((HELLO[:60] + b"\r\n") * 4, "loop", "restarts repeatedly: ", 3),
     (b"\x80\xf8\x00\xfc" * 200, "garbled", "115200 baud is the wrong rate, try --rate ", 3),
     (HELLO, "milestone", "login at ", 0),
     (HELLO[:60] + b"\r\n" + HELLO, "milestone", "started more than once: 2 times spl", 0),
@@ -143,15 +143,15 @@ def test_power_that_fails_is_told_and_what_was_measured_stays(bootscope: Bootsco
 @pytest.mark.parametrize(("arguments", "words", "status"), [
     (["--board", "serial:/dev/no-such-port"], "there is no port /dev/no-such-port", 3),
     (["--board", "tcp:127.0.0.1:9"], "is the serial server (ser2net) running", 3),
-    (["--board", "tcp:nowhere"], "is no host with a port", 2),
+    (["--board", "tcp:nowhere"], "is not HOST:PORT", 2),
     (["--board", "command:no-such-program-here"], "cannot be started", 3),
     (["--board", "pipe:/no/such/pipe"], "cannot be opened", 3),
     (["stock", "--board", "serial:/dev/x"], "leave the system out", 2),
     (["--board", "serial:/dev/x", "--until", "tea-time"], "unknown milestone 'tea-time'", 2),
-    (["--board", "serial:/dev/x", "--until", "login", "--until-time", "3"], "ends in one way", 2),
+    (["--board", "serial:/dev/x", "--until", "login", "--until-time", "3"], "choose one end", 2),
     (["--board", "serial:/dev/x", "--power-on", "a"], "belong together", 2),
-    (["--board", "serial:/dev/x", "--rate", "12345"], "line rate", 3),
-    ([], "which system", 2),
+    (["--board", "serial:/dev/x", "--rate", "12345"], "baud rate", 3),
+    ([], "name a system", 2),
 ])  # fmt: skip
 def test_what_cannot_be_is_told(
     bootscope: Bootscope, tmp_path: Path, fake: Make, arguments: list[str], words: str, status: int

@@ -66,7 +66,7 @@ def test_what_was_measured_otherwise_is_measured_again(mine: Desk) -> None:
     assert said(mine, *RESUME, "--rounds", "2", "--until-text", "login")["measured"] == 1
     # Options are those of the last search, where they are not given.
     assert said(mine, *RESUME)["measured"] == 0
-    mine.imported(*PRODUCT, "--works", "true")
+    mine.imported(*PRODUCT, "--check", "true")
     assert said(mine, *RESUME)["measured"] == 1
 
 
@@ -75,8 +75,8 @@ def test_a_tree_that_has_changed_is_measured_again(mine: Desk) -> None:
     with (mine.tree / "u-boot/.config").open("a") as config:
         config.write("# new\n")
     _, err = mine.bootscope(*RESUME)
-    assert "images without changes are others than the last time" in err
-    assert "measured before" not in err
+    assert "images without changes differ from last time" in err
+    assert "already measured" not in err
 
 
 def test_a_recording_that_is_gone_is_made_again(mine: Desk) -> None:
@@ -116,6 +116,6 @@ def test_what_cannot_be_gone_on_with_is_told(
     monkeypatch.setenv("BOOTSCOPE_CACHE", str(tmp_path / "cache"))
     mine = desk(bootscope, fake, tmp_path)
     mine.imported()
-    assert "there is no search of mine to go on with" in mine.bootscope(*RESUME, status=2)[1]
+    assert "there is no search of mine to continue" in mine.bootscope(*RESUME, status=2)[1]
     mine.bootscope("optimize", "mine", "--only", "kernel-no-smp", "-n", "3")
     assert "--resume needs to know which images were booted" in mine.bootscope(*RESUME, status=2)[1]

@@ -143,7 +143,7 @@ def test_what_cannot_be_is_told(
     assert "/dev/no-such-port of lab1 cannot be opened: No such file" in err
     assert "ls -l /dev/serial/by-id" in err
     for name in ("-oProxyCommand=touch evil", "a b", "$(touch evil)", "lab1;touch evil"):
-        assert "no computer's name" in told(bootscope, *board[:2], f"--tap-host={name}", status=2)
+        assert "not a host name" in told(bootscope, *board[:2], f"--tap-host={name}", status=2)
     assert "for a labgrid farm" in told(bootscope, *board, "auto", status=2)
     far.lacks_python()
     err = told(bootscope, *board, "lab1")

@@ -49,16 +49,16 @@ def test_a_technique_that_saves_time(mine: Desk) -> None:
     mine.bootscope(*writes)
     assert (mine.tree / "kept/uboot.config").read_text() == FAST + "\n"
     said = mine.bootscope("apply", found["base"], *writes[2:], status=2)[1]
-    assert "it is not known of it that techniques were tried" in said
+    assert "it is not known to try techniques" in said
 
     # Asked again, the variant need not be built; in one round that is told, and the text says the same.
     out, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", "--rounds", "1")
-    assert "uboot-bootdelay: built before" in err
+    assert "uboot-bootdelay: already built" in err
     assert len(mine.builds) == 4
     assert "uboot-bootdelay saves" in out
     assert "= login" in out
     assert "images/card.img" in out
-    assert "all boots of one were made before those of the other" in out
+    assert "all boots of one variant ran before those of the other" in out
     assert "3 and 3 boots show" in out
     assert mine.at_base
 
@@ -116,7 +116,7 @@ def test_a_deploy_that_fails(mine: Desk) -> None:
 
 def test_the_users_own_check(mine: Desk) -> None:
     mine.imported(
-        *PRODUCT, "--works", f"sh -c '! grep -q {FAST} {mine.card} || {{ echo too soon; exit 7; }}'"
+        *PRODUCT, "--check", f"sh -c '! grep -q {FAST} {mine.card} || {{ echo too soon; exit 7; }}'"
     )
     found = mine.tried("uboot-bootdelay", "-n", "3", status=3)
     assert found["faults"] == [found["faults"][0]]
@@ -158,7 +158,7 @@ def test_a_build_that_cannot_go_back_is_told(mine: Desk) -> None:
     """
     (mine.tree / "build.sh").write_text(sticky)
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
-    assert "beware: built without the changes, the images are still those with them" in err
+    assert "warning: built without the changes, the images are still those with them" in err
     # The next base has the change already, which is found before anything is booted.
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=2)
     assert "the images are the same, byte by byte" in err
@@ -170,7 +170,7 @@ def test_images_that_are_never_the_same_are_told(mine: Desk) -> None:
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
     assert "built twice without changes, the images are not the same, byte by byte" in err
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
-    assert "built before" not in err
+    assert "already built" not in err
 
 
 def test_a_build_without_the_changes_is_told(mine: Desk) -> None:
@@ -178,7 +178,7 @@ def test_a_build_without_the_changes_is_told(mine: Desk) -> None:
     # Its configuration is not the one that the build makes.
     told = "built with the changes, u-boot/.config has CONFIG_BOOTDELAY=2 instead of 0"
     assert any(told in note for note in mine.tried("uboot-bootdelay", "-n", "3")["notes"])
-    # Also of what was built before.
+    # Also of what was already built.
     assert any(told in note for note in mine.tried("uboot-bootdelay", "-n", "3")["notes"])
 
 

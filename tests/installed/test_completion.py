@@ -137,7 +137,7 @@ def test_fish_offers_the_same(mine: Installed, name: str) -> None:
 def test_fish_says_what_verbs_and_options_do(mine: Installed) -> None:
     assert offered_by_fish(mine, "bootscope reco") == {"record": VERBS["record"][1]}
     assert offered_by_fish(mine, "bootscope record --until-te") == {
-        "--until-text": "a boot ends with the first line that holds TEXT"
+        "--until-text": "a boot ends with the first line that contains TEXT"
     }
 
 

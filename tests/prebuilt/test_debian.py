@@ -75,7 +75,7 @@ def test_every_view_has_something_to_say_and_says_what_it_lacks(debian: Recorded
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 5
     if view in ("initcalls", "waits"):
-        assert "This U-Boot came built, without symbols." in done.stdout
+        assert "This U-Boot is prebuilt, without symbols." in done.stdout
 
 
 def test_the_picture_is_there_and_the_report_and_the_audit(debian: Recorded, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_all_forms_of_one_capture_agree() -> None:
 def test_sigroks_cut_times_are_reckoned_anew_and_that_is_told() -> None:
     reading = read(CSV, "analyser", "time.csv")
     assert [r.what for r in reading.repairs] == [
-        "sigrok's time column is rounded: times reckoned from the sample rate"
+        "sigrok's time column is rounded: times computed from the sample rate"
     ]
     # The last of 2000 samples, which the file puts at 44,000 us.
     assert SigrokTimes(44_100).at(b"44000") == 1999 * 1_000_000_000 // 44_100 == 45_328_798
@@ -187,7 +187,7 @@ def test_two_recordings_in_one_file_are_two() -> None:
 
 def test_a_clock_that_goes_back_is_held() -> None:
     reading = given_text(CSV, "Time [s],A\n1.0,0\n2.0,1\n1.5,0\n3.0,0\n")
-    assert [r.what for r in reading.repairs] == ["clock went back: held where it was"]
+    assert [r.what for r in reading.repairs] == ["clock went back: held"]
     assert levels(only(reading), "A") == [(2_000_000_000, 2_000_000_000)]
     reading = given_text(
         VCD, "$timescale 1 us $end $var wire 1 ! A $end $enddefinitions $end\n#5 1!\n#3 0!\n"

@@ -129,7 +129,7 @@ def test_events_say_more_than_samples() -> None:
     reading = of_logs(taskstats__log=tasks, bootscope_events__log=events, header=b"bootscope.unseen = 3\n")
     (boot,) = reading.boots
     assert [(r.what, r.count) for r in reading.repairs] == [
-        ("header: processes came and went between two samples, and were not seen", 3)
+        ("header: short processes between two samples are missing", 3)
     ]
     rows = [(s.start_ns, s.end_ns, s.name, s.detail) for s in track(boot, "process:7").spans]
     assert rows == [
@@ -228,7 +228,7 @@ def test_process_accounting_in_both_byte_orders() -> None:
     counter = Counter()
     found = accounted_parents(record("<", 70, 60) + record(">", 71, 61) + b"cut", counter)
     assert found == {70: 60, 71: 61}
-    assert list(counter.repairs) == [("kernel_pacct", "the last record is cut off")]
+    assert list(counter.repairs) == [("kernel_pacct", "the last record is truncated")]
 
 
 def test_logs_in_a_folder_and_alone() -> None:

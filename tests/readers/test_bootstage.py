@@ -113,7 +113,7 @@ def test_a_timer_of_32_bits_that_began_anew_is_carried_on() -> None:
     data = REPORT + b"4,294,000,000      1,000  a\n      5,000      5,000  user_3\n"
     reading = TEXT.read(Source("x", data), Options())
     assert marks(one(reading)) == [("a", 4_294_000_000), ("user_3", (1 << 32) + 5_000)]
-    assert "began anew" in reading.repairs[0].what
+    assert "wrapped" in reading.repairs[0].what
 
 
 def test_a_later_report_of_the_same_boot_replaces_the_earlier_and_another_boot_does_not() -> None:

@@ -59,7 +59,7 @@ def test_a_restart_begins_a_recording_of_its_own() -> None:
     text = STATE.format(5_000_000, "00") + "bs1 5000100 D2 1\n" + STATE.format(80, "10") + "bs1 900 D2 0\n"
     found = reading(text)
     assert [edges(boot) for boot in found.boots] == [[(5_000_100, "D2 high")], [(900, "D2 low")]]
-    assert "started anew" in found.repairs[0].what
+    assert "restarted" in found.repairs[0].what
 
 
 def test_two_cores_may_tell_a_little_out_of_order() -> None:
@@ -87,7 +87,7 @@ def test_an_edge_without_a_line_is_noticed() -> None:
 def test_without_a_state_microseconds_are_assumed_and_said() -> None:
     found = reading("bs1 100 GP2 1\nbs1 200 GP2 0\n")
     assert edges(found.boots[0]) == [(100, "GP2 high"), (200, "GP2 low")]
-    assert any("taken as whole µs" in q for q in found.questions)
+    assert any("assumed whole µs" in q for q in found.questions)
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "bs1\n", "bs2 1 D2 1\n"])

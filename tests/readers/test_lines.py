@@ -77,7 +77,7 @@ def test_a_file_joined_to_itself(times: int) -> None:
     lines = split(text * times)
     assert lines.blob == text
     assert [(r.what, r.count, r.first_line) for r in lines.repairs] == [
-        (f"the file is the same text {times} times over, read once", times - 1, 41)
+        (f"the file repeats the same text {times} times, read once", times - 1, 41)
     ]
     assert split(text * times + b"more\n").repairs == []
 

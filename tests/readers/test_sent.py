@@ -65,19 +65,19 @@ def test_a_line_that_was_printed_into_is_put_together() -> None:
     lines = sent(FILE)
     torn = lines[7]
     lines[7:8] = [torn[:30] + b"[   12.345678] usb 1-1: new device", torn[30:]]
-    assert one(b"\r\n".join(lines)) == (FILE, ["torn lines of a sent file put together"])
+    assert one(b"\r\n".join(lines)) == (FILE, ["split lines of a sent file joined"])
     lines = sent(FILE)
     lines[7] = torn[:30] + b"<shell: x>" + torn[30:]
-    assert one(b"\r\n".join(lines)) == (FILE, ["torn lines of a sent file put together"])
+    assert one(b"\r\n".join(lines)) == (FILE, ["split lines of a sent file joined"])
 
 
 def test_what_is_missing_is_said_and_cut_off() -> None:
     lines = sent(FILE)
     del lines[4]
-    assert one(b"\n".join(lines)) == (FILE[: 3 * LINE], ["lines of a sent file are missing: cut off there"])
+    assert one(b"\n".join(lines)) == (FILE[: 3 * LINE], ["lines of a sent file are missing: truncated there"])
     assert one(b"\n".join(sent(FILE)[:6])) == (
         FILE[: 5 * LINE],
-        ["a sent file has no end: read as far as it goes"],
+        ["a sent file is truncated: read up to there"],
     )
 
 
@@ -85,7 +85,7 @@ def test_a_wrong_byte_is_never_taken() -> None:
     lines = sent(FILE)
     lines[3] = lines[3].replace(lines[3][10:11], b"A" if lines[3][10:11] != b"A" else b"B", 1)
     data, repairs = one(b"\n".join(lines))
-    assert data == FILE[: 2 * LINE] and repairs == ["lines of a sent file are missing: cut off there"]
+    assert data == FILE[: 2 * LINE] and repairs == ["lines of a sent file are missing: truncated there"]
 
 
 def test_two_files_of_two_boots() -> None:

@@ -242,7 +242,7 @@ def test_a_list_that_breaks_off_gives_what_is_there() -> None:
     whole = unpacked("systemd", "plot-short.json").data
     reading = JSON.read(Source("x", whole[:2000]), Options())
     assert [t.title for t in reading.boots[0].tracks][:2] == ["system.slice", "-.slice"]
-    assert reading.repairs[0].what.startswith("the file breaks off")
+    assert reading.repairs[0].what.startswith("the file is truncated")
 
 
 def test_a_drawing_cannot_declare_entities() -> None:

@@ -68,7 +68,7 @@ def test_parts_add_up() -> None:
 def test_costs_that_do_not_add_up_are_told() -> None:
     data = b"# callgrind format\nevents: Ir\nfn=(1) f\n1 10\ntotals: 11\n"
     reading = CALLGRIND.read(Source("x", data), Options())
-    assert reading.repairs[0].what == "costs add up to 10, the file tells of 11"
+    assert reading.repairs[0].what == "costs add up to 10, the file declares 11"
 
 
 def test_memory_over_time_and_at_the_peak() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bootscope.audit.pitfalls.find import Beware, Warned, beware
+from bootscope.audit.pitfalls.find import FoundPitfalls, Warned, find_pitfalls
 from bootscope.inventory.bootlog import BootLog, log_line
 from bootscope.inventory.inventory import Inventory, Part
 
@@ -61,11 +61,11 @@ def timed(rows: Sequence[tuple[float, str]], **fields: Any) -> BootLog:
     return BootLog(made, fields.pop("clock", "host"), **fields)
 
 
-def seen(found: Beware) -> dict[str, Warned]:
+def seen(found: FoundPitfalls) -> dict[str, Warned]:
     """All that was found, advice too, by id."""
     return {w.ident: w for w in (*found.warnings, *found.advice)}
 
 
 def warned(given: Mapping[str, Any]) -> dict[str, Warned]:
     """What a system that is known so far is warned of."""
-    return seen(beware(inventory_of(**given)))
+    return seen(find_pitfalls(inventory_of(**given)))

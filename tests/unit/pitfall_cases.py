@@ -129,7 +129,7 @@ METHOD: dict[str, tuple[Given, Given, str]] = {
     "quiet-too-early": (
         {"command_line": "quiet", "environment": {"bootdelay": "3"}, "uboot": "BOOTDELAY=3"},
         {"command_line": "quiet", "environment": {"bootdelay": "-2"}, "uboot": "BOOTDELAY=-2"},
-        "quiet, while there is still uboot-bootdelay (3.000 s)",
+        "quiet, but the system still has uboot-bootdelay (3.000 s)",
     ),
     "three-runs": (
         {"log": timed([(0, "a")], boots=2)},

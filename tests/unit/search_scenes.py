@@ -139,7 +139,7 @@ class FakeBench:
         self._wait(self.build_s, self._built_a_little)
         bad = sorted(s for s in symbols if self.wrong.get(s) == "symbol")
         if bad:
-            raise SymbolError(f"did not land: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
+            raise SymbolError(f"have other values: {bad[0]}", tuple(s.partition("=")[0] for s in bad))
         if any(self.wrong.get(s) == "build" for s in symbols):
             raise StepError("kernel: make failed (status 2)\n  x.c:1: error: no", "/logs/x.txt")
         built = Built("", {}, {}, {})

@@ -12,7 +12,7 @@ import pytest
 from bootscope.audit.findings import audit
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
-from bootscope.changes.compose import composed, told
+from bootscope.changes.compose import composed, with_values
 from bootscope.changes.experiment import title
 from bootscope.emulator.recording import flat
 from bootscope.inventory.inventory import Inventory, Part
@@ -51,7 +51,7 @@ def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
     own = filled(recipe.base, settings)
     base = apply(stock().system, {"base": own})
     before = recorded(store, base, own)
-    change = composed(base, {spec: told(recipe.change, before)})[spec]
+    change = composed(base, {spec: with_values(recipe.change, before)})[spec]
     assert change == filled(recipe.change, before)
     after = recorded(store, apply(base, {spec: change}), change)
     assert why_not(recipe, after)
@@ -69,7 +69,7 @@ def test_what_the_optimized_system_has_no_use_for_is_not_proposed(store: Store) 
     accepted = json.loads(OPTIMIZED.read_text())["accepted"]
     base = stock().system
     before = recorded(store, base, Change())
-    changes = composed(base, {spec: told(RECIPES[spec].change, before) for spec in accepted})
+    changes = composed(base, {spec: with_values(RECIPES[spec].change, before) for spec in accepted})
     symbols: dict[str, Symbols] = {
         tree: {name: value for c in changes.values() for name, value in getattr(c, tree).items()}
         for tree in TREES

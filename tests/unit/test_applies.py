@@ -11,7 +11,7 @@ from bootscope.analysis.views import view
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
-from bootscope.inventory.indicators import SIGNS
+from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.changes import Change, Settings, apply
 from bootscope.techniques.model import Applies, Recipe
@@ -19,7 +19,7 @@ from bootscope.techniques.model import Applies, Recipe
 from ..fixtures.stock_boot import unpack
 from .lab_scenes import CONFIGS, FILES, boot, keep, kept_view, known, listed, stock
 
-SO_ALREADY = "it is so already"
+SO_ALREADY = "already in effect"
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_text_without_placeholders_stays_as_it_is(some: Recorded) -> None:
 @pytest.mark.parametrize("word", ["lpj=@lpj@", "x=@nonsense@"])
 def test_what_the_boot_does_not_tell_is_a_reason_against_it(store: Store, word: str) -> None:
     silent = known(store, boot(calibration=False).records)
-    with pytest.raises(UserError, match="the boot does not tell") as caught:
+    with pytest.raises(UserError, match="the boot does not show") as caught:
         filled(Change(command_line=(word,)), silent)
     assert caught.value.hint
     assert reason(silent, Change(command_line=(word,))) == caught.value.message
@@ -89,13 +89,13 @@ def test_what_the_boot_does_not_tell_is_a_reason_against_it(store: Store, word: 
 def test_a_calibration_that_was_skipped_tells_nothing_to_preset(store: Store) -> None:
     story = boot(calibration=False)
     story.typed(b"Calibrating delay loop (skipped) preset value..\r\n")
-    assert "does not tell lpj" in reason(known(store, story.records), Change(command_line=("lpj=@lpj@",)))
+    assert "does not show lpj" in reason(known(store, story.records), Change(command_line=("lpj=@lpj@",)))
 
 
 def test_a_run_without_settings_is_no_bug(store: Store) -> None:
     """Such as one of a version that did not keep them."""
     bare = Recorded(view=kept_view(store), configs={"kernel": {}, "uboot": {}, "busybox": {}})
-    with pytest.raises(UserError, match="does not tell application"):
+    with pytest.raises(UserError, match="does not show application"):
         filled(Change(command_line=("init=@application@",)), bare)
 
 
@@ -210,24 +210,24 @@ def test_what_the_boot_does_not_show_is_told(store: Store) -> None:
         ("loader-console", "lines, 15 B of console: "),
         ("kernel-console", "2 lines, 93 B of console: "),
         ("countdown", "U-Boot waits 30.0 ms for a key"),
-        ("calibration", "the delay loop is calibrated: 4"),
+        ("calibration", "delay loop calibration: 4"),
         ("decompress", "decompress takes 8.0 ms"),
         ("init", "init takes 50.0 ms"),
         ("bootloader", "bootloader takes "),
     ],
 )
 def test_a_sign_is_shown_with_its_figures(some: Recorded, sign: str, words: str) -> None:
-    assert words in SIGNS[sign].evidence(some)
-    assert SIGNS[sign].what
+    assert words in INDICATORS[sign].evidence(some)
+    assert INDICATORS[sign].what
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(SIGNS) == 7
+    assert len(INDICATORS) == 7
 
 
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:
     empty = known(store, [], parts=())
-    shown = {name for name, sign in SIGNS.items() if sign.evidence(empty)}
+    shown = {name for name, sign in INDICATORS.items() if sign.evidence(empty)}
     assert shown <= {"bootloader", "init", "decompress"}
     assert "countdown" not in shown
 
@@ -235,7 +235,7 @@ def test_a_boot_without_anything_shows_nothing(store: Store) -> None:
 def test_a_calibration_at_the_very_end_has_no_length(store: Store) -> None:
     story = boot(calibration=False, info=False)
     story.typed(b"Calibrating delay loop... ", 100)
-    assert SIGNS["calibration"].evidence(known(store, story.records)) == ""
+    assert INDICATORS["calibration"].evidence(known(store, story.records)) == ""
 
 
 def test_the_run_can_be_one_that_did_not_get_far(store: Store) -> None:
@@ -276,7 +276,7 @@ def test_what_is_not_in_the_archive_is_not_worked_on(tmp_path: Path) -> None:
         Change(settings={"busybox.defconfig": "allnoconfig"}),
         Change(settings={"card.root_sectors": 32768}),
     ):
-        assert "archive with the application alone" in reason(alone, change)
+        assert "archive with only the application" in reason(alone, change)
     assert reason(alone, Change(compiler_options=("-Os",))) == ""
     assert reason(alone, Change(remove=("/etc/*",), kernel={"MMC": False})) == ""
     assert reason(alone, Change(write={"/usr/bin/testcard": "another"})) == ""
@@ -294,4 +294,4 @@ def test_an_application_that_is_the_first_process_has_no_init(
 ) -> None:
     change = Change(command_line=words, settings=settings)  # type: ignore[arg-type]
     here = known(Store(tmp_path / "store"), None, apply(stock().system, {"it": change}))
-    assert bool(SIGNS["init"].evidence(here)) == there
+    assert bool(INDICATORS["init"].evidence(here)) == there

@@ -172,7 +172,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
         (["nonsense"], "unknown technique 'nonsense'"),
         (["kernel-compression"], "several recipes"),
         (["init-app-first"], "needs to know of your system: application_script, application, process"),
-        (["./nowhere"], "no folder of changes"),
+        (["./nowhere"], "not a folder of changes"),
         (["fs-squashfs-ro=lz4", "fs-ext-choice=ext2"], "exclude each other"),
     ],
 )
@@ -183,7 +183,7 @@ def test_changes_that_are_none(tmp_path: Path, names: list[str], message: str) -
 
 def test_a_folder_and_a_technique_that_want_different_things(tmp_path: Path) -> None:
     trees.put(tmp_path / "mine", {"uboot.config": "CONFIG_BOOTDELAY=5\n"})
-    with pytest.raises(UserError, match=r"want different things of uboot\.config\.BOOTDELAY"):
+    with pytest.raises(UserError, match=r"set uboot\.config\.BOOTDELAY differently"):
         change_set([str(tmp_path / "mine"), "uboot-bootdelay"], {}, partial(techniques_of_run, tmp_path))
 
 
@@ -224,7 +224,7 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_nothing_is_overwritten_unless_asked(tmp_path: Path) -> None:
     trees.put(tmp_path, {"b": "mine\n"})
     out = Output(files={"a": "1\n", "b": "2\n"})
-    with pytest.raises(UserError, match="has other files of these names: b"):
+    with pytest.raises(UserError, match="already has different files with these names: b"):
         place.place(tmp_path, out, "fast", force=False)
     assert not (tmp_path / "a").exists()
     assert [d.path for d in place.place(tmp_path, out, "fast", force=True)] == ["a", "b"]
@@ -272,7 +272,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     trees.put(
         tmp_path / "out", {"board": f"-> {tmp_path / 'elsewhere'}", "file": f"-> {tmp_path / 'precious'}"}
     )
-    with pytest.raises(UserError, match="is a link: nothing is written through it"):
+    with pytest.raises(UserError, match="is a link: bootscope does not write through links"):
         place.place(tmp_path / "out", Output(files={"board/x": "1"}), "fast", force=True)
     place.place(tmp_path / "out", Output(files={"file": "1"}), "fast", force=True)
     assert not (tmp_path / "precious").exists()
@@ -307,7 +307,7 @@ def test_apply_writes_says_what_is_left_and_may_be_run_again(main_here: Command,
     assert (tmp_path / "ext/board/boot-time/uboot.fragment").read_text() == "CONFIG_BOOTDELAY=0\n"
     assert "everything is in ext already" in main_here(*words).stdout
     (tmp_path / "ext/README.md").write_text("my own words\n")
-    refused(main_here(*words), "ext has other files of these names: README.md", "--force")
+    refused(main_here(*words), "ext already has different files with these names: README.md", "--force")
     assert "overwritten: ext/README.md" in main_here(*words, "--force").stdout
 
 
@@ -334,7 +334,7 @@ def test_apply_for_an_imported_tree_knows_its_command_line(main_here: Command, t
         (["--to", "yocto", "out"], "for which series"),
         (
             ["--to", "yocto", "out", "--series", "dunfell", "--kernel-recipe", "../x"],
-            "'../x' is no name of a recipe",
+            "'../x' is not a recipe name",
         ),
     ],
 )

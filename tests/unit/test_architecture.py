@@ -102,7 +102,7 @@ def test_arms_conditions_are_those_of_its_manual(flags: int) -> None:
 
 
 def test_an_architecture_that_nobody_has_described_is_refused() -> None:
-    with pytest.raises(ValueError, match="it is for EM_SPARC, 64 bits"):
+    with pytest.raises(ValueError, match="its architecture is EM_SPARC, 64 bits"):
         of_program("EM_SPARC", 64, False)
     with pytest.raises(ValueError, match="EM_ARM, 32 bits"):
         of_program(ARM.elf_machine, ARM.bits, False)

@@ -15,7 +15,7 @@ from bootscope.artefacts import folder, tree
 from bootscope.artefacts import identify as gathering
 from bootscope.artefacts.identify import gather
 from bootscope.audit.findings import audit
-from bootscope.audit.pitfalls.find import beware
+from bootscope.audit.pitfalls.find import find_pitfalls
 from bootscope.core.errors import BootscopeError, UserError
 from bootscope.core.process import search_path
 from bootscope.inventory.loader_script import LoaderScript
@@ -39,7 +39,7 @@ def looked_at(path: Path) -> None:
     """All that audit does with a file, which may be refused, in words that a terminal can be given."""
     try:
         known, pieces = gather([str(path)])
-        found = beware(known, audit(known).findings)
+        found = find_pitfalls(known, audit(known).findings)
         words = [*(p.told for p in pieces), *found.undecided.values()]
     except BootscopeError as error:
         words = [error.message, error.hint or ""]
@@ -124,10 +124,13 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (made.pipe, "is neither a file nor a folder"),
         (lambda path: path, "No such file or directory"),
         (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.mkdir(), "no root file system"),
+        (lambda path: path.mkdir(), "not a root file system"),
         (lambda path: path.symlink_to(path), "cannot read"),
-        (lambda path: path.write_bytes(b"nothing of this is known\n"), "of no kind that audit reads: text"),
-        (lambda path: path.write_bytes(b"\x00\x01\x02\x03" * 99), "of no kind that audit reads: binary"),
+        (
+            lambda path: path.write_bytes(b"nothing of this is known\n"),
+            "not a file that audit can read: text",
+        ),
+        (lambda path: path.write_bytes(b"\x00\x01\x02\x03" * 99), "not a file that audit can read: binary"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path: Path, make: object, message: str) -> None:
@@ -287,4 +290,4 @@ def test_scripts_without_an_end_come_to_one(environment: dict[str, str]) -> None
     script = LoaderScript(environment)
     assert len(script.commands) <= 5000
     assert len(script.deepest()) <= 500
-    beware(inventory_of(environment=environment))
+    find_pitfalls(inventory_of(environment=environment))

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bootscope.artefacts.identify import gather
 from bootscope.audit.findings import Audit, audit
-from bootscope.audit.pitfalls.find import beware
+from bootscope.audit.pitfalls.find import find_pitfalls
 from bootscope.audit.pitfalls.model import pitfalls
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
@@ -57,11 +57,9 @@ def test_a_configuration_alone_tells_what_it_tells() -> None:
     found = found_in(kernel="NET MODULES KERNEL_GZIP PRINTK")
     applies = {f.spec for f in found.findings}
     assert {"kernel-no-net", "kernel-no-modules", "kernel-compression=lz4"} <= applies
-    assert found.not_for_us["kernel-compression=gzip"] == "it is so already"
+    assert found.not_for_us["kernel-compression=gzip"] == "already in effect"
     # Whether it writes to a console no configuration tells.
-    assert found.unknown["kernel-no-printk"] == (
-        "a boot that shows whether there is a kernel that writes to the console"
-    )
+    assert found.unknown["kernel-no-printk"] == ("a boot that may show a kernel that writes to the console")
     assert found.unknown["uboot-bootdelay"].startswith(Part.LOADER)
 
 
@@ -75,7 +73,7 @@ def test_nothing_is_taken_for_granted_of_a_fragment() -> None:
     ("change", "given", "missing"),
     [
         (Change(command_line=("quiet",)), {}, Part.COMMAND_LINE),
-        (Change(command_line=("lpj=@lpj@",)), {"command_line": ""}, "the boot does not tell lpj"),
+        (Change(command_line=("lpj=@lpj@",)), {"command_line": ""}, "the boot does not show lpj"),
         (Change(write={"/x": "1"}), {"command_line": ""}, Part.FILES),
         (Change(write={"/x": "1"}), {"files": {"/x": "file"}}, "the content of /x"),
         (Change(compiler_options=("-Os",)), {"files": {}}, Part.SETTINGS),
@@ -108,8 +106,7 @@ def test_conditions_that_cannot_be_told() -> None:
     known = inventory_of(command_line="")
     wanted = Applies(uboot={"SPL": True}, filesystem=("ext4",), shows="countdown")
     assert not_known(Recipe(change=change, applies=wanted), known) == (
-        "U-Boot configuration, the kind of root file system, "
-        "a boot that shows whether there is a countdown in U-Boot"
+        "U-Boot configuration, the kind of root file system, a boot that may show a countdown in U-Boot"
     )
     assert why_not(
         Recipe(change=change, applies=Applies(filesystem=("ext4",))),
@@ -128,7 +125,7 @@ def test_quiet_is_predicted_from_bytes_and_line_rate() -> None:
     assert predicted(found, "kernel-quiet") == 100 * 86 * 10 * 1_000_000_000 // 57600
     finding = next(f for f in found.findings if f.spec == "kernel-quiet")
     assert "57600 baud: the command line says so" in " ".join(finding.assumptions)
-    assert "does not tell levels" in " ".join(finding.assumptions)
+    assert "has no levels" in " ".join(finding.assumptions)
     assert finding.evidence.startswith("100 lines, 8.6 kB of console: 1.493 s at 57600 baud")
 
 
@@ -143,7 +140,7 @@ def test_levels_are_heeded_where_they_are_told(tmp_path: Path) -> None:
 
 def test_what_is_quiet_already_saves_nothing() -> None:
     found = found_in(log=STAMPED, command_line="console=ttyS0,115200 quiet")
-    assert found.not_for_us["kernel-quiet"] == "it is so already"
+    assert found.not_for_us["kernel-quiet"] == "already in effect"
     assert "kernel-no-printk" in {*found.not_for_us, *found.unknown}
 
 
@@ -205,24 +202,24 @@ def test_loose_files_are_audited(main_here: Command, files: dict[str, Path]) -> 
     assert "2.000 s  uboot-bootdelay" in text
     assert "kernel-no-modules" in text
     assert "undecided: input is missing (--all says why)" in text
-    beware_of = text[text.index("beware") :]
-    assert "three-runs" in beware_of
-    assert "many-shells" not in beware_of  # init-source-scripts says so above
-    assert "bootdelay" not in beware_of
+    named = text[text.index("pitfalls:") :]
+    assert "three-runs" in named
+    assert "many-shells" not in named  # init-source-scripts says so above
+    assert "bootdelay" not in named
 
 
 def test_all_says_what_is_missing(main_here: Command, files: dict[str, Path]) -> None:
     text = main_here("audit", files["config"], "--all").stdout
-    assert "uboot-silent: cannot be told without: U-Boot configuration, a boot that shows whether" in text
+    assert "uboot-silent: undecided, needs: U-Boot configuration, a boot that may show" in text
     assert "nobody can tell" not in text
 
 
 def test_pitfalls_tells_advice_and_what_was_not_looked_at(main_here: Command, files: dict[str, Path]) -> None:
     (files["cmdline"]).write_text("console=ttyS0 root=/dev/sda1 lpj=1000\n")
     text = main_here("audit", files["cmdline"], "--pitfalls").stdout
-    assert "to be judged by a person" in text
+    assert "needs manual review" in text
     assert "failure-modes" in text
-    assert "tracing-left-on: not looked at, it needs: kernel configuration" in text
+    assert "tracing-left-on: not checked, it needs: kernel configuration" in text
     assert "rootfstype-missing" in text
 
 
@@ -245,8 +242,8 @@ def test_loose_files_as_json(main_here: Command, files: dict[str, Path]) -> None
 def test_a_file_that_is_not_understood_is_an_error(main_here: Command, tmp_path: Path) -> None:
     path = tmp_path / "poem"
     path.write_text("no such thing\n")
-    refused(main_here("audit", path), f"{path} is of no kind that audit reads: text", "kernel log")
-    refused(main_here("audit", path, "--json"), f"{path} is of no kind")
+    refused(main_here("audit", path), f"{path} is not a file that audit can read: text", "kernel log")
+    refused(main_here("audit", path, "--json"), f"{path} is not a file")
     refused(main_here("audit", tmp_path / "none"), f"cannot read {tmp_path / 'none'}: No such file")
 
 
@@ -310,7 +307,7 @@ def test_a_system_that_has_changed_since_is_said_to_have(store: Store, tmp_path:
     path = own_system(tmp_path, rootwait="rootwait quiet")
     found = subject(store, Cache(tmp_path / "cache"), [str(path)])
     assert found.boot == f"{run_id}/001"
-    assert found.notes == ("the system has changed since it was recorded: kernel.command_line",)
+    assert found.notes == ("the system has changed since this recording: kernel.command_line",)
 
 
 def test_a_system_is_looked_at_alone(main_here: Command, files: dict[str, Path], tmp_path: Path) -> None:
@@ -339,7 +336,7 @@ def test_an_import_is_audited(main_here: Command, files: dict[str, Path]) -> Non
 def test_warnings_keep_their_names_whole_on_a_narrow_terminal() -> None:
     known = inventory_of(kernel="CC_OPTIMIZE_FOR_SIZE XIP_KERNEL", command_line="root=/dev/sda1 lpj=1")
     out = io.StringIO()
-    audited.beware(Console(file=out, width=80, color_system=None), beware(known), True)
+    audited.pitfalls(Console(file=out, width=80, color_system=None), find_pitfalls(known), True)
     for name in ("os-slower", "xip-not-a-win", "rootfstype-missing", "failure-modes"):
         assert name in out.getvalue().split()
     assert all(len(line) <= 80 for line in out.getvalue().splitlines())

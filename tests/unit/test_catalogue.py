@@ -17,7 +17,7 @@ from bootscope.audit.forecast import LEFT_OUT
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
-from bootscope.inventory.indicators import SIGNS
+from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
 from bootscope.kbuild.kconfig import written
@@ -186,7 +186,7 @@ def test_a_recipe_makes_a_system_of_the_stock_one(recipe: Recipe, stock_facts: R
 
 @every_recipe
 def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) -> None:
-    assert not recipe.applies.shows or recipe.applies.shows in SIGNS
+    assert not recipe.applies.shows or recipe.applies.shows in INDICATORS
     assert set(recipe.applies.filesystem) <= set(DRIVERS)
     known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
     asked = {re.split("[=:]", change)[0] for change in recipe.predict}

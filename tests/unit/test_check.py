@@ -57,7 +57,10 @@ def statuses(outcome: Outcome) -> dict[str, str]:
         ("[budget]\nx = 5", "budget"),
         ('[budget]\nx = "5"', "budget 'x': '5' is no time"),
         ('[budget]\nx = "2 %"', "a budget is a time"),
-        ('[budget]\nx = { limit = "2 s", of = "p100" }', "budget 'x': 'p100' is no figure of several boots"),
+        (
+            '[budget]\nx = { limit = "2 s", of = "p100" }',
+            "budget 'x': 'p100' is not a statistic of several boots",
+        ),
         ('[budget]\nx = { limit = "2 s", per = "boot" }', "unknown key"),
         ('[baseline]\nfile = "x"', "missing value for `max_regression`"),
         ('[baseline]\nfile = "x"\nmax_regression = "two"', "baseline.max_regression: 'two' is no time"),

@@ -56,7 +56,7 @@ def test_the_version_is_printed(bootscope: Command) -> None:
 
 
 def test_an_empty_list_says_how_to_begin(bootscope: Command) -> None:
-    assert bootscope("list").stdout == "no runs yet; start with: bootscope record debian\n"
+    assert bootscope("list").stdout == "no runs; start with: bootscope record debian\n"
     assert json_of(bootscope("list", "--json"), "list")["runs"] == []
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.changes.compose import composed, told
+from bootscope.changes.compose import composed, with_values
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 
@@ -39,11 +39,11 @@ def test_addresses_are_those_of_the_system_with_all_changes() -> None:
 
 def test_what_the_boot_tells_is_kept_and_the_rest_is_left_open(store: Store) -> None:
     change = Change(command_line=("lpj=@lpj@", "init=@application@"))
-    found = told(change, known(store))
+    found = with_values(change, known(store))
     assert found.command_line == ("lpj=4980736", "init=@application@")
     silent = known(store, boot(calibration=False).records)
-    with pytest.raises(UserError, match="does not tell lpj"):
-        told(change, silent)
+    with pytest.raises(UserError, match="does not show lpj"):
+        with_values(change, silent)
 
 
 def test_changes_that_conflict_are_refused() -> None:

@@ -20,7 +20,7 @@ from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.capture.imported import Raw
 from bootscope.capture.store import Store
-from bootscope.inventory.indicators import told
+from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.recorded import facts
 from bootscope.timeline.trace import Span, Trace, Track
 from tests.fixtures import stock_boot
@@ -89,7 +89,7 @@ def test_no_two_culprits_hold_the_same_time() -> None:
 def test_a_recording_without_hooks_says_what_its_console_bounds(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """The first recordings do not tell which process ran: nothing is made up for them."""
+    """The first recordings do not tell process switches: nothing is made up for them."""
     store = Store(tmp_path_factory.mktemp("store"))
     known = facts(store, view(store, store.load(stock_boot.unpack(store))))
     found = culprits(known)
@@ -141,8 +141,8 @@ def test_what_is_printed_fits_into_forty_lines_of_eighty_columns(
     assert max(map(len, lines)) <= 80
     figures = [line for line in lines[2:22] if re.match(r"\s*(up to )?\s*\d+\.\d+ m?s  ", line)]
     assert len(figures) == 5
-    assert "takes away" not in done.stdout
-    assert "takes away" in main_here("audit", "stock", "--losses").stdout
+    assert "removes" not in done.stdout
+    assert "removes" in main_here("audit", "stock", "--losses").stdout
     assert len(main_here("audit", "stock", "--top", "1").stdout.splitlines()) < len(lines) - 15
 
 
@@ -163,7 +163,7 @@ def test_a_silent_boot_loader_is_told_to_silence_linux_too(main_here: Command, s
     stock_boot.unpack(store)
     path = ROOT / "tests" / "fixtures" / "readers" / "grabserial" / "t.log"
     known = together(read([Raw("t.log", path.read_bytes())]))
-    assert "it silences Linux too: 293 lines, 22.5 kB" in (told("loader-console", known) or "")
+    assert "it silences Linux too: 293 lines, 22.5 kB" in (indicator_evidence("loader-console", known) or "")
     some = facts(store, view(store, store.find("last")))
-    shown = told("loader-console", some) or ""
+    shown = indicator_evidence("loader-console", some) or ""
     assert re.search(r"88.9 ms; it silences Linux too: 302 lines, .*: 1.901 s", shown)

@@ -63,7 +63,7 @@ def test_the_last_lines_say_what_works_and_what_to_run(bootscope: Command) -> No
     last = text[text.index("logs and real boards: works here") :]
     assert re.search(r"^emulated boards: \d+ missing or too old: qemu-system-arm, cc, ", last, re.MULTILINE)
     assert re.search(r"^    (sudo )?apt-get install .*gcc-arm-linux-gnueabihf", last, re.MULTILINE)
-    assert last.endswith("or get all of it by: make setup\n")
+    assert last.endswith("or install everything with: make setup\n")
 
 
 def test_one_command_installs_all_that_a_part_lacks_but_a_qemu_from_elsewhere(

@@ -71,7 +71,7 @@ def test_the_bound_is_a_detail_of_the_phase_so_that_exports_have_it(truth: Timel
 
 def test_without_stamps_nothing_is_claimed(truth: Timeline) -> None:
     (note,) = seen(truth, stamps=False).notes
-    assert "nothing here tells one from the other" in note
+    assert "these inputs cannot separate them" in note
     assert not re.search(r"\d", note)
 
 

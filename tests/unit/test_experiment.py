@@ -75,7 +75,7 @@ def test_a_technique_with_one_way_needs_no_way(catalogue: dict[str, Technique]) 
         ("one=\x1b[m", r"unknown recipe of one '\x1b[m'", "there are: on"),
         (
             "by-hand",
-            "by-hand cannot be tried: bootscope does not carry it out by itself yet",
+            "by-hand cannot be tried: bootscope cannot do it automatically",
             "bootscope techniques by-hand explains it",
         ),
         ("nand", "nand cannot be tried: it needs hardware: There is no NAND.", "techniques nand"),
@@ -132,14 +132,14 @@ def test_a_technique_named_twice_is_used_once(some: Recorded) -> None:
 def test_one_that_does_not_apply_is_refused_unless_forced(some: Recorded) -> None:
     with pytest.raises(UserError) as caught:
         variant(stock(), some, ["kernel-no-net"])
-    assert caught.value.message == "kernel-no-net does not apply to stock: it is so already"
+    assert caught.value.message == "kernel-no-net does not apply to stock: already in effect"
     assert "--force" in str(caught.value.hint)
     assert variant(stock(), some, ["kernel-no-net"], force=True).system.kernel.config["NET"] is False
 
 
 def test_a_value_that_the_boot_does_not_tell_cannot_be_forced(store: Store) -> None:
     silent = known(store, boot(calibration=False).records)
-    with pytest.raises(UserError, match="the boot does not tell lpj"):
+    with pytest.raises(UserError, match="the boot does not show lpj"):
         variant(stock(), silent, ["kernel-lpj"], force=True)
 
 
@@ -197,7 +197,7 @@ def test_a_variant_that_does_not_get_there_does_not_work(store: Store, ended: st
 def test_the_picture_must_be_the_same(store: Store, frames: tuple[bytes, bytes], works: bool) -> None:
     a, b = (kept_view(store, frame=frame) for frame in frames)
     found = judged(store, a, b)
-    assert found.faults == (() if works else ("the picture on the screen is another one",))
+    assert found.faults == (() if works else ("the picture on the screen differs",))
     assert found.saving_ns == 0
 
 
@@ -209,7 +209,7 @@ def test_a_milestone_that_was_asked_for_must_be_there(store: Store) -> None:
     assert judged(store, a, kept_view(store, without)).works
     to_init = kept_view(store, until="init")
     assert judged(store, to_init, kept_view(store, without, until="init")).faults == (
-        "init is not reached any more",
+        "init is no longer reached",
     )
 
 
@@ -256,7 +256,7 @@ def test_every_way_is_found_or_left_out_with_a_reason(some: Recorded) -> None:
     found = audit(some)
     recipes = [title(t, recipe) for t in techniques().values() for recipe in t.recipes]
     assert sorted([*specs(found.findings), *found.not_for_us]) == sorted(recipes)
-    assert found.not_for_us["kernel-compression=gzip"] == "it is so already"
+    assert found.not_for_us["kernel-compression=gzip"] == "already in effect"
     assert all(found.not_for_us.values())
 
 
@@ -271,7 +271,7 @@ def test_a_finding_tells_what_the_boot_shows_and_what_is_assumed(some: Recorded)
 def test_what_a_boot_does_not_show_is_left_out(store: Store) -> None:
     found = audit(known(store, boot(countdown=False, calibration=False).records))
     assert found.not_for_us["uboot-bootdelay"] == "the boot does not show a countdown in U-Boot"
-    assert found.not_for_us["kernel-lpj"] == "the boot does not tell lpj"
+    assert found.not_for_us["kernel-lpj"] == "the boot does not show lpj"
 
 
 def test_a_saving_that_cannot_be_predicted_for_this_boot_is_left_to_a_try(

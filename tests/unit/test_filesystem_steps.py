@@ -74,7 +74,7 @@ def test_a_btrfs_that_belongs_to_somebody_else_is_refused(
 
 @pytest.mark.parametrize("entry", [Entry(PurePosixPath("a b")), Entry(PurePosixPath("a"), target="x y")])
 def test_xfs_takes_no_name_with_a_space(tmp_path: Path, entry: Entry) -> None:
-    with pytest.raises(UserError, match="no XFS image can be given this name"):
+    with pytest.raises(UserError, match="an XFS image cannot have this name"):
         xfs.make(with_entry(order(tmp_path, "xfs"), entry))
 
 

@@ -52,9 +52,9 @@ def test_what_came_before_power_on_is_no_part_of_the_boot(main_here: Command, st
     at_ns = [boot["milestones"]["login"] for boot in found]
     assert abs(at_ns[1] - at_ns[0]) < 10 * MS
     assert "power on" in found[1]["clock"]
-    assert any("no part of this boot: 13 bytes that came before" in note for note in found[1]["notes"])
+    assert any("not part of this boot: 13 bytes from before" in note for note in found[1]["notes"])
     shown = main_here("show", run_id).stdout
-    assert "counted from different moments" not in shown
+    assert "had different origins" not in shown
 
 
 def mixed(store: Store) -> str:
@@ -69,7 +69,7 @@ def test_boots_that_count_from_different_moments_are_counted_from_the_first_line
 ) -> None:
     shown = main_here("show", mixed(store)).stdout
     assert "power on for boots 1, 2, 3; the first byte received for boot 4" in shown
-    assert "all are counted from the first line now" in shown
+    assert "all now count from the first line" in shown
     row = next(line.split() for line in shown.splitlines() if line.startswith("login "))
     assert row[1] == "4"
     assert float(row[-1]) - float(row[-2]) < 0.010
@@ -88,7 +88,7 @@ def test_runs_that_count_from_different_moments_are_compared_from_the_first_line
 def test_where_no_first_line_is_known_there_is_no_verdict() -> None:
     boots = tuple(BootTimes(f"r/{n:03}", {LOGIN: n, WHOLE: n}, zero=zero) for n, zero in enumerate("abab", 1))
     ground = common_zero((SampleSet("r", boots),))
-    assert ground.refused == "times count from different moments: a for boots 1, 3; b for boots 2, 4"
+    assert ground.refused == "times have different origins: a for boots 1, 3; b for boots 2, 4"
 
 
 # ---- ends ----
@@ -113,7 +113,9 @@ def test_a_run_that_stops_earlier_is_not_faster_for_that() -> None:
     assert (found.goal.quantity, found.goal.word) == (LOGIN, "no difference shown")
     assert {str(v.quantity) for v in found.details} == {"phase init", "total"}
     assert {v.word for v in found.details} == {"no difference shown"}
-    assert found.notes[0] == "the runs do not end alike: app-ready (A), login (B); both are cut at login"
+    assert found.notes[0] == (
+        "the runs end at different milestones: app-ready (A), login (B); both are cut at login"
+    )
 
 
 def test_runs_without_a_common_milestone_get_no_verdict() -> None:
@@ -122,7 +124,9 @@ def test_runs_without_a_common_milestone_get_no_verdict() -> None:
         return SampleSet(name, tuple(BootTimes(f"{name}/{n}", times) for n in range(4)))
 
     found = against(run("spl", 5), run("login", 9))
-    assert found.refused == "the runs do not end alike: spl (A), login (B), and no milestone is in both"
+    assert found.refused == (
+        "the runs end at different milestones: spl (A), login (B), and no milestone is in both"
+    )
 
 
 # ---- the headline ----

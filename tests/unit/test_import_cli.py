@@ -43,7 +43,7 @@ def test_an_import_says_what_it_read_and_what_is_next(main_here: Command, give: 
         "            not understood: line 6: what is this?",
         "  question  which clock is it? --option clock=host or clock=kernel",
         "",
-        f"kept as {run_id}; next: bootscope show {run_id}",
+        f"stored as {run_id}; next: bootscope show {run_id}",
     ]
     assert run_id.endswith("-console")
 
@@ -59,7 +59,7 @@ def test_the_files_are_kept_unchanged(main_here: Command, give: Give, store: Sto
 def test_a_dry_run_keeps_nothing(main_here: Command, give: Give, store: Store) -> None:
     give("console.log")
     done = main_here("import", "console.log", "--dry-run")
-    assert done.stdout.endswith("nothing was kept (--dry-run)\n")
+    assert done.stdout.endswith("nothing was stored (--dry-run)\n")
     assert document(main_here("import", "console.log", "--dry-run", "--json"))["run_id"] is None
     assert store.run_ids() == []
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_joined_stands_side_by_side(main_here: Command, give: Giv
 
 def test_two_boots_in_one_file_are_two_boots(main_here: Command, give: Give) -> None:
     give("a.log", LOG + b"\nagain\n0.000 U-Boot 2025.01 (x)\n9.000 done\n")
-    assert "boots     2 boots in one file, taken apart" in main_here("import", "a.log").stdout
+    assert "boots     2 boots in one file, separated" in main_here("import", "a.log").stdout
     assert document(main_here("show", "last/2", "--json"))["total_ns"] == 9_000_000_000
     assert document(main_here("list", "--json"))["runs"][0]["boots"] == 2
 
@@ -178,7 +178,7 @@ def test_the_files_of_an_archive_and_of_a_folder_are_read_one_by_one(main_here: 
     found = document(main_here("import", "logs.tgz", "folder", "--json"))
     assert [f["name"] for f in found["files"]] == ["logs.tgz/logs/a.log", "folder/b.log"]
     assert [item["name"] for item in found["left_out"]] == ["logs.tgz/logs/picture.png", "folder/notes.txt"]
-    assert "is of no known format: binary, 10 bytes" in found["left_out"][0]["why"]
+    assert "has no known format: binary, 10 bytes" in found["left_out"][0]["why"]
     assert len(document(main_here("show", "--json"))["notes"]) == 1
     assert "left out: 2 files (kept, but not read)" in main_here("import", "logs.tgz", "folder").stdout
 
@@ -197,10 +197,10 @@ def refused(done: Done, *words: str) -> None:
 def test_an_unknown_format_is_described(main_here: Command, give: Give, store: Store) -> None:
     give("a.txt", b"\n(00:00:01) caf\xc3\xa9 \x1b]0;title\x07\n(00:00:02) more\n")
     words = (
-        "a.txt is of no known format: text (UTF-8), 3 lines, beginning '(00:00:01) café \\x1b]0;title\\x07', "
-        "2 of its first lines with a bracket like a time: '[00:00:01]'"
+        "a.txt has no known format: text (UTF-8), 3 lines, beginning '(00:00:01) café \\x1b]0;title\\x07', "
+        "2 of its first lines with a time stamp in brackets: '[00:00:01]'"
     )
-    refused(main_here("import", "a.txt"), words, "--format reads it as told; there are: other, stamped")
+    refused(main_here("import", "a.txt"), words, "force one with --format; there are: other, stamped")
     assert store.run_ids() == []
 
 
@@ -218,7 +218,7 @@ def test_one_bad_file_stops_all_unless_told_to_keep_going(
 ) -> None:
     give("a.log")
     give("bad.log", b"hello\n")
-    refused(main_here("import", "a.log", "bad.log"), "bad.log is of no known format")
+    refused(main_here("import", "a.log", "bad.log"), "bad.log has no known format")
     assert store.run_ids() == []
     found = document(main_here("import", "a.log", "bad.log", "--keep-going", "--json"))
     assert [item["name"] for item in found["left_out"]] == ["bad.log"]
@@ -237,8 +237,8 @@ def test_one_bad_file_stops_all_unless_told_to_keep_going(
         (["a.log", "--milestone", "=x"], ["not NAME=VALUE"]),
         (["a.log", "--offset", "a.log=soon"], ["not a number of seconds: 'soon'"]),
         (["a.log", "--offset", "a.log=1e9"], ["not a number of seconds"]),
-        (["a.log", "--offset", "b.log=1"], ["--offset b.log: no such file was read", "a.log"]),
-        (["a.log", "--offset", "a.log=1"], ["--offset is against another file"]),
+        (["a.log", "--offset", "b.log=1"], ["--offset b.log: no such file in this import", "a.log"]),
+        (["a.log", "--offset", "a.log=1"], ["--offset must be against another file"]),
     ],
     ids=lambda value: " ".join(value),
 )
@@ -297,9 +297,9 @@ def test_show_tells_where_the_time_goes_and_nothing_hostile_gets_through(
     ("arguments", "words"),
     [
         (["show", "last/2"], "has no boot 2"),
-        (["show", "--board", "cubieboard"], "--board counts costs anew"),
+        (["show", "--board", "cubieboard"], "--board recomputes costs"),
         (["compare", "last", "last/1", "--view", "console"], "--view is for single boots"),
-        (["what-if", "last", "quiet"], "was imported; only recordings of an emulated board will do here"),
+        (["what-if", "last", "quiet"], "was imported; this needs a recording of an emulated board"),
     ],
     ids=lambda value: str(value),
 )

@@ -53,9 +53,9 @@ def test_what_may_not_belong_together_is_refused(main_here: Command, folder: Pat
     folder.chmod(mode)
     done = main_here("system", "import", folder)
     assert_refused(
-        done, f"{folder} has what may not belong together: ", *words, "name the folder of one product"
+        done, f"{folder} has parts that may not belong together: ", *words, "name the folder of one product"
     )
-    assert main_here("system", "list").stdout.startswith("nothing was imported yet")
+    assert main_here("system", "list").stdout.startswith("no imported systems")
 
 
 ONE: dict[str, tuple[dict[str, str], int]] = {

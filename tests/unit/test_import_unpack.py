@@ -80,7 +80,7 @@ def test_a_cut_file_is_read_as_far_as_it_goes(kind: str) -> None:
     packed = PACKERS[kind](TEXT)
     data, repairs = decompressed("x", packed[: len(packed) * 2 // 3], Budget())
     assert TEXT.startswith(data)
-    assert [r.what for r in repairs] == [f"{kind} data cut off; read as far as it goes"]
+    assert [r.what for r in repairs] == [f"{kind} data cut off; read up to there"]
     if kind == "gzip":  # the others unpack whole blocks only
         assert len(data) > len(TEXT) // 2
 
@@ -156,7 +156,7 @@ def test_a_cut_tar_archive_gives_what_is_there() -> None:
     assert found
     assert found.members["a"] == TEXT
     assert 0 < len(found.members["b"]) < len(TEXT)
-    assert [r.what for r in found.repairs] == ["tar archive cut off; read as far as it goes"]
+    assert [r.what for r in found.repairs] == ["tar archive truncated; read up to there"]
 
 
 def test_a_tar_archive_with_a_negative_size_ends_there() -> None:
@@ -167,7 +167,7 @@ def test_a_tar_archive_with_a_negative_size_ends_there() -> None:
     found = archive("x", bytes(data), Budget())
     assert found
     assert found.members == {}
-    assert [r.what for r in found.repairs] == ["tar archive damaged; read as far as it goes"]
+    assert [r.what for r in found.repairs] == ["tar archive damaged; read up to there"]
 
 
 def test_a_tar_archive_that_claims_to_be_huge_costs_nothing() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from bootscope.capture.store import Store
 from bootscope.changes.applies import why_not
-from bootscope.changes.compose import told
+from bootscope.changes.compose import with_values
 from bootscope.changes.experiment import title, variant
 from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError
@@ -50,7 +50,7 @@ def test_what_a_search_accepted_is_tried_and_gives_the_same_system(built: Record
     """In whatever order it is given: nobody types it in that of the search."""
     accepted = ACCEPTED[name]
     bench = EmulatedBench(cast(Any, None), stock())
-    searched = bench.system({spec: told(RECIPES[spec].change, built) for spec in accepted}).system
+    searched = bench.system({spec: with_values(RECIPES[spec].change, built) for spec in accepted}).system
     shuffled = random.Random(15).sample(accepted, len(accepted))
     for order in (accepted, accepted[::-1], shuffled):
         tried = variant(stock(), built, order).system
@@ -161,7 +161,7 @@ def test_two_that_do_the_same_are_no_reason_to_refuse_one(built: Recorded) -> No
 
 def test_what_is_so_already_is_still_refused(built: Recorded) -> None:
     done = Recipe(change=Change(kernel={"SMP": True}))
-    assert refused({"done": done, **recipes("kernel-quiet")}, built) == {"done": "it is so already"}
+    assert refused({"done": done, **recipes("kernel-quiet")}, built) == {"done": "already in effect"}
 
 
 def test_all_accepted_names_are_ways_of_techniques() -> None:

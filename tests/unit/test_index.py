@@ -13,7 +13,7 @@ import pytest
 
 from bootscope.analysis import explain
 from bootscope.analysis.view_names import NAMES
-from bootscope.audit import looked
+from bootscope.audit import result
 from bootscope.capture import index, program
 from bootscope.capture.index import FOLDER, Index
 from bootscope.capture.store import Store
@@ -189,8 +189,8 @@ def test_an_audit_knows_when_the_sources_have_come(
 ) -> None:
     unpack(store)
     assert main_here("audit", "last").returncode == 0
-    looked_at = mock.Mock(side_effect=looked.look_at)
-    monkeypatch.setattr(looked, "look_at", looked_at)
+    looked_at = mock.Mock(side_effect=result.look_at)
+    monkeypatch.setattr(result, "look_at", looked_at)
     main_here("audit", "last")
     assert looked_at.call_count == 0
     folder = cache_dir() / "closures"

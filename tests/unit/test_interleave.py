@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
-from bootscope.search.interleave import Turn, interleaved, told
+from bootscope.search.interleave import Turn, interleaved, order_words
 from bootscope.statistics.ranks import rank_p
 from bootscope.statistics.shift import ALPHA
 
@@ -46,8 +46,8 @@ def test_the_order_is_that_of_the_seed() -> None:
 
 def test_the_order_is_told() -> None:
     turns = (Turn(1, "b", 1), Turn(1, "a", 1), Turn(2, "a", 2), Turn(2, "b", 2))
-    assert told(turns, 3) == "2 variants in 2 blocks (seed 3): b a | a b"
-    assert "\x1b" not in told((Turn(1, "\x1b[31m", 1),), 0)
+    assert order_words(turns, 3) == "2 variants in 2 blocks (seed 3): b a | a b"
+    assert "\x1b" not in order_words((Turn(1, "\x1b[31m", 1),), 0)
 
 
 @pytest.mark.parametrize(("names", "boots"), [([], 3), (["a", "a"], 3), (["a"], 0)])

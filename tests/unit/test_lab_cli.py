@@ -73,7 +73,7 @@ def test_every_technique_is_explained_on_a_narrow_terminal(name: str) -> None:
     for named in (*t.loses, *t.replaced_by, *t.conflicts, *t.after):
         assert named in text
     assert ("Why not here" in text) == (t.status is Status.HARDWARE)
-    assert ("Why no more" in text) == (t.status is Status.OBSOLETE)
+    assert ("Why it is obsolete" in text) == (t.status is Status.OBSOLETE)
     for figure in t.figures:
         assert figures()[figure].value in text
 
@@ -95,14 +95,14 @@ def test_an_audit_lists_what_applies(main_here: Command, store: Store) -> None:
     assert "-> a boot delay of 0: try uboot-bootdelay; what-if bootdelay=0" in done.stdout
     assert any(line.split()[:3] == ["try", "it", "kernel-lpj"] for line in rest)
     assert any(line.endswith("others do not apply (--all says why)") for line in lines)
-    assert lines[-1] == "bootscope pitfalls ID explains one; --pitfalls tells what shows them"
+    assert lines[-1] == "bootscope pitfalls ID explains one; --pitfalls shows the evidence"
 
 
 def test_all_says_why_the_others_do_not_apply(main_here: Command, store: Store) -> None:
     keep(store, boot(countdown=False).records)
     text = main_here("audit", "--all").stdout
     assert "uboot-bootdelay: the boot does not show a countdown in U-Boot" in text
-    assert "kernel-no-net: it is so already" in text
+    assert "kernel-no-net: already in effect" in text
     assert "do not apply" not in text
 
 
@@ -120,7 +120,7 @@ def test_an_audit_as_json(main_here: Command, store: Store) -> None:
     told = [f["saving_ns"] for f in found["techniques"]]
     assert None in told
     assert told == sorted(told, key=lambda ns: -(1 << 60) if ns is None else ns, reverse=True)
-    assert found["not_applicable"]["kernel-compression=gzip"] == "it is so already"
+    assert found["not_applicable"]["kernel-compression=gzip"] == "already in effect"
     assert "\n" not in "".join(f["risk"] for f in found["techniques"])
 
 
@@ -138,8 +138,8 @@ def test_a_boot_that_did_not_get_there_cannot_be_audited(main_here: Command, sto
 
 
 def test_what_is_no_recording_cannot_be_audited(main_here: Command) -> None:
-    refused(main_here("audit"), "no boot has been recorded yet", "bootscope record debian")
-    refused(main_here("audit", "nonsense", "--json"), "no boot has been recorded yet")
+    refused(main_here("audit"), "no boot has been recorded", "bootscope record debian")
+    refused(main_here("audit", "nonsense", "--json"), "no boot has been recorded")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, bo
     [
         ("/bin/false", "stock itself does not work"),
         ("", "the check is empty"),
-        ("'", "the check ' is no command"),
+        ("'", "the check ' is not a command"),
         ("/no/such", "the check /no/such cannot be started"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench:
 @pytest.mark.parametrize(
     ("specs", "words"),
     [
-        (["uboot-bootdelay"], "does not work: the picture on the screen is another one"),
+        (["uboot-bootdelay"], "does not work: the picture on the screen differs"),
         (["fs-rootfstype", "kernel-quiet"], "does not work: ended by panic"),
     ],
 )
@@ -319,7 +319,11 @@ def test_what_cannot_be_tried_is_said_before_anything_is_built(
 
 
 def test_what_does_not_apply_is_refused_unless_forced(main_here: Command, bench: list[LoadedSystem]) -> None:
-    refused(main_here("try", "kernel-no-net"), "kernel-no-net does not apply to stock: it is so", "--force")
+    refused(
+        main_here("try", "kernel-no-net"),
+        "kernel-no-net does not apply to stock: already in effect",
+        "--force",
+    )
     assert len(bench) == 1
     assert main_here("try", "kernel-no-net", "--force").returncode == 0
 

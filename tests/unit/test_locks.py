@@ -98,4 +98,4 @@ def test_two_processes_that_want_the_same_step_build_it_once(cache: Cache, tmp_p
     assert (tmp_path / "built").read_text() == "built\n"
     assert {lines[-1] for lines in said} == {str(entry.path) for entry in cache.entries()}
     notes = {line for lines in said for line in lines[:-1]}
-    assert notes <= {"fake: another bootscope is building it, waiting"}
+    assert notes <= {"fake: waiting for another bootscope that builds it"}

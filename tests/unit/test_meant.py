@@ -82,7 +82,7 @@ def test_what_a_verb_does_not_take_is_its_own_error(
 def test_values_that_look_like_options_are_values(main_here: Command, tmp_path: Path) -> None:
     args = parser(["try"]).parse_args(["try", "x", "--check", "--a b", "--jso", "--system=--odd"])
     assert (args.check, args.json, args.system) == ("--a b", True, "--odd")
-    assert_refused(main_here("show", "--", "--odd"), "no boot has been recorded yet")
+    assert_refused(main_here("show", "--", "--odd"), "no boot has been recorded")
 
 
 # ---- likeness ----

@@ -26,13 +26,13 @@ from ..fixtures.stock_boot import unpack
 TOTAL_NS = 10_629_284_201
 EXPECTED = {
     "initcalls": "the kernel's initcalls, driver probes, U-Boot's steps, U-Boot's probes, U-Boot's commands",
-    "functions": "which process ran",
-    "processes": "which process ran, who started whom",
-    "storage": "which process ran, who asked the kernel for what",
-    "console": "which process ran, which code wrote a message, and of what level it is",
-    "waits": "which process ran, who woke whom, delays of the kernel, delays of U-Boot",
-    "critical-path": "which process ran, who woke whom",
-    "floor": "delays of the kernel, delays of U-Boot, what the application read",
+    "functions": "process switches",
+    "processes": "process switches, parents of processes",
+    "storage": "process switches, system calls",
+    "console": "process switches, origin and level of kernel messages",
+    "waits": "process switches, wake-ups, delays of the kernel, delays of U-Boot",
+    "critical-path": "process switches, wake-ups",
+    "floor": "delays of the kernel, delays of U-Boot, files read by the application",
 }
 
 
@@ -53,7 +53,7 @@ def test_the_expectations_are_about_every_view() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_view_says_what_is_missing(old: View, name: str) -> None:
-    said = f"Not in this recording: {EXPECTED[name]}. Record it again to see that."
+    said = f"Not in this recording: {EXPECTED[name]}. Record again to see this."
     found = tables(old, name, "init")
     assert all(table.notes[0] == said for table in found)
     paths = "No call paths: the code of the SPL, U-Boot, the kernel was not kept."
@@ -122,7 +122,7 @@ def test_what_needs_no_hooks_is_predicted(old: View, change: str) -> None:
     assert 300_000_000 < found.saving_ns < TOTAL_NS // 2
     assert found.now_ns == TOTAL_NS
     if change == "quiet":
-        assert "293 of them, whose level is not known, are of such a level" in found.assumptions
+        assert "293 of them have no known level and are counted as such" in found.assumptions
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_what_needs_no_hooks_is_predicted(old: View, change: str) -> None:
 )
 def test_what_needs_hooks_is_refused(old: View, change: str, what: str) -> None:
     """Without them nothing is on the path, or everything: both would be nonsense."""
-    with pytest.raises(UserError, match=f"this recording tells nothing of {what}"):
+    with pytest.raises(UserError, match=f"this recording has no data on {what}"):
         predict(old.evidence, old.stacks, [change])
 
 

@@ -28,7 +28,7 @@ from .test_cli import assert_refused
 REAL = {
     "--rate": ["9600"], "--tap-host": ["pc"], "--until-text": ["x"], "--until-silence": ["1"],
     "--until-time": ["1"], "--power-on": ["./on.sh"], "--power-off": ["./off.sh"], "--by-hand": [],
-    "--leave": ["off"], "--labgrid-client": ["x"], "--labgrid-env": ["x"], "--labgrid-state": ["x"],
+    "--power-after": ["off"], "--labgrid-client": ["x"], "--labgrid-env": ["x"], "--labgrid-state": ["x"],
     "--labgrid-port": ["x"], "--labgrid-wait": ["0"],
 }  # fmt: skip
 FARM = {name: words for name, words in REAL.items() if "labgrid" in name}
@@ -40,7 +40,7 @@ BUILD = {"--jobs": ["2"], "--no-ccache": []}
 YOCTO = {"--series": ["x"], "--kernel-recipe": ["x"], "--uboot-recipe": ["x"]}
 IMPORT = {
     "--as": ["x"], "-o": ["x"], "--kind": ["bare"], "--machine": ["x"], "--image": ["x"], "--build": ["x"],
-    "--shell": [], "--board": ["x"], "--deploy": ["x"], "--product": ["x"], "--works": ["x"],
+    "--shell": [], "--board": ["x"], "--deploy": ["x"], "--product": ["x"], "--check": ["x"],
     "--changes": ["x"], **YOCTO,
 }  # fmt: skip
 TOLD = {"--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"]}
@@ -59,8 +59,8 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["try", "kernel-quiet", "--force", "--system", "mine"], {"--own-base": []}, "is for systems of the"),
     (["try", "kernel-quiet", "--force", "--system", "mine"], BUILD, "is for systems that bootscope builds"),
     (["optimize", "mine"], {"--pareto": [], "--beside": ["usb"]}, "is for systems of the emulated board"),
-    (["optimize", "mine"], BUILD, "is for systems that bootscope builds; mine has a command of its own"),
-    (["build", "mine"], BUILD, "is for systems that bootscope builds; mine has a command of its own"),
+    (["optimize", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
+    (["build", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
     (["system", "list"], IMPORT, "is for import"),
     (["system", "show", "mine"], IMPORT, "is for import"),
     (["system", "rm", "mine"], IMPORT, "is for import"),
@@ -70,13 +70,13 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["cache", "show"], {"--limit": ["5G"]}, "is for prune"),
     (["check", "--save-baseline", "b.json"], TOLD, "--save-baseline checks nothing"),
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
-    (["import", "--formats"], OF_FILES, "says something of files; --formats reads none"),
+    (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
     (["techniques", "kernel-quiet"], {"--phase": ["kernel"], "--status": ["obsolete"]}, "is for the list"),
-    (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list of all"),
-    (["reproduce"], {"--stored": [], **BUILD}, "is for one table"),
+    (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list"),
+    (["reproduce"], {"--stored": [], **BUILD}, "needs a table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),
-    (["help", "ci"], {"--folder": []}, "is the folder of all documents"),
+    (["help", "ci"], {"--folder": []}, "prints the folder of all documents"),
     (["show"], {"--phase": ["kernel"]}, "needs --view"),
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
@@ -166,8 +166,8 @@ def test_the_reproducer_boots_nothing(main_here: Command, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("on", "off", "message", "hint"), [
     ("./nope.sh", "true", "power on: ./nope.sh is not there", "such as ./on.sh"),
     ("true", "no-such-switch 1", "power off: no-such-switch is not there", "such as ./off.sh"),
-    ("./plain", "true", "power on: ./plain may not be run: it is not executable", "chmod +x ./plain"),
-    ("./folder", "true", "power on: ./folder may not be run: it is not executable", ""),
+    ("./plain", "true", "power on: ./plain is not executable", "chmod +x ./plain"),
+    ("./folder", "true", "power on: ./folder is not executable", ""),
     ("./\x1b[31m", "true", r"power on: ./\x1b[31m is not there", ""),
 ])  # fmt: skip
 def test_a_wrong_path_of_a_switch_is_named(

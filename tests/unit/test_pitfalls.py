@@ -11,7 +11,7 @@ import pytest
 
 from bootscope.audit.findings import audit
 from bootscope.audit.pitfalls.checks.base import CHECKS
-from bootscope.audit.pitfalls.find import Beware, beware
+from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.audit.pitfalls.model import KINDS, How, pitfall, pitfalls
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory
@@ -24,9 +24,9 @@ from .pitfall_variants import ALSO_IN, NOT_IN
 from .test_pitfalls_recorded import RECORDED
 
 
-def looked(given: dict[str, Any]) -> Beware:
+def looked(given: dict[str, Any]) -> FoundPitfalls:
     known = inventory_of(**given)
-    return beware(known, audit(known).findings)
+    return find_pitfalls(known, audit(known).findings)
 
 
 # ---- records ----
@@ -104,7 +104,7 @@ def test_what_only_looks_like_it(name: str, given: dict[str, Any]) -> None:
 
 
 def test_of_a_system_of_which_nothing_is_known_nothing_is_said() -> None:
-    found = beware(Inventory())
+    found = find_pitfalls(Inventory())
     assert (found.warnings, found.advice) == ((), ())
     assert set(found.undecided) == set(pitfalls())
     assert all(found.undecided.values())
@@ -113,18 +113,18 @@ def test_of_a_system_of_which_nothing_is_known_nothing_is_said() -> None:
 @pytest.mark.parametrize("part", ["kernel", "uboot", "busybox"])
 def test_a_fragment_does_not_say_what_is_not_set(part: str) -> None:
     whole, fragment = inventory_of(**{part: ""}), inventory_of(**{part: "", "partial": frozenset({part})})
-    decided = set(pitfalls()) - set(beware(whole).undecided)
-    still = set(pitfalls()) - set(beware(fragment).undecided)
+    decided = set(pitfalls()) - set(find_pitfalls(whole).undecided)
+    still = set(pitfalls()) - set(find_pitfalls(fragment).undecided)
     assert not {name for name in still if pitfalls()[name].how == How.CHECKED}
     assert still <= decided
 
 
 def test_what_a_fragment_sets_is_seen() -> None:
     known = inventory_of(kernel="CC_OPTIMIZE_FOR_SIZE", partial=frozenset({"kernel"}))
-    assert "os-slower" in seen(beware(known))
+    assert "os-slower" in seen(find_pitfalls(known))
 
 
 def test_a_warning_names_the_finding_that_says_the_same() -> None:
     given = {"environment": {"bootdelay": "2"}, "uboot": "BOOTDELAY=2"}
     assert seen(looked(given))["bootdelay"].technique == "uboot-bootdelay"
-    assert seen(beware(inventory_of(**given)))["bootdelay"].technique == ""
+    assert seen(find_pitfalls(inventory_of(**given)))["bootdelay"].technique == ""

@@ -10,7 +10,7 @@ import pytest
 from bootscope.analysis.views import view
 from bootscope.audit.alternatives import groups
 from bootscope.audit.findings import audit
-from bootscope.audit.pitfalls.find import Beware, beware
+from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.capture.store import Store
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import Image, Part
@@ -33,8 +33,8 @@ RECORDED = {
 FALCON = {**CONFIGS, "uboot": {"SPL_OS_BOOT": "y", "SPL_MAX_SIZE": "0x5fa0"}}
 
 
-def looked(facts: Recorded) -> Beware:
-    return beware(facts, audit(facts).findings)
+def looked(facts: Recorded) -> FoundPitfalls:
+    return find_pitfalls(facts, audit(facts).findings)
 
 
 def spl_boot(work_ns: int) -> Story:
@@ -57,16 +57,16 @@ def test_predictions_that_are_the_same_time_twice(store: Store) -> None:
     found = audit(some).findings
     init = [f for f in found if f.technique.phase == "init"]
     alone = [f for f in found if f.technique.id == "uboot-bootdelay"]
-    assert "savings-overlap" not in seen(beware(some, alone))
+    assert "savings-overlap" not in seen(find_pitfalls(some, alone))
     doubled = [replace(f, saving_ns=40 * MS) for f in init]
     assert len(groups(doubled)) > 1
     of_falcon = [f for f in found if f.technique.id.startswith("falcon-")]
     rivals = [replace(f, saving_ns=50 * MS) for f in of_falcon]
-    assert len(rivals) > 1 and "savings-overlap" not in seen(beware(some, rivals))
-    told = seen(beware(some, doubled))["savings-overlap"].evidence
+    assert len(rivals) > 1 and "savings-overlap" not in seen(find_pitfalls(some, rivals))
+    told = seen(find_pitfalls(some, doubled))["savings-overlap"].evidence
     assert "of init and application, 53.0 ms in all" in told
     few = [replace(f, saving_ns=MS) for f in init]
-    assert "savings-overlap" not in seen(beware(some, few))
+    assert "savings-overlap" not in seen(find_pitfalls(some, few))
 
 
 @pytest.mark.parametrize(("work_ns", "warned"), [(200 * MS, True), (MS, False)])
@@ -102,7 +102,7 @@ def test_a_kernel_that_speaks_late(store: Store) -> None:
 
 
 def test_u_boot_s_own_figure_against_the_recorded_time(store: Store) -> None:
-    def said(ms: int) -> Beware:
+    def said(ms: int) -> FoundPitfalls:
         story = Story().hook("spl.start").work(MS).hook("uboot.start").typed(b"reading\r\n", 100)
         story.work(900 * MS).typed(f"5546752 bytes read in {ms} ms (1 MiB/s)\r\n".encode(), 100)
         story.hook("kernel.image").work(MS).hook("kernel.start").hook("kernel.init", text=b"/init")

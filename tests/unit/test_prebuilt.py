@@ -127,4 +127,4 @@ def test_a_technique_that_configures_what_is_not_compiled_is_refused_at_once(
     monkeypatch.setenv("BOOTSCOPE_CACHE", str(tmp_path / "cache"))
     assert main(["try", technique, "--system", "debian"]) == 2
     said = capsys.readouterr().err
-    assert f"{technique} configures " in said and "which debian takes as others have built it" in said
+    assert f"{technique} configures " in said and "which debian takes prebuilt" in said

@@ -126,7 +126,7 @@ def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pr
     text = " ".join(done.stdout.split())
     assert "A small table (small)" in text
     assert "published: G. Clement, S. Polette" in text
-    assert "what differs: everything but the idea" in text
+    assert "differences: everything but the idea" in text
     # 2.352 s to 1.285 s are 45 %, 50 to 27 ms are 46 %.
     assert "2.352 s → 1.285 s -45.4 % 50.0 ms → 27.0 ms -46.0 % agrees: 1 times as large" in text
     boots = [kept_view(store, boot(init_ms=ms).records) for ms in (50, 27)]
@@ -139,7 +139,7 @@ def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pr
     assert "no figure of our own" in text
     assert "2 of 4 changes agree" in text
     assert "dead: ended by panic" in text
-    assert "slow, all of it: our own change is CPU +30.0 ms" in text
+    assert "slow, all of it: our change is CPU +30.0 ms" in text
     assert "quick, all of it: our own change" not in text
     assert "why they may differ: it is made up" in text
     assert "why they may differ: init: it is short" in text
@@ -208,7 +208,7 @@ def test_without_a_reference_there_is_nothing_to_compare(
     assert done.returncode == verb.NOTHING == 3
     rows = json_of(done, "reproduce")["rows"]
     assert rows["plain"]["error"] == "make failed"
-    assert rows["quick"]["error"] == "the row that it is compared with did not boot"
+    assert rows["quick"]["error"] == "its reference row did not boot"
     assert rows["dead"]["error"] == "make failed"
 
 
@@ -297,7 +297,7 @@ def test_all_tables_are_listed(main_here: Command) -> None:
     ("arguments", "message", "hint"),
     [
         (["nonsense"], "unknown table 'nonsense'", "small"),
-        (["small", "--stored"], "small has not been run yet", "bootscope reproduce small"),
+        (["small", "--stored"], "small has not been run", "bootscope reproduce small"),
     ],
 )
 def test_what_is_not_there_is_refused(

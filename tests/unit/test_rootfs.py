@@ -135,7 +135,7 @@ def test_a_path_that_is_none_is_refused(parts: Context, path: str) -> None:
 
 
 def test_a_target_that_debugfs_would_misread_is_refused(parts: Context) -> None:
-    with pytest.raises(UserError, match="no image can be given this name"):
+    with pytest.raises(UserError, match="an image cannot have this name"):
         collected(parts, links={"/x": 'y"\nrm /etc'})
 
 

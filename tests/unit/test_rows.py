@@ -74,7 +74,7 @@ def test_where_there_is_no_room_columns_go_before_texts_do(width: int) -> None:
     head = out.getvalue().splitlines()[1]
     order = ["console_ns", "storage_ns", "cpu_ns", "phase"]
     gone = [key for key in order if key not in head.split()]
-    said = f"no room for: {', '.join(gone)}; a wider terminal or --json has them"
+    said = f"not shown: {', '.join(gone)}; a wider terminal or --json has them"
     assert not any("…" in line for line in out.getvalue().splitlines()[1:])
     assert gone == order[: len(gone)]
     assert (said in " ".join(out.getvalue().split())) == bool(gone) == (width < 120)
@@ -122,7 +122,7 @@ def test_of_a_list_in_order_of_time_the_longest_are_shown_in_that_order() -> Non
     (found,) = document((STEPS,), 4)
     assert [row["at_ns"] for row in found["rows"]] == [3000, 4000, 8000, 9000]  # type: ignore[attr-defined]
     text = shown(STEPS, top=4)
-    assert "these are the longest; 5 shorter ones take 6.0 ms in all: --top 9" in text
+    assert "5 shorter rows take 6.0 ms in all: --top 9" in text
     assert "shorter" not in shown(STEPS, top=9)
 
 

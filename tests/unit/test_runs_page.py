@@ -94,13 +94,13 @@ def test_the_page_of_a_real_board_has_the_milestones_own_figure(
 def test_an_export_says_which_boot_it_is(main_here: Command, tmp_path: Path, run: str, name: str) -> None:
     done = main_here("export", run, "-o", name)
     assert done.stderr == (
-        "bootscope: boot 1 of 10, the only one in this file; name RUN/BOOT for another one, "
+        "bootscope: boot 1 of 10, the only boot in this file; name RUN/BOOT for another one, "
         "--format boots has all of them\n"
     )
     assert main_here("export", f"{run}/2", "-o", name).stderr == ""
     if name != "x.csv":  # which has no place for facts
         main_here("export", run, "-o", name)
-        assert "boot 1 of 10, the only one in this file" in (tmp_path / name).read_text()
+        assert "boot 1 of 10, the only boot in this file" in (tmp_path / name).read_text()
 
 
 def test_all_boots_of_a_run_are_exported_as_rows(main_here: Command, tmp_path: Path, run: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes after a search: taking away, the list of times against abilities, the account of it all."""
+"""What comes after a search: taking away, the list of times against capabilities, the account of it all."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_ablation_stops_when_the_time_is_over(overlapping: EmulatedSearch) -> No
     assert ablate(overlapping, True) == []
 
 
-# ---- time against abilities ----
+# ---- time against capabilities ----
 
 
 def point(total: int, *lost: str, run_id: str = "run") -> Point:
@@ -325,7 +325,14 @@ def test_the_report_tells_it_all(overlapping: EmulatedSearch) -> None:
     for e in made.search.experiments:
         assert e.verdict
         assert e.verdict.base.run_id in text
-    for words in ("early", "taken out", "nothing is left to try", "Every experiment", "floor", "abilities"):
+    for words in (
+        "early",
+        "taken out",
+        "nothing is left to try",
+        "Every experiment",
+        "floor",
+        "capabilities",
+    ):
         assert words in text
     assert "search2" not in text
 

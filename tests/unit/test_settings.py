@@ -195,7 +195,7 @@ SYSTEM_CHECKS = [
     ('[busybox]\nsource = "busybox"', '[busybox]\nsource = "x"', "busybox.source: expected a name under"),
     ("[sources.linux]", '[sources.x]\nversion = "1"\n[sources.linux]', "sources.x: expected a path, a url"),
     ('sha256 = "cdef7d', '# sha256 = "cdef7d', "sources.uboot.sha256: expected a hash beside the url"),
-    ('"testcard: ready"', '""', "milestones.app-ready.console: expected a text of 1 to 120 bytes"),
+    ('"testcard: ready"', '""', "milestones.app-ready.console: expected a string of 1 to 120 bytes"),
     ('"testcard: ready"', f'"{"x" * 121}"', "milestones.app-ready.console: expected a text of 1"),
     ('"a8r8g8b8"', '"yuv"', "framebuffer.format: expected one of"),
     ("stride_bytes = 3200", "stride_bytes = 3196", "framebuffer.stride_bytes: expected"),

@@ -156,7 +156,7 @@ def test_a_failing_step_leaves_nothing_but_its_log(runner: Runner) -> None:
 def test_a_step_whose_settings_did_not_land_keeps_its_log_too(runner: Runner) -> None:
     def work(context: Context) -> None:
         context.run(["echo", "olddefconfig"])
-        raise UserError("these symbols did not land")
+        raise UserError("these symbols have other values")
 
     failing = step(work=work)
     with pytest.raises(UserError):

@@ -83,7 +83,7 @@ def test_an_empty_name_is_no_run(store: Store) -> None:
 
 
 def test_an_empty_store_says_how_to_begin(store: Store) -> None:
-    with pytest.raises(UserError, match="no boot has been recorded yet") as caught:
+    with pytest.raises(UserError, match="no boot has been recorded") as caught:
         store.find("last")
     assert caught.value.hint == "bootscope record debian"
 

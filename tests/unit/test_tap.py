@@ -66,7 +66,7 @@ def test_damage_is_told_and_nothing_worse(noise: bytes) -> None:
 
 
 def test_something_else_is_refused() -> None:
-    with pytest.raises(UserError, match="no console capture"):
+    with pytest.raises(UserError, match="not a console capture"):
         tap.read(b"bootscope-tap 9\n")
     assert READER.sure(Source("x", b"[    0.0] Linux")) == 0
 

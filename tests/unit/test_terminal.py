@@ -126,7 +126,7 @@ def test_boots_that_end_at_different_milestones_are_cut_at_the_last_that_both_re
     shorter = end(stock, "milestone", until="init")
     shorter = replace(shorter, understand=lambda: replace(stock.evidence, timeline=tl))
     text = compared(stock, shorter)
-    assert "first-frame (A), init (B); both are cut at init, the last that both reached" in text
+    assert "first-frame (A), init (B); both are cut at init, the last common one" in text
     assert "the same to the nanosecond at init" in text
     assert "faster" not in text
     assert not re.search(r"^(application|init) ", text, re.MULTILINE)
@@ -140,4 +140,4 @@ def test_a_path_leads_to_the_milestone_only_if_the_boot_got_there() -> None:
         evidence = evidence_of(story.records, run)
         (table,) = rows_of("critical-path", evidence, stacks_of(evidence))
         goal = "kernel-entry" if reached else "the end of the recording"
-        assert table.title == f"What {goal} waited for"
+        assert table.title == f"Critical path to {goal}"

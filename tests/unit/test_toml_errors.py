@@ -47,10 +47,10 @@ CHECK_FILES = [
         "line 3 is: first-frame = 2.5 s",
     ),
     (f"{BUDGET}x 5\n", "c.toml:3:3: not valid TOML: expected '=' after a key", "line 3 is: x 5"),
-    (f"{BUDGET}x = s\n", "c.toml:3:5: not valid TOML: expected a value: a text in quotes, a number", ""),
+    (f"{BUDGET}x = s\n", "c.toml:3:5: not valid TOML: expected a value: a string in quotes, a number", ""),
     (f'{BUDGET}x = "2 s\n', "c.toml:3:9: not valid TOML: the text does not end on its line", ""),
-    (f'{BUDGET}x = """2 s\n', "c.toml:3: not valid TOML: a text has no closing quotes", ""),
-    (f"{BUDGET}[budget]\n", "c.toml:3:8: not valid TOML: this table or key is in the file twice", ""),
+    (f'{BUDGET}x = """2 s\n', "c.toml:3: not valid TOML: a string has no closing quotes", ""),
+    (f"{BUDGET}[budget]\n", "c.toml:3:8: not valid TOML: duplicate table or key", ""),
     (f"{BUDGET}[other\n", "c.toml:3:7: not valid TOML: expected ']'", "line 3 is: [other"),
 ]
 
@@ -91,7 +91,7 @@ BOARDS = [
     ),
     (
         'title = "an emulated board"\n',
-        "which system is to be booted? (the file of a real board has a [console])",
+        "name a system to boot (the file of a real board has a [console])",
     ),
 ]
 

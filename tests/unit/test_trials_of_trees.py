@@ -15,7 +15,7 @@ from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.keep import load_tree
 from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Trial
-from bootscope.buildtrees.owner import changes_folder, told, words
+from bootscope.buildtrees.owner import changes_folder, command_environment, words
 from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
 from bootscope.capture.store import Store
@@ -41,7 +41,7 @@ def test_what_was_said_of_a_tree_stays_until_something_else_is_said(
     folder = trees.bare(tmp_path / "bare")
     first = ("--build", "make -C 'a b'", "--deploy", "to-card -f", "--product", "*.img", "--product", "dtb")
     main_here("system", "import", folder, "--as", "mine", *first, *BOARD, "--works", "ping -c1 board")
-    main_here("system", "import", folder, "--as", "mine", "--works", "true", "--changes", tmp_path / "own")
+    main_here("system", "import", folder, "--as", "mine", "--check", "true", "--changes", tmp_path / "own")
     done = main_here("system", "show", "mine")
     assert "deployed by: to-card -f" in done.stdout
     assert "tried on: serial:/dev/ttyUSB7" in done.stdout
@@ -56,7 +56,7 @@ def test_what_was_said_of_a_tree_stays_until_something_else_is_said(
         "changes": str(tmp_path / "own"),
     }
     refused(
-        main_here("system", "import", folder, "--as", "mine", "--works", "a && b", "--shell"),
+        main_here("system", "import", folder, "--as", "mine", "--check", "a && b", "--shell"),
         "--shell applies to all commands: repeat --build and --deploy",
     )
     refused(main_here("system", "import", folder, "--as", "mine", "--deploy", " "), "--deploy: expected")
@@ -67,7 +67,7 @@ def test_commands_learn_by_their_environment(tmp_path: Path) -> None:
     trial = Trial(deploy=("cp $BOOTSCOPE_TREE/x y",), changes=str(tmp_path / "own"))
     tree = import_tree("mine", trees.bare(tmp_path / "bare"), Wish(shell=True, trial=trial))
     assert words(tree, tree.trial.deploy) == ["/bin/sh", "-c", "cp $BOOTSCOPE_TREE/x y"]
-    assert told(tree, "abc") == {
+    assert command_environment(tree, "abc") == {
         "BOOTSCOPE_SYSTEM": "mine",
         "BOOTSCOPE_TREE": str(tmp_path / "bare"),
         "BOOTSCOPE_CHANGES": str(tmp_path / "own"),
@@ -83,7 +83,7 @@ def test_a_tree_without_board_or_command_says_so(main_here: Command, tmp_path: P
     main_here("system", "import", folder, "--as", "mine", "--build", "true")
     refused(main_here("try", "uboot-bootdelay", "--system", "mine"), "no board is configured for", "--board")
     done = main_here("try", "kernel-no-usb", "--system", "mine")
-    refused(done, "kernel-no-usb does not apply to mine: it is so already", "--force")
+    refused(done, "kernel-no-usb does not apply to mine: already in effect", "--force")
 
 
 def test_building_gives_the_command_changes_that_are_none(main_here: Command, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_tree_that_was_left_with_changes_is_no_base(tmp_path: Path) -> None:
     Variants(tree, lambda name: (), {}).of(["kernel-quiet"])
     menu.write_text(menu.read_text().replace("rootwait", "rootwait quiet"))
     variants = Variants(tree, lambda name: (), {})
-    with pytest.raises(UserError, match="has another command line now") as caught:
+    with pytest.raises(UserError, match="has a different command line") as caught:
         variants.of(["uboot-bootdelay"])
     assert "bootscope build mine" in str(caught.value.hint)
 
@@ -141,7 +141,7 @@ def test_changes_that_a_build_did_not_take_are_named(tmp_path: Path) -> None:
     of_kernel, of_uboot = missed(tree, change)
     assert of_kernel == (
         "built with the changes, build/linux-6.12.1/.config has CONFIG_NO_SUCH=n instead of y: "
-        "does the build use them?"
+        "does the build use these changes?"
     )
     assert "build/uboot-2025.01/.config has CONFIG_BOOTDELAY=2 instead of 0:" in of_uboot
     config = tmp_path / "tree/build/uboot-2025.01/.config"
@@ -169,7 +169,7 @@ def test_somebody_elses_file_in_the_way_is_not_overwritten(tmp_path: Path) -> No
     variants = Variants(tree, lambda name: (), {})
     own.mkdir()
     (own / "uboot.config").write_text("mine\n")
-    with pytest.raises(UserError, match=r"has other files of these names: uboot\.config"):
+    with pytest.raises(UserError, match=r"already has different files with these names: uboot\.config"):
         variants.put(variants.of(["uboot-bootdelay"]))
     assert (own / "uboot.config").read_text() == "mine\n"
 
@@ -185,12 +185,12 @@ def test_images_are_kept_and_put_back_through_links(tmp_path: Path) -> None:
     link.symlink_to("card-1.img")
     tree = import_tree("mine", folder, Wish(build=("make",), trial=Trial(products=("images/card.img",))))
     keeper = Keeper(Cache(tmp_path / "cache"), tree)
-    base = products.found(tree)
+    base = products.find_products(tree)
     assert base.sizes == {"images/card.img": 3}
     keys = {name: keeper.key(base, name) for name in ("base", "other")}
     keeper.keep(keys["base"], base)
     real.write_text("other")
-    keeper.keep(keys["other"], products.found(tree))
+    keeper.keep(keys["other"], products.find_products(tree))
     keeper.put_back(keys["base"])
     assert link.is_symlink()
     assert real.read_text() == "one"
@@ -198,8 +198,8 @@ def test_images_are_kept_and_put_back_through_links(tmp_path: Path) -> None:
     assert real.read_text() == "other"
     assert sorted(p.name for p in real.parent.iterdir()) == ["card-1.img", "card.img"]
     # Somebody who changed the tree has another base, and what was kept is of no use.
-    assert keeper.known(keeper.key(products.found(tree), "other")) is None
-    with pytest.raises(ToolError, match="not in the cache any more"):
+    assert keeper.known(keeper.key(products.find_products(tree), "other")) is None
+    with pytest.raises(ToolError, match="no longer in the cache"):
         keeper.put_back("0" * 64)
 
 
@@ -210,7 +210,7 @@ def test_patterns_of_images_that_fit_nothing_in_the_tree(tmp_path: Path, pattern
     (folder / "out").symlink_to(tmp_path)
     tree = import_tree("mine", folder, Wish(trial=Trial(products=(pattern,))))
     with pytest.raises(UserError, match=r"fits no file|leads out of"):
-        products.found(tree)
+        products.find_products(tree)
 
 
 # ---- turns, and logs ----

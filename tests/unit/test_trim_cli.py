@@ -93,7 +93,7 @@ def test_the_evidence_is_a_table(trimmed: Trim) -> None:
     ("arguments", "message"),
     [
         (("stock", "--only", "kernle"), "unknown part 'kernle'"),
-        (("stock", "--budget", "soon"), "'soon' is no length of time"),
+        (("stock", "--budget", "soon"), "'soon' is not a duration"),
         (("no-such-system",), "unknown system 'no-such-system'"),
     ],
 )
@@ -103,4 +103,4 @@ def test_what_cannot_be_is_said_at_once(main_here: Command, arguments: tuple[str
 
 def test_a_folder_that_is_there_is_not_written_to(main_here: Command, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    refused(main_here("trim", "stock", "-o", str(tmp_path)), f"{tmp_path} is there already")
+    refused(main_here("trim", "stock", "-o", str(tmp_path)), f"{tmp_path} already exists")

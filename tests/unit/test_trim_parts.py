@@ -292,7 +292,7 @@ def test_without_a_log_the_message_is_what_there_is() -> None:
     assert read_error(ToolError("one\ntwo\nfoo.c:1: error: no such thing")).lines == (
         "foo.c:1: error: no such thing",
     )
-    assert read_error(ToolError("did not land", hint="something")).lines == ("did not land",)
+    assert read_error(ToolError("have other values", hint="something")).lines == ("have other values",)
     assert read_error(ToolError("x", hint="full log: /gone/log.txt")).undefined == ()
 
 

@@ -69,10 +69,10 @@ def test_a_damaged_file_is_named(path: Path) -> None:
     whole = path.read_bytes()
     for size in (len(usage.MAGIC), len(usage.MAGIC) + 2, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(UserError, match="ends too early"):
+        with pytest.raises(UserError, match="is truncated"):
             usage.read(path)
     path.write_bytes(usage.MAGIC + number(3) + number(1 << 60) + number(0))
-    with pytest.raises(UserError, match="ends too early"):
+    with pytest.raises(UserError, match="is truncated"):
         usage.read(path)
     path.write_bytes(b"something else")
     with pytest.raises(UserError, match="wrong magic"):
@@ -99,7 +99,7 @@ def test_object_files_are_told_by_what_ran_of_them(tmp_path: Path) -> None:
         "fs/b.o": (0x100, Ran(start=7, programs=35, application=28)),
         "net/never.o": (0x40, Ran()),
     }
-    with pytest.raises(UserError, match="does not say what its uboot was linked from"):
+    with pytest.raises(UserError, match="does not record what its uboot was linked from"):
         used_code(view.evidence, usage.read(view.boot.path / USAGE), "uboot")
 
 

@@ -105,7 +105,7 @@ def _last_common(a: Timeline, b: Timeline) -> str:
 def _refusal(ends: tuple[End, End], cut_at: str) -> str:
     """Why there is no verdict; empty where there is one."""
     short = [
-        f"{side} did not get to {end.until} ({end.why})"
+        f"{side} did not reach {end.until} ({end.why})"
         for side, end in zip("AB", ends, strict=True)
         if end.why
     ]

@@ -174,11 +174,11 @@ def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Ro
         sums[key] = sums.get(key, 0) + int(row["length_ns"] or 0)
     return Rows(
         "critical-path",
-        f"What {milestone or goal(evidence)} waited for",
+        f"Critical path to {milestone or goal(evidence)}",
         COLUMNS,
         tuple(rows),
         "in order of time",
-        ("Neighbouring steps of less than 1 ms are shown as one, under the name that most of them have.",),
+        ("Adjacent steps below 1 ms are merged under their most common name.",),
         sums | {"total_ns": at_ns},
         weight="length_ns",
     )

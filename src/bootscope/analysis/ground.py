@@ -34,8 +34,8 @@ def common_zero(sets: Sequence[SampleSet]) -> Ground:
         return Ground(tuple(sets))
     which = "; ".join(f"{zero} for {_listed(sets, zero)}" for zero in zeros)
     if any(boot.first_ns is None for boot in boots):
-        return Ground(tuple(sets), refused=f"times count from different moments: {which}")
-    note = f"times counted from different moments ({which}); all are counted from {FIRST_LINE} now"
+        return Ground(tuple(sets), refused=f"times have different origins: {which}")
+    note = f"times had different origins ({which}); all now count from {FIRST_LINE}"
     moved = tuple(replace(each, boots=tuple(_from_first(boot) for boot in each.boots)) for each in sets)
     return Ground(moved, (note,))
 
@@ -64,7 +64,7 @@ def _common_end(ground: Ground) -> Ground:
     if len(set(ends)) < 2 or not all(each.complete for each in sets):
         return ground
     names = [end or "no milestone" for end in ends]
-    words = f"the runs do not end alike: {names[0]} (A), {names[1]} (B)"
+    words = f"the runs end at different milestones: {names[0]} (A), {names[1]} (B)"
     cut = last_common(sets)
     if cut is None:
         return replace(ground, refused=f"{words}, and no milestone is in both")

@@ -12,9 +12,9 @@ from bootscope.core.errors import UserError
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import program_of
 
-SWITCHES = {"switch": "which process ran"}
-_PROCESSES = SWITCHES | {"fork": "who started whom"}
-_WAKES = SWITCHES | {"wake": "who woke whom"}
+SWITCHES = {"switch": "process switches"}
+_PROCESSES = SWITCHES | {"fork": "parents of processes"}
+_WAKES = SWITCHES | {"wake": "wake-ups"}
 _DELAYS = {"delay": "delays of the kernel"}
 # View -> hook -> what it does not know without it.
 _NEEDED = {
@@ -24,11 +24,11 @@ _NEEDED = {
     },
     "functions": SWITCHES,
     "processes": _PROCESSES,
-    "storage": SWITCHES | {"bio": "who asked the kernel for what"},
-    "console": SWITCHES | {"printk": "which code wrote a message, and of what level it is"},
+    "storage": SWITCHES | {"bio": "system calls"},
+    "console": SWITCHES | {"printk": "origin and level of kernel messages"},
     "waits": _WAKES | _DELAYS,
     "critical-path": _WAKES,
-    "floor": _DELAYS | {"bio": "what the application read"},
+    "floor": _DELAYS | {"bio": "files read by the application"},
 }
 _IN_LOADER = {
     "initcalls": {
@@ -52,7 +52,7 @@ def _needed(view: str, evidence: Evidence) -> dict[str, str]:
 
 
 def _nameless_loader(hooks: Iterable[str], evidence: Evidence) -> list[str]:
-    """Those of some hooks that lie in a boot loader which came built, without symbols."""
+    """Those of some hooks that lie in a boot loader which is prebuilt, without symbols."""
     main = evidence.run.board.boot_loader.main
     return [hook for hook in hooks if shipped(evidence) and program_of(hook) is main]
 
@@ -69,10 +69,10 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     lacking = missing(evidence, known)
     nameless = _nameless_loader(lacking, evidence)
     found = [known[hook] for hook in lacking if hook not in nameless]
-    said = [f"Not in this recording: {', '.join(found)}. Record it again to see that."] if found else []
+    said = [f"Not in this recording: {', '.join(found)}. Record again to see this."] if found else []
     if nameless:
         what = ", ".join(known[hook] for hook in nameless)
-        said.append(f"Not to be seen: {what}. This {_title(evidence)} came built, without symbols.")
+        said.append(f"Not to be seen: {what}. This {_title(evidence)} is prebuilt, without symbols.")
     if view == "functions":
         said += _unkept(evidence, shipped(evidence))
     return tuple(said)
@@ -100,7 +100,7 @@ def _unkept(evidence: Evidence, built: bool) -> list[str]:
     gone = _nameless(evidence)
     if not gone:
         return []
-    why = "came built, without symbols" if built else "was not kept"
+    why = "is prebuilt, without symbols" if built else "was not kept"
     return [f"No call paths: the code of {', '.join(gone)} {why}."]
 
 
@@ -108,6 +108,6 @@ def need(evidence: Evidence, what: str, *hooks: str) -> None:
     """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
     lacking = missing(evidence, hooks)
     if lacking and _nameless_loader(lacking, evidence) == lacking:
-        raise UserError(f"nothing is known of {what}: this {_title(evidence)} came built, without symbols")
+        raise UserError(f"nothing is known of {what}: this {_title(evidence)} is prebuilt, without symbols")
     if lacking:
-        raise UserError(f"this recording tells nothing of {what}", hint="record the system again")
+        raise UserError(f"this recording has no data on {what}", hint="record the system again")

@@ -39,7 +39,7 @@ def table() -> Table | None:
     data = msgspec.toml.decode(_DATA.read_bytes(), type=_Data)
     title = (
         f"What instruments in the target cost {data.milestone} of {data.system} on {data.board}"
-        f" ({data.command}); this recording cost it nothing"
+        f" ({data.command}); this recording has no cost on the target"
     )
     rows = tuple((c.instrument, c.with_ns, c.without_ns, c.with_ns - c.without_ns) for c in data.cost)
     return Table(title, ("instrument", "with_ns", "without_ns", "cost_ns"), rows)

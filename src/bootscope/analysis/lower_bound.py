@@ -40,17 +40,17 @@ def view(evidence: Evidence) -> Rows:
             "phase": "",
             "floor_ns": 0,
             "today_ns": max(0, today - covered),
-            "why": "boot loader, init scripts, console, delays, sleep, reading what is not needed",
+            "why": "boot loader, init scripts, console, delays, sleep, unneeded reads",
         }
     )
     return Rows(
         "floor",
-        "What this board cannot beat",
+        "Lower bound (floor) on this board",
         COLUMNS,
         tuple(rows),
         "in order of the boot",
         (
-            "Assumes the images as they are: a smaller kernel or another compression moves the floor.",
+            "Assumes the present images: a smaller kernel or another compression moves the bound.",
             f"Assumes a jump from {first.phrase} into the kernel, and the application as init.",
         ),
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes: who started whom with which command, and what became of the time."""
+"""Processes: parents of processes with which command, and what became of the time."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def instead_of_init(evidence: Evidence, name: str) -> Shortcut:
     return Shortcut(
         ((start, end),),
         _still_read(evidence, program, start, end),
-        (f"{name} can be the first process", "starting it takes as long as starting init did"),
+        (f"{name} can be the first process", "it starts as fast as init did"),
     )
 
 
@@ -50,12 +50,12 @@ def before_others(evidence: Evidence, name: str) -> Shortcut:
         siblings = _started_by(evidence, mine.parent)
     earlier = [t for t in siblings if t.start_ns < mine.start_ns]
     if not earlier:
-        raise UserError(f"nothing is started before {printable(name)} that could come later")
+        raise UserError(f"nothing that starts before {printable(name)} can start later")
     start, end = earlier[0].start_ns, mine.start_ns
     return Shortcut(
         ((start, end),),
         _still_read(evidence, program, start, end),
-        (f"{name} needs nothing of what is started before it",),
+        (f"{name} does not depend on what starts before it",),
     )
 
 
@@ -65,7 +65,7 @@ def _program(evidence: Evidence, name: str) -> Task:
     if not found:
         raise UserError(
             f"no program called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view processes lists those that did",
+            hint="bootscope show --view processes lists the programs that ran",
         )
     return found[0]
 

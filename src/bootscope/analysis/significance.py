@@ -140,7 +140,7 @@ def _refusal(a: SampleSet, b: SampleSet, quantity: Quantity) -> str:
     """Why there can be no verdict; empty where there can."""
     if a.exact != b.exact:
         exact, other = ("A", "B") if a.exact else ("B", "A")
-        return f"{exact} is exact, from the emulated board, and {other} is not: their clocks differ"
+        return f"{exact} is exact (emulated board) and {other} is not: their clocks differ"
     few = [
         f"{side} has {count}"
         for side, count in (("A", len(a.of(quantity))), ("B", len(b.of(quantity))))
@@ -154,7 +154,7 @@ def _refusal(a: SampleSet, b: SampleSet, quantity: Quantity) -> str:
 def notes(side: str, boots: SampleSet, found: Description | None, quantity: Quantity) -> tuple[str, ...]:
     """What to know about the boots of a run before believing a figure: whatever is not as it should be."""
     lost = len(boots.boots) - len(boots.of(quantity))
-    words = f"{side}: {lost} of {len(boots.boots)} boots did not reach {quantity}: in no figure"
+    words = f"{side}: {lost} of {len(boots.boots)} boots did not reach {quantity}: excluded from all figures"
     return (*([words] if lost else []), *oddities(side, boots, found, quantity))
 
 
@@ -166,15 +166,15 @@ def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Q
     names = [boots.of(quantity)[at].boot_id.rpartition("/")[2].lstrip("0") for at in found.outliers]
     if names:
         which = f"outlier boot{'' if len(names) == 1 else 's'} {', '.join(names)}"
-        said.append(f"{side}: {which} (modified z score above 3.5); counted in all figures")
+        said.append(f"{side}: {which} (modified z score above 3.5); included in all figures")
     if found.warm_up_ns:
         off = f"{found.warm_up_ns / 1e6:+.1f} ms"
-        said.append(
-            f"{side}: the first boot is not like the others ({off}); if that is so again, leave it out"
-        )
+        said.append(f"{side}: the first boot differs from the others ({off}); if this recurs, leave it out")
     if found.drift:
         per_boot = f"{found.drift.per_boot_ns / 1e6:+.3f} ms a boot (Mann-Kendall, p = {found.drift.p:.2g})"
-        said.append(f"{side} drifts by {per_boot}: take turns between variants, or wait until it is steady")
+        said.append(
+            f"{side} drifts by {per_boot}: interleave the variants, or wait until the board is stable"
+        )
     return tuple(said)
 
 

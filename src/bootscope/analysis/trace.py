@@ -21,7 +21,7 @@ from bootscope.loaders.registry import PROGRAMS, hooks
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
 
-CLOCK = "board time: nanoseconds from power-on, storage and serial line as the board profile has them"
+CLOCK = "board time: nanoseconds from power-on, with storage and serial line as in the board profile"
 _MAX_TEXT = 400
 
 

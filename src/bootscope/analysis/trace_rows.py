@@ -42,8 +42,8 @@ def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Ro
     rows = _functions(trace) if name == "functions" else _spans(name, trace)
     if not rows:
         raise UserError(
-            f"what was imported tells nothing of {name}",
-            hint="bootscope show without --view says what there is",
+            f"the imported data has no {name}",
+            hint="bootscope show without --view lists what it has",
         )
     rows = [row for row in rows if phase is None or row["phase"] == phase]
     rows.sort(key=lambda row: (-int(row["self_ns"] or 0), str(row["what"])))
@@ -58,7 +58,7 @@ def _check_phase(name: str, trace: Trace, phase: str) -> None:
     if phase not in known:
         raise unknown("phase", phase, list(dict.fromkeys(known)))
     if name == "functions":
-        raise UserError("what was imported does not tell in which phase a function ran")
+        raise UserError("the imported data does not say in which phase a function ran")
 
 
 def _spans(name: str, trace: Trace) -> list[dict[str, Cell]]:

@@ -73,7 +73,7 @@ def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
     kept = evidence.load(objects.OBJECTS_OF[tree])
     linked = Objects(read(kept.decode("utf-8", "replace")))
     if not linked.pieces:
-        raise UserError(f"run {evidence.run.run_id} does not say what its {tree} was linked from")
+        raise UserError(f"run {evidence.run.run_id} does not record what its {tree} was linked from")
     loader = evidence.run.board.boot_loader
     addresses = {"kernel": _of_kernel, loader.tree: _of_loader}.get(tree, _of_busybox)
     executed: dict[str, Ran] = {}

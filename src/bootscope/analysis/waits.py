@@ -96,7 +96,7 @@ def view(evidence: Evidence, stacks: Stacks) -> Rows:
         COLUMNS,
         tuple(rows),
         "longest first",
-        ("Waiting for storage and the serial line has views of its own.",),
+        ("Waits for storage and the serial line have their own views.",),
         {f"{kind}_ns": ns for kind, ns in sums.items()},
     )
 
@@ -110,7 +110,7 @@ def _asleep(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[tuple[str, str
         wait = waits[at] if at < len(waits) else None
         length = sleep.end_ns - sleep.start_ns
         if wait is None or wait.woken_ns - sleep.end_ns > length + 1_000_000:
-            yield ("the kernel", "a timer of its own", "asleep"), sleep.start_ns, length
+            yield ("the kernel", "its own timer", "asleep"), sleep.start_ns, length
             continue
         context, what = reason(wait, evidence, stacks)
         yield (context, what, "asleep"), sleep.start_ns, length

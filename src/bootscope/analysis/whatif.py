@@ -34,33 +34,33 @@ from bootscope.core.settings import Sourced
 from bootscope.devices.model import CardClass
 
 KNOWN = {
-    "quiet": "the kernel keeps its messages off the console",
+    "quiet": "the kernel prints no messages on the console",
     "no-console": "nothing is written to the console at all",
-    "console=BAUD": "the console runs at another rate",
+    "console=BAUD": "the console runs at another baud rate",
     "bootdelay=0": "the boot loader does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "the boot loader runs the commands of its script at once, without looking for it",
-    "exact-read": "the boot loader reads no place of the card where nothing lies",
+    "exact-read": "the boot loader reads no unused area of the card",
     "bootz": "the kernel has no uImage header, which the boot loader would check",
     "uimage": "the kernel has a uImage header, and the boot loader checks it",
     "appended-tree:COMMAND": "the device tree is behind the kernel, the loader's COMMAND does not read it",
     "falcon": "the first stage starts the kernel itself, without the boot loader proper",
     "card=CLASS": "another card class of the board profile",
-    "card=Nx": "a card N times as fast, in bandwidth and latency",
-    "compression=NAME": "the kernel is packed in another way: gzip, lz4, ..., or none",
-    "kernel-bytes=N": "the unpacked kernel is N bytes larger, or smaller (-N)",
-    "rootfs=KIND": "the root file system is of another kind: ext4, squashfs-lz4hc, erofs-none, ...",
-    "memory=SIZE": "the kernel is given that much memory (mem=SIZE)",
-    "function:NAME=SHARE": "this function takes a share (0, 0.5) of its time, with all that it calls",
+    "card=Nx": "a card N times faster in bandwidth and latency",
+    "compression=NAME": "the kernel has another compression: gzip, lz4, ..., or none",
+    "kernel-bytes=N": "the unpacked kernel is N bytes larger (or smaller: -N)",
+    "rootfs=KIND": "the root file system has another type: ext4, squashfs-lz4hc, erofs-none, ...",
+    "memory=SIZE": "the kernel uses this much memory (mem=SIZE)",
+    "function:NAME=SHARE": "this function and all it calls take this share of the time (0, 0.5)",
     "without:NAME": "without this initcall (and its drivers), probe, step or command of the boot loader",
-    "later:PROGRAM": "this program and what it starts run after the milestone; a pattern names several",
-    "together:PATTERN": "these programs start at the same time; the boot ends in the last of them",
-    "programs=N": "a script starts N programs more",
-    "first:PROGRAM": "this program, or its script, is started before all that is started beside it",
+    "later:PROGRAM": "this program and its children start after the milestone; a pattern names several",
+    "together:PATTERN": "these programs start together; the boot ends with the last of them",
+    "programs=N": "a script starts N more programs",
+    "first:PROGRAM": "this program, or its script, starts before its siblings",
     "init=PROGRAM": "this program runs instead of init",
-    "builtins:SCRIPT": "this script does what it does without starting programs",
-    "applets": "shells run BusyBox's commands themselves",
-    "one-shell": "the first shell runs all scripts, instead of one for each",
+    "builtins:SCRIPT": "this script does its work without starting programs",
+    "applets": "shells run BusyBox applets without fork and exec",
+    "one-shell": "one shell runs all scripts, instead of a shell for each",
 }
 
 
@@ -106,7 +106,7 @@ def predict(
         finish()
     now = evidence.timeline.total_ns
     saved = min(now, saved_ns(evidence, plan))
-    assumptions = [*plan.assumptions, "whatever is not mentioned takes the time that it took"]
+    assumptions = [*plan.assumptions, "everything else takes as long as before"]
     return Prediction(evidence.run.until, now, now - saved, tuple(dict.fromkeys(assumptions)))
 
 
@@ -115,9 +115,11 @@ def _check_contradictions(changes: list[str]) -> None:
         found = [change for change in changes if change.startswith(name)]
         if len(found) > 1:
             listed = " and ".join(f"'{printable(change)}'" for change in found)
-            raise UserError(f"{listed} cannot both be", hint=f"one {name}")
+            raise UserError(f"{listed} exclude each other", hint=f"one {name}")
     if {"bootz", "uimage"} <= set(changes):
-        raise UserError("'bootz' and 'uimage' cannot both be", hint="a kernel has a header or none")
+        raise UserError(
+            "'bootz' and 'uimage' exclude each other", hint="a kernel either has a header or has none"
+        )
 
 
 _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
@@ -165,7 +167,7 @@ def _apply(change: str, plan: Plan, evidence: Evidence, stacks: Stacks, steps: l
         whatif_kernel.memory(plan, evidence, stacks, value)
     else:
         known = unknown("change", change, list(KNOWN))
-        raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help says what they do")
+        raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help explains them")
 
 
 def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
@@ -185,18 +187,18 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
     )
     unsure = sum(line.level < 0 for line in hidden)
     if unsure:
-        plan.assumptions.append(f"{unsure} of them, whose level is not known, are of such a level")
+        plan.assumptions.append(f"{unsure} of them have no known level and are counted as such")
 
 
 def _no_console(plan: Plan, evidence: Evidence) -> None:
     plan.hide(plan.ground.lines)
-    plan.assumptions.append("programs do not notice that the console is gone")
+    plan.assumptions.append("programs behave the same without the console")
 
 
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
     phases = evidence.run.board.boot_loader.phases_of()
     plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
-    plan.assume("the boot loaders write nothing from their first instruction on")
+    plan.assume("the boot loaders print nothing at all")
 
 
 _READABLE = 40
@@ -205,13 +207,11 @@ _READABLE = 40
 
 def _console(plan: Plan, value: str) -> None:
     if not re.fullmatch(r"[0-9]{1,8}", value) or not 300 <= int(value) <= 10_000_000:
-        raise UserError(f"'{printable(value)}' is no line rate", hint="for example console=921600")
+        raise UserError(f"'{printable(value)}' is not a baud rate", hint="for example console=921600")
     plan.byte_ns, real = plan.board.console_called(plan.board.console).at_rate(int(value))
-    plan.assumptions.append(f"boot loader and kernel both run the console at {value} baud")
+    plan.assumptions.append(f"boot loader and kernel both use {value} baud")
     if abs(real - int(value)) * _READABLE > int(value):
-        plan.assumptions.append(
-            f"the port's clock makes {real} baud of that, and whoever listens can take it"
-        )
+        plan.assumptions.append(f"the UART's clock gives {real} baud, and the receiver accepts that")
 
 
 # ---- the card ----
@@ -228,7 +228,7 @@ def _card(plan: Plan, value: str) -> None:
             raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
         card, name = _scaled(plan.board.card, thousandths), "as said"
         plan.board = _with_card(plan.board, {**classes, name: card}, name)
-        plan.assumptions.append(f"the card is {value} as fast, in bandwidth and in latency")
+        plan.assumptions.append(f"the card is {value} as fast in bandwidth and latency")
     elif value in classes:
         plan.board = _with_card(plan.board, classes, value)
         plan.assumptions.append(f"the card is the profile's '{value}'")
@@ -237,7 +237,7 @@ def _card(plan: Plan, value: str) -> None:
 
 
 def _scaled(card: CardClass, thousandths: int) -> CardClass:
-    said = "a change asked for"
+    said = "a requested change"
     bandwidth = card.bandwidth_bytes_per_s.value * thousandths // 1000
     latency = card.command_latency_ns.value * 1000 // thousandths
     return CardClass(

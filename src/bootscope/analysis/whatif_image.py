@@ -42,7 +42,7 @@ def bootz(plan: Plan, evidence: Evidence) -> None:
     plan.hide(told)
     briefer(plan, evidence, plan.ground.stacks, said.checks, lambda found: _not_done(found, said.checks))
     plan.last.append(lambda: _say(plan, loader, len(said.plain), lines))
-    plan.assume(f"{len(told)} lines about the kernel's header are not printed, but one about the kernel is")
+    plan.assume(f"{len(told)} lines about the kernel's header are replaced by one about the kernel")
 
 
 def _not_done(found: frozenset[str], checks: tuple[str, ...]) -> Fraction | None:
@@ -70,7 +70,7 @@ def _check(plan: Plan, evidence: Evidence, size: int) -> None:
     if not headed:
         _say(plan, loader, sum(map(len, said.headed)) - len(said.plain), lines)
     plan.assume(
-        f"{more} bytes{' more' if headed else ''} are checked, at the {rate / 1000:.1f} ns for a byte that "
+        f"{more} bytes{' more' if headed else ''} are checkedat the {rate / 1000:.1f} ns for a byte that "
         "another boot showed"
     )
 

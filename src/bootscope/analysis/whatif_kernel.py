@@ -49,12 +49,12 @@ def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> Non
     if not found:
         raise UserError(
             f"nothing called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view initcalls lists what did",
+            hint="bootscope show --view initcalls lists what ran",
         )
     removed = calls_gone(plan, evidence, steps, found)
     if removed:
-        plan.assume(f"its drivers probe no device: {', '.join(sorted(removed))}")
-    plan.assume(f"nothing needs what {name} sets up, and nothing else does its work instead")
+        plan.assume(f"its drivers no longer probe: {', '.join(sorted(removed))}")
+    plan.assume(f"nothing else needs {name}, and nothing else takes over its work")
 
 
 def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Call]) -> set[str]:
@@ -130,16 +130,17 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
     match = re.fullmatch(r"([\w.]{1,200})=(0|1|0?\.[0-9]{1,3})", value, re.ASCII)
     if not match:
         raise UserError(
-            f"'{printable(value)}' is no function with a share", hint="for example function:calibrate_delay=0"
+            f"'{printable(value)}' is not a function with a share",
+            hint="for example function:calibrate_delay=0",
         )
     name, share = match[1], Fraction(match[2])
     if not briefer(plan, evidence, stacks, (name,), lambda found: share if name in found else None):
         raise UserError(
-            f"{printable(name)} was not seen in any sample of this boot",
-            hint="bootscope show --view functions lists those that were",
+            f"{printable(name)} is in no sample of this boot",
+            hint="bootscope show --view functions lists the sampled functions",
         )
     rest = f"takes {float(share):.0%} of its time" if share else "takes no time"
-    plan.assume(f"{name} {rest}, with all that it calls")
+    plan.assume(f"{name} {rest}, including all it calls")
 
 
 # ---- memory ----
@@ -159,9 +160,9 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
     match = _SIZE.fullmatch(value)
     told = next((m for line in evidence.timeline.lines if (m := _MEMORY.search(line.data))), None)
     if not match or not int(match[1]):
-        raise UserError(f"'{printable(value)}' is no size of a memory", hint="for example memory=256M")
+        raise UserError(f"'{printable(value)}' is not a memory size", hint="for example memory=256M")
     if not told:
-        raise UserError("this boot does not tell how much memory the kernel has")
+        raise UserError("this boot does not show how much memory the kernel has")
     now, high = int(told[1] or told[3]) << 10, int(told[2] or 0) << 10
     then = min(now, int(match[1]) * _UNITS[match[2]])
     low = now - high
@@ -176,8 +177,8 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
 
     briefer(plan, evidence, stacks, (*_EVERY_PAGE, *_HIGH_PAGES, *_FREED), share_of)
     plan.assume(
-        f"setting up memory takes time for each page: {then >> 20} MiB of {now >> 20} MiB",
-        "tables whose size the kernel derives from its memory stay as large",
+        f"memory set-up takes time per page: {then >> 20} MiB of {now >> 20} MiB",
+        "tables that the kernel sizes by its memory keep their size",
     )
 
 
@@ -216,7 +217,7 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
         raise unknown("compression", value, [*known, NONE])
     now = packed_with(evidence)
     if not now:
-        raise UserError("this recording does not tell how its kernel is packed, or it is not")
+        raise UserError("this recording does not show the compression of its kernel, or there is none")
     before = known[now]
     if value == NONE:
         packed, unpack = Fraction(1_000_000, before.packed_ppm.value), Fraction(0)
@@ -225,8 +226,8 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
         if not before.unpack_ps or not after.unpack_ps:
             which = value if before.unpack_ps else now
             raise UserError(
-                f"how long it takes to unpack {which} has not been measured yet",
-                hint="python benchmarks/compressors.py does, from a recorded boot",
+                f"how long it takes to unpack {which} has not been measured",
+                hint="python benchmarks/compressors.py measures it, from a recorded boot",
             )
         packed = Fraction(after.packed_ppm.value, before.packed_ppm.value)
         unpack = Fraction(after.unpack_ps.value, before.unpack_ps.value)
@@ -241,7 +242,9 @@ def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is larger or smaller."""
     match = re.fullmatch(r"([+-]?[0-9]{1,9})(k?)", value, re.ASCII)
     if not match:
-        raise UserError(f"'{printable(value)}' is no number of bytes", hint="for example kernel-bytes=-200k")
+        raise UserError(
+            f"'{printable(value)}' is not a number of bytes", hint="for example kernel-bytes=-200k"
+        )
     larger(plan, evidence, int(match[1]) * (1000 if match[2] else 1))
 
 
@@ -249,10 +252,10 @@ def larger(plan: Plan, evidence: Evidence, more: int) -> None:
     """The unpacked kernel is so many bytes larger; or smaller, when negative."""
     image_bytes = plan.ground.content_bytes
     if not image_bytes:
-        raise UserError("this recording does not tell how large its kernel is")
+        raise UserError("this recording does not show the size of its kernel")
     share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))
     image(plan, evidence, share, share)
-    plan.assume("the kernel packs as well as before, and takes time to load and unpack for each byte")
+    plan.assume("the compression ratio stays the same; loading and unpacking take time per byte")
 
 
 def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:

@@ -99,7 +99,7 @@ def exact_read(plan: Plan, evidence: Evidence) -> None:
             latency_ns = evidence.run.board.card.command_latency_ns.value
             plan.counted_ns += (end - start - latency_ns) * (sectors - useful) // sectors
         useless += max(0, sectors - useful) * SECTOR_BYTES
-    plan.assume(f"{useless} bytes were read from where nothing was ever put")
+    plan.assume(f"{useless} bytes were read from unused areas")
 
 
 def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tuple[int, int]]:

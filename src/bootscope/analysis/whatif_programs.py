@@ -22,7 +22,7 @@ def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     tasks = with_children(evidence, _running(evidence, name))
     if steps and steps[-1].task in tasks:
         raise UserError(
-            f"the boot ends in '{printable(name)}' or in what it starts: that cannot run later",
+            f"the boot ends in '{printable(name)}' or its children: they cannot run later",
             hint="name a program that runs before it",
         )
     plan.gone += _theirs(evidence, steps, tasks)
@@ -34,12 +34,12 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
     scripts = _running(evidence, name)
     started = with_children(evidence, scripts) - scripts
     if steps and steps[-1].task in started:
-        raise UserError(f"the boot ends in what '{printable(name)}' starts: that has to run")
+        raise UserError(f"the boot ends in a child of '{printable(name)}', which has to run")
     plan.gone += _theirs(evidence, steps, started)
     briefer(plan, evidence, plan.ground.stacks, _STARTING, _none_of_it, scripts)
     plan.assume(
-        f"what {name} starts other programs for, the shell does by itself in no time",
-        "neither does it fork, wait for them, or copy its pages for them",
+        f"the shell itself does the work of the programs that {name} starts, in no time",
+        "it does not fork, wait for them or copy pages for them",
     )
 
 
@@ -62,7 +62,7 @@ def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tup
 def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
     """A script starts more programs."""
     if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII):
-        raise UserError(f"'{printable(value)}' is no number of programs", hint="for example programs=3")
+        raise UserError(f"'{printable(value)}' is not a number of programs", hint="for example programs=3")
     hook_coverage.need(evidence, "processes", "switch", "fork")
     scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
     started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
@@ -70,7 +70,7 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
     if not lives:
         raise UserError("no script started a program in this boot")
     plan.counted_ns -= int(value) * min(lives)
-    plan.assume(f"{value} more programs take as long as the briefest did: {min(lives) / 1e6:.1f} ms each")
+    plan.assume(f"{value} more programs take as long as the shortest did: {min(lives) / 1e6:.1f} ms each")
 
 
 def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
@@ -86,8 +86,8 @@ def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
     count = sum(task in on_the_way for task in found)
     plan.counted_ns += count * min(lives)
     plan.assume(
-        f"{count} commands of scripts are BusyBox's own",
-        f"executing one takes as long as the briefest of them ran: {min(lives) / 1e6:.1f} ms",
+        f"{count} commands of scripts are BusyBox applets",
+        f"one takes as long to run as the shortest of them: {min(lives) / 1e6:.1f} ms",
         "forking stays as it is",
     )
 
@@ -98,7 +98,7 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
     scripts = [t for t in evidence.scene.tasks if _is_script(t, evidence)]
     inner = [t for t in scripts if t.parent in scripts]
     if not inner:
-        raise UserError("no script started a script in this boot")
+        raise UserError("no script started another script in this boot")
     for task in inner:
         end = evidence.timeline.total_ns if task.end_ns is None else task.end_ns
         started = [t for t in evidence.scene.tasks if t.parent is task]
@@ -109,8 +109,8 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
         first, last = evidence.index_at(task.start_ns), evidence.index_at(begin)
         plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
     plan.assume(
-        f"{len(inner)} scripts need no shell of their own",
-        "what a script does before it starts its first program takes no time",
+        f"{len(inner)} scripts need no separate shell",
+        "a script takes no time before it starts its first program",
     )
 
 
@@ -125,14 +125,14 @@ def together(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
     paths = [on_path(steps, with_children(evidence, [t]), 0, evidence.timeline.total_ns) for t in jobs]
     if not steps or not paths[-1] or steps[-1].task not in with_children(evidence, [jobs[-1]]):
         raise UserError(
-            f"the boot does not end in the last of what '{printable(name)}' names",
-            hint="name the programs up to the one that matters",
+            f"the boot does not end in the last program that '{printable(name)}' names",
+            hint="name the programs up to the last that matters",
         )
     last_ns = sum(end - start for start, end in paths[-1])
     for stretches in paths[:-1]:
         _shorten(plan, stretches, last_ns)
     plan.assume(
-        f"{len(jobs)} programs share the CPU evenly, and none waits for another",
+        f"{len(jobs)} programs share the CPU evenly and do not wait for each other",
         f"the last of them needs {last_ns / 1e6:.1f} ms",
     )
 
@@ -162,7 +162,7 @@ def _running(evidence: Evidence, name: str) -> set[Task]:
     if not tasks:
         raise UserError(
             f"no program called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view processes lists those that did",
+            hint="bootscope show --view processes lists the programs that ran",
         )
     return tasks
 

@@ -77,7 +77,7 @@ def rootfs(plan: Plan, evidence: Evidence, value: str, drivers: Drivers = Driver
     now = present_kind(evidence)
     if now not in known:
         raise UserError(
-            f"how a root file system of kind '{printable(now)}' compares to others was not measured",
+            f"how a root file system of kind '{printable(now)}' compares to others has not been measured",
             hint=f"measured were {', '.join(known)}",
         )
     # Cards may be changed too, and what does not happen reads nothing.
@@ -95,7 +95,7 @@ def _other(
     reads = root_reads(evidence, Gone(plan.gone), plan.kept)
     if reads.own_commands and not reads.files_bytes:
         raise UserError(
-            "this recording does not tell which files were read from the root file system",
+            "this recording does not show which files were read from the root file system",
             hint="record the system again",
         )
     then = _then(reads, before, after)
@@ -115,7 +115,8 @@ def _other(
     plan.assume(
         f"of the root file system {then.bytes / 1e6:.2f} MB are read in {then.commands} commands instead of "
         f"{reads.bytes / 1e6:.2f} MB in {reads.commands}",
-        f"what {names[1]} makes of files, and its code's time and size, are as in another system",
+        f"the compression ratio of {names[1]}, and the time and size of its code, are those of "
+        "another system",
     )
 
 

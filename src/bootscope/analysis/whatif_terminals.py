@@ -59,6 +59,6 @@ def _look_less(plan: Plan, evidence: Evidence, steps: list[Step], fewer: int, ev
     looking_ns = sum(end - start - gone.inside(start, end) for start, end in looking)
     plan.counted_ns += looking_ns * fewer // every
     plan.assume(
-        f"{fewer} terminals less are made"
-        + (f", and mdev looks at so many less of about {every} devices" if looking_ns else "")
+        f"{fewer} fewer terminals are created"
+        + (f", so mdev handles that many fewer of about {every} devices" if looking_ns else "")
     )

@@ -17,4 +17,4 @@ def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:
     for found in ARCHITECTURES.values():
         if (found.elf_machine, found.bits) == (machine, bits) and little_endian:
             return found
-    raise ValueError(f"it is for {machine}, {bits} bits")
+    raise ValueError(f"its architecture is {machine}, {bits} bits")

@@ -33,7 +33,7 @@ def read_cpio(name: str, data: bytes) -> Piece:
     whole = [False]
     for entry in _cpio_entries(data, whole):
         contents.add(entry)
-    notes = () if whole[0] else ("the archive breaks off; read as far as it goes",)
+    notes = () if whole[0] else ("the archive is truncated; read up to there",)
     return contents.piece(name, "cpio archive", INITRAMFS, notes)
 
 
@@ -106,7 +106,7 @@ def read_tar(name: str, data: bytes) -> Piece:
     notes: tuple[str, ...] = ()
     for member in tar_members(data):
         if member.name is None or (member.kind == b"0" and member.start + member.size > len(data)):
-            notes = ("the archive is damaged; read as far as it goes",)
+            notes = ("the archive is damaged; read up to there",)
             break
         path = clean(member.name.decode("utf-8", "backslashreplace"))
         if path == "/":
@@ -126,8 +126,8 @@ def read_tar(name: str, data: bytes) -> Piece:
 def refused(name: str, data: bytes) -> UserError | None:
     """The error for an archive of a kind that is recognised but not read; None for all others."""
     if data.startswith(_OLD_CPIO):
-        hint = "make it anew with: cpio -H newc"
+        hint = "create it again with: cpio -H newc"
         return UserError(
-            f"{printable(name)} is a cpio archive of the old form, which no kernel takes", hint=hint
+            f"{printable(name)} is a cpio archive in the old format, which no kernel reads", hint=hint
         )
     return None

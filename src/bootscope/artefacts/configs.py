@@ -49,7 +49,7 @@ def read(name: str, text: str) -> Piece:
     whole = bool(_WHOLE.search(text[:_HEAD]))
     count = sum(value != "n" for value in symbols.values())
     told = f"{_NAMES[tree]}{title}: {count:,} symbols set"
-    notes = () if whole else ("no generated file: what it does not name is taken as not known",)
+    notes = () if whole else ("not a generated file: symbols that it does not name are unknown",)
     fields: dict[str, object] = {"configs": {tree: symbols}}
     if not whole:
         fields["partial"] = frozenset({tree})
@@ -69,7 +69,7 @@ def _tree(name: str, head: str, symbols: dict[str, str]) -> tuple[str, str]:
         return ("uboot" if uboot > busybox else "busybox"), ""
     if len(symbols) < _FEW:
         raise UserError(
-            f"{printable(name)} is a configuration, but of what it does not tell",
-            hint="the head of a generated .config says so: # Linux/... Kernel Configuration, # U-Boot ...",
+            f"{printable(name)} is a configuration, but does not say of what",
+            hint="a generated .config begins with: # Linux/... Kernel Configuration, # U-Boot ...",
         )
     return "kernel", ""

@@ -25,8 +25,8 @@ def read(path: Path) -> Piece:
         raise UserError(f"cannot read {printable(str(path))}: {error.strerror}") from error
     if not tree.is_root(names):
         raise UserError(
-            f"{printable(str(path))} is a folder, but no root file system: it has no etc, bin or the like",
-            hint="name the files in it that are to be read, one by one",
+            f"{printable(str(path))} is a folder but not a root file system: it has no etc, bin or the like",
+            hint="name the files in it to read, one by one",
         )
     contents = Contents()
     notes: list[str] = []

@@ -80,7 +80,7 @@ def _one(name: str, budget: Budget) -> Piece | Raw:
         raise UserError(f"cannot read {printable(name)}: {error.strerror}") from error
     if len(data) > MAX_BYTES:
         raise UserError(
-            f"{printable(name)} is larger than {MAX_BYTES >> 20} MB, and of no kind that is read in parts"
+            f"{printable(name)} is larger than {MAX_BYTES >> 20} MB, and its type cannot be read in parts"
         )
     if not data:
         raise UserError(f"{printable(name)} is empty")
@@ -109,7 +109,9 @@ def _noted(piece: Piece, notes: list[str]) -> Piece:
 
 def _not_understood(name: str, data: bytes) -> UserError:
     looks = appearance(Source(name, data))
-    return UserError(f"{printable(name)} is of no kind that audit reads: {looks}", hint=f"it reads: {KINDS}")
+    return UserError(
+        f"{printable(name)} is not a file that audit can read: {looks}", hint=f"it reads: {KINDS}"
+    )
 
 
 def _binary(name: str, data: bytes, unpacked: bool) -> Piece | None:
@@ -124,7 +126,7 @@ def _binary(name: str, data: bytes, unpacked: bool) -> Piece | None:
         if kernels.other_uimage(data) != "kernel":
             told = kernels.other_uimage(data)
             raise UserError(
-                f"{printable(name)} has a header of mkimage and is a {told}", hint=f"audit reads: {KINDS}"
+                f"{printable(name)} has an mkimage header and is a {told}", hint=f"audit reads: {KINDS}"
             )
     image = kernels.image(data, unpacked)
     if image:
@@ -202,7 +204,5 @@ def _check_twice(pieces: Sequence[Piece]) -> None:
             continue
         if piece.kind in seen:
             a, b = printable(seen[piece.kind]), printable(os.fspath(piece.name))
-            raise UserError(
-                f"{a} and {b} are both a {piece.kind}", hint="audit looks at one system at a time"
-            )
+            raise UserError(f"{a} and {b} are both a {piece.kind}", hint="audit reads one system at a time")
         seen[piece.kind] = piece.name

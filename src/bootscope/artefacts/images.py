@@ -69,7 +69,7 @@ def read_ext(path: Path, head: bytes) -> Piece:
         image = _Ext(path.resolve(), Path(folder))
         found = list(image.walk())
         if not found:
-            raise UserError(f"{printable(str(path))} begins like ext, but debugfs finds no files in it")
+            raise UserError(f"{printable(str(path))} looks like ext, but debugfs finds no files in it")
         image.take(found)
         for one in found:
             contents.add(image.entry(one))
@@ -201,7 +201,7 @@ def read_squashfs(path: Path) -> Piece:
         contents.add(_of_row(row, image, cats))
     if not contents.files:
         why = next((line for line in done.output.splitlines() if line.strip()), "it says nothing")
-        told = f"{printable(str(path))} begins like SquashFS, but unsquashfs cannot read it"
+        told = f"{printable(str(path))} looks like SquashFS, but unsquashfs cannot read it"
         raise UserError(f"{told}: {printable(why)[:200]}")
     return contents.piece(str(path), "SquashFS image", "squashfs")
 

@@ -80,7 +80,7 @@ def read(name: str, found: Image) -> Piece:
     words += f", {size(found.unpacked_bytes)} in memory" if found.unpacked_bytes else ""
     words += f", for {found.load:#x}" if found.load else ""
     words += f", holding a {found.payload}" if found.payload else ""
-    words += ", a device tree behind it" if found.appended else ""
+    words += ", with an appended device tree" if found.appended else ""
     key = "dtb" if found.kind == "dtb" else PurePath(name).name
     return Piece(
         name, "device tree" if found.kind == "dtb" else "kernel image", words, {"images": {key: found}}
@@ -89,4 +89,4 @@ def read(name: str, found: Image) -> Piece:
 
 def other_uimage(data: bytes) -> str:
     """What else a file with the header of mkimage is, in words."""
-    return _TYPES.get(data[30], f"something of type {data[30]}")
+    return _TYPES.get(data[30], f"type {data[30]}")

@@ -48,7 +48,7 @@ def read_printenv(name: str, text: str) -> Piece:
             found[last] = match[2]
         elif last and line and not line.startswith(("Environment size:", "=>", "U-Boot>")):
             found[last] += f"\n{line}"
-    return _environment(name, "as printenv shows it", found, ())
+    return _environment(name, "printenv output", found, ())
 
 
 def stored_environment(data: bytes) -> tuple[dict[str, str], bool, str] | None:
@@ -72,7 +72,7 @@ def read_stored(name: str, data: bytes) -> Piece:
     stored = stored_environment(data)
     assert stored
     found, fits, form = stored
-    doubt = "its checksum does not fit the file: if this is all of it, U-Boot takes its default environment"
+    doubt = "its checksum does not match: if the file is complete, U-Boot uses its default environment"
     notes = () if fits else (doubt,)
     return _environment(name, form, found, notes)
 

@@ -43,14 +43,10 @@ def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
     best = _with_lines(found)
     if best is None:
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
-        raise UserError(
-            f"nothing here tells the lines of a boot: {names}", hint="audit reads console and kernel logs"
-        )
+        raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
     log = _log(boot, boots or found.boots, file.reader.name)
-    pieces = [
-        Piece(f.name, "log", f"{f.reader.title}, not looked into") for f in found.files if f is not file
-    ]
+    pieces = [Piece(f.name, "log", f"{f.reader.title}, not read") for f in found.files if f is not file]
     return [_piece(file, boot, log), *pieces]
 
 
@@ -86,7 +82,7 @@ def _piece(file: FileRead, boot: Boot, log: BootLog) -> Piece:
     told += f", Linux {printable(kernel)[:40]}" if kernel else ""
     notes = [f"only its first {_MOST_LINES:,} lines are looked at"] if len(boot.log) > _MOST_LINES else []
     if log.clock == "none":
-        notes.append("no clock stamped its lines: nothing can be told of time but by their length")
+        notes.append("its lines have no time stamps: times are only known from their length")
     return Piece(file.name, "log", told, fields, frozenset(parts), tuple(notes))
 
 

@@ -60,7 +60,7 @@ class Contents:
     def add(self, entry: Entry) -> None:
         """Takes one file. Raises UserError when there are more than a root file system has."""
         if len(self.files) >= MOST_ENTRIES:
-            raise UserError(f"a root file system with more than {MOST_ENTRIES:,} files is not looked into")
+            raise UserError(f"a root file system with more than {MOST_ENTRIES:,} files is not read")
         if entry.kind == LINK:
             self.files[entry.path] = f"-> {entry.target}"
         elif entry.kind != FILE:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from bootscope.audit.forecast import can_be_told, forecast
 from bootscope.changes.applies import not_known, why_not
-from bootscope.changes.compose import told as told_change
+from bootscope.changes.compose import with_values
 from bootscope.changes.experiment import title
 from bootscope.core.errors import UserError
-from bootscope.inventory.indicators import told
+from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
 from bootscope.inventory.recorded import Recorded
@@ -21,7 +21,7 @@ from bootscope.techniques.model import Recipe, Technique, techniques
 @dataclass(frozen=True)
 class Finding:
     """A recipe of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
-    be done without trying. `evidence` says what the boot shows, `assumptions` what the prediction takes
+    be done without trying. `evidence` says evidence in the boot, `assumptions` what the prediction takes
     for granted."""
 
     technique: Technique
@@ -76,8 +76,8 @@ def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:
 
 
 def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) -> Finding:
-    evidence = (told(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
-    change = told_change(recipe.change, facts)
+    evidence = (indicator_evidence(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
+    change = with_values(recipe.change, facts)
     if not isinstance(facts, Recorded):
         found = _without_recording(recipe, facts)
         saving_ns, assumptions = found or (None, ())

@@ -60,7 +60,7 @@ def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
     extra: list[Extra] = []
     for recipe in recipes:
         if not can_be_told(recipe):
-            raise UserError("there is no model of what this does", hint="bootscope try measures it")
+            raise UserError("this change has no model", hint="bootscope try measures it")
         changes += [c for change in what_ifs(recipe) for c in each_with_values(change, facts)]
         extra += _extra(facts, filled(recipe.change, facts), recipe)
     view = facts.view
@@ -98,7 +98,7 @@ def _leaves_out(change: Change) -> bool:
     """Whether a change does nothing but leave parts out of the kernel, or little else."""
     symbols = {**change.kernel, **change.kernel_wishes}
     others = set(change.claims()) - {f"kernel.config.{name}" for name in change.kernel}
-    others -= {f"wish for kernel {name} {value}" for name, value in change.kernel_wishes.items()}
+    others -= {f"optional kernel symbol {name} {value}" for name, value in change.kernel_wishes.items()}
     if others - {_DEFCONFIG}:
         return False
     return change.from_nothing or any(written(v) == "n" for v in symbols.values())
@@ -111,7 +111,7 @@ def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collecti
     """
     closures = facts.closures
     if closures is None:
-        raise UserError("the kernel's sources are not known here")
+        raise UserError("the kernel's sources are not available")
     symbols = {**change.kernel_wishes, **change.kernel}
     off = [name for name, value in symbols.items() if written(value) in _OUT]
     on = [name for name, value in symbols.items() if written(value) not in _OUT]
@@ -122,7 +122,7 @@ def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collecti
         if told:
             return lost.symbols, []
         raise UserError(
-            "what it leaves out are parts of source files, and nothing tells how long these take",
+            "it removes parts of source files, whose time is unknown",
             hint="bootscope try measures it",
         )
     added = [n for n in on if facts.symbol("kernel", n) == "n" and n != "EXPERT"]
@@ -131,7 +131,7 @@ def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collecti
         without_objects(plan, evidence, steps, closures, lost)
         fewer_terminals(plan, evidence, steps, config, lost.symbols)
         if added and not told:
-            plan.assume(f"what comes with {', '.join(added[:3])} takes no time")
+            plan.assume(f"what {', '.join(added[:3])} adds takes no time")
 
     return lost.symbols, [add]
 
@@ -155,9 +155,9 @@ def without_objects(
         plan.assume(f"without this code its delays of {slept_ns / 1e6:.1f} ms are gone")
     larger(plan, evidence, -lost.image_bytes)
     plan.assume(
-        f"{len(lost.symbols)} symbols go, and {len(names)} object files, {size(lost.image_bytes)}, with them",
-        f"{len(calls)} initcalls are not called, and their drivers probe nothing",
-        "what other code does on behalf of what goes, outside of these calls, it still does",
+        f"{len(lost.symbols)} symbols are removed with {len(names)} object files, {size(lost.image_bytes)}",
+        f"{len(calls)} initcalls are gone, with their drivers' probes",
+        "other code still does its work for what is removed, outside these calls",
     )
 
 
@@ -176,9 +176,9 @@ def without_devices(nodes: Iterable[str]) -> Extra:
         lines = [line for line in plan.ground.lines if line.level >= 0 and mentions.search(line.text)]
         plan.hide(lines)
         plan.assume(
-            f"{len(found)} probes of {len(names)} devices are not made",
+            f"{len(found)} probes of {len(names)} devices are gone",
             f"{len(lines)} lines of the kernel that name these devices are not printed",
-            "nothing else would have waited for these devices",
+            "nothing else waited for these devices",
         )
 
     return add

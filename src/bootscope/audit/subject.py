@@ -102,7 +102,7 @@ def _heard_of(store: Store, name: str) -> _Heard:
     if not heard:
         raise UserError(
             f"{run_id} is a run of the emulated board and cannot be combined with other input",
-            hint="beside an imported system stand boots of its own board, or files",
+            hint="an imported system can be combined with boots of its own board, or files",
         )
     return heard
 
@@ -196,7 +196,7 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
         then = run.info.system.settings
         changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
-        note = f"the system has changed since it was recorded: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
+        note = f"the system has changed since this recording: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
         return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
     return Subject(f"{system.name}: never recorded; {told}", lambda: known, (), (_NO_BOOT,))

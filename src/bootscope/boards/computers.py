@@ -16,7 +16,7 @@ def checked(host: str) -> str:
     """The name of a computer, as ssh takes it. Raises UserError for what cannot be one."""
     if not _HOST.fullmatch(host):
         raise UserError(
-            f"'{printable(host)}' is no computer's name",
+            f"'{printable(host)}' is not a host name",
             hint="--tap-host lab1, or user@lab1, or an entry of ~/.ssh/config",
         )
     return host

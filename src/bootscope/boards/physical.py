@@ -100,7 +100,7 @@ def real_board(name: str, rate: int | None = None, host: str | None = None) -> R
         console = msgspec.structs.replace(console, rate=rate)
     if host is not None:
         if host == computers.AUTO and console.kind != "labgrid":
-            raise UserError("--tap-host auto is for a labgrid farm", hint="--tap-host HOST names a computer")
+            raise UserError("--tap-host auto is for a labgrid farm", hint="--tap-host HOST takes a host name")
         console = msgspec.structs.replace(console, tap_host=computers.checked(host) if host else "")
     return msgspec.structs.replace(board, console=console)
 
@@ -138,9 +138,7 @@ def _console(kind: str, where: str) -> Console:
         return Console(kind=kind, port=place["place"], host=place["coordinator"] or "", rate=0)
     match = _TARGET.fullmatch(where)
     if not match:
-        raise UserError(
-            f"'{printable(where)}' is no host with a port", hint=f"for example {kind}:lab-pc:2000"
-        )
+        raise UserError(f"'{printable(where)}' is not HOST:PORT", hint=f"for example {kind}:lab-pc:2000")
     return Console(kind=kind, host=match[1], port=match[2])
 
 
@@ -174,9 +172,9 @@ def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
             "a place's name" if c.kind == "labgrid" else "a path, such as /dev/serial/by-id/...",
         )
     if c.tap_host == computers.AUTO:
-        yield "console.tap_host", c.kind == "labgrid", "a computer's name: only a farm can tell which one"
+        yield "console.tap_host", c.kind == "labgrid", "a host name: only a farm can work out which one"
     elif c.tap_host:
-        yield "console.tap_host", computers.is_host(c.tap_host), "a computer's name, as ssh takes it"
+        yield "console.tap_host", computers.is_host(c.tap_host), "a host name, as ssh takes it"
     yield "console.rate", 0 <= c.rate <= 10_000_000, "a line rate in baud, or 0"
     yield "power", bool(p.on) == bool(p.off), "both on and off, or neither"
     yield "power", not (p.on and p.by_hand), "commands or by_hand, not both"

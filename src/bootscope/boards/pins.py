@@ -62,10 +62,10 @@ class Pins(Setting, frozen=True):
 def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
     """(key, whether it is as it must be, what is expected there)."""
     one = sum(map(bool, (pins.driver, pins.command, pins.port))) == 1
-    yield "pins", one, "one of driver (of sigrok's, such as fx2lafw), port and command"
+    yield "pins", one, "one of driver (a sigrok driver, such as fx2lafw), port and command"
     yield "pins.rate", 0 < pins.rate <= 10_000_000, "a line rate in baud"
     yield "pins.samplerate", _plain(pins.samplerate), 'samples a second, such as "1m"'
-    yield "pins.driver", not pins.driver.startswith("-"), "a driver of sigrok's, such as fx2lafw"
+    yield "pins.driver", not pins.driver.startswith("-"), "a sigrok driver, such as fx2lafw"
     for channel in (*pins.channels, *pins.edges, *([pins.uart.channel] if pins.uart else [])):
         yield f"pins: channel '{channel}'", bool(_CHANNEL.fullmatch(channel)), "a name without , and ="
     yield "pins.file", bool(_KEPT.fullmatch(pins.file)), "pins. and an ending, such as pins.sr"

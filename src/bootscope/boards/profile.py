@@ -69,7 +69,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     card_class: str
     devices: dict[str, AnyDevice]
     card_classes: dict[str, CardClass]
-    cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: as the emulator counts")
+    cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: the emulator's own count")
     loader: str = BUILT.name
     architecture: str = ARM.name
 

@@ -196,7 +196,8 @@ class Archives:
                 hint="sudo apt-get install debian-archive-keyring",
             )
         last = ToolError(
-            "the host's apt names no mirror of Debian's archive", hint=f"set {MIRROR} to the address of one"
+            "the host's apt has no mirror of the Debian archive configured",
+            hint=f"set {MIRROR} to the address of one",
         )
         for mirror in host_mirrors():
             try:

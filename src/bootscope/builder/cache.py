@@ -49,7 +49,8 @@ class Cache:
         self.root = root = root.absolute()
         if any(c.isspace() or c == ":" for c in str(root)):
             raise UserError(
-                f"the cache cannot lie in '{printable(str(root))}': builds take no blanks or colons",
+                f"the cache cannot be in '{printable(str(root))}': builds do not work in paths with "
+                "blanks or colons",
                 hint="set BOOTSCOPE_CACHE to another folder",
             )
         self.steps = root / "steps"

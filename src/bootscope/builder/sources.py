@@ -106,7 +106,7 @@ def _local(wanted: Wanted) -> Resolved:
     sha256 = file_sha256(path)
     if wanted.source.sha256 and sha256 != wanted.source.sha256.lower():
         raise ToolError(
-            f"{path} is not what sources.{wanted.name} expects",
+            f"{path} does not match sources.{wanted.name}",
             hint=f"expected sha256 {wanted.source.sha256}, found {sha256}",
         )
     return Resolved(str(path), sha256, "your own tarball", wanted.source.version)
@@ -143,12 +143,12 @@ def from_somewhere(
     if isinstance(package, Package):
         raise ToolError(
             f"cannot fetch {package.name} for {wanted.name}: " + "; ".join(failures),
-            hint=f"is the network there? {MIRROR} names another mirror than this computer's apt has; or name "
+            hint=f"check the network; {MIRROR} selects another mirror than apt's; or name "
             f"a folder with the unpacked package as sources.{wanted.name}.path",
         )
     raise ToolError(
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),
-        hint=f"get a tarball and name it as sources.{wanted.name}.path in a system file of yours",
+        hint=f"download a tarball and set sources.{wanted.name}.path in your system file",
     )
 
 
@@ -170,7 +170,7 @@ def _download(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> P
             done += len(block)
             progress.update(done >> 20, total and total >> 20, "MiB")
     if total and done < total:
-        raise ConnectionError(f"the download broke off after {done:,} of {total:,} bytes")
+        raise ConnectionError(f"the download stopped after {done:,} of {total:,} bytes")
     if digest.hexdigest() != expected.lower():
         raise _refused(wanted.name, path, cache, expected)
     return path
@@ -182,8 +182,8 @@ def _refused(name: str, path: Path, cache: Cache, expected: str) -> ToolError:
     aside = cache.refused / f"{found[:16]}-{path.name}"
     shutil.move(path, aside)
     return ToolError(
-        f"the source of {name} is not what it should be: expected sha256 {expected}, found {found}",
-        hint=f"it was refused and kept as {aside}",
+        f"the source of {name} has the wrong hash: expected sha256 {expected}, found {found}",
+        hint=f"it was rejected and kept as {aside}",
     )
 
 

@@ -172,7 +172,7 @@ class Runner:
         if found:
             return found
         require(*step.tools)
-        wait = f"{step.name}: another bootscope is building it, waiting"
+        wait = f"{step.name}: waiting for another bootscope that builds it"
         with self.cache.lock(step_id, lambda: self.progress.note(wait)):
             return self.cache.find(step_id) or self._make(step, step_id, results)
 

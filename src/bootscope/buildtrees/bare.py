@@ -70,7 +70,7 @@ def _refuse_mixture(look: Look) -> None:
         more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
         listed = printable(", ".join(found[:_MOST_NAMED]))
         raise UserError(
-            f"{printable(str(look.root))} has what may not belong together: {listed}{more}",
+            f"{printable(str(look.root))} has parts that may not belong together: {listed}{more}",
             hint="name the folder of one product; or name the files themselves: bootscope audit FILE...",
         )
 

@@ -40,7 +40,7 @@ def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
     if told:
         return _cut(told[0]), told[1]
     if built_in:
-        return _cut(built_in), "CONFIG_CMDLINE; nothing else was found that sets one"
+        return _cut(built_in), "CONFIG_CMDLINE; nothing else sets one"
     return "", _PLACES
 
 
@@ -62,7 +62,7 @@ def _told(parts: Parts, known: Inventory) -> tuple[str, str] | None:
     bootargs = known.loader.bootargs
     if bootargs:
         script = parts.first("uboot-script") or parts.first("uboot-environment")
-        note = ", with variables that only the board fills in" if "$" in bootargs else ""
+        note = ", with variables that only the board sets" if "$" in bootargs else ""
         return bootargs, f"bootargs of {look.relative(script) if script else 'U-Boot'}{note}"
     return None
 
@@ -100,7 +100,7 @@ def _known(parts: Parts, pieces: Sequence[Piece]) -> Inventory:
     try:
         return together(pieces)
     except UserError as error:
-        parts.look.note(f"not all of it goes together: {error.message}")
+        parts.look.note(f"it is inconsistent: {error.message}")
         return Inventory()
 
 

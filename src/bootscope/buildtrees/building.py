@@ -10,7 +10,7 @@ from pathlib import Path
 from bootscope.buildtrees import keep
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.model import Tree
-from bootscope.buildtrees.owner import build_words, changes_folder, told
+from bootscope.buildtrees.owner import build_words, changes_folder, command_environment
 from bootscope.buildtrees.variants import Variants
 from bootscope.core import process
 from bootscope.core.errors import ToolError, UserError, printable
@@ -38,7 +38,7 @@ def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) 
     words = build_words(tree)
     folder = Path(tree.folder)
     if not folder.is_dir():
-        raise UserError(f"{printable(tree.folder)} is not there any more")
+        raise UserError(f"{printable(tree.folder)} no longer exists")
     log = path.with_suffix(".log")
     try:
         log.unlink(missing_ok=True)
@@ -48,7 +48,7 @@ def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) 
         # A command that takes changes needs some to take, be they none.
         variants = Variants(tree, lambda name: (), {})
         variants.put(variants.base)
-    env = process.environment(told(tree))
+    env = process.environment(command_environment(tree))
     process.run(words, cwd=folder, env=env, log=log, on_line=on_line, timeout_s=LONGEST_S)
     wish = Wish(tree.made_by, tree.machine, tree.image, tree.build, tree.shell, tree.trial)
     found = import_tree(tree.name, folder, wish)

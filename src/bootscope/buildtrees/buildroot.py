@@ -70,7 +70,7 @@ def collect(parts: Parts) -> None:
     _rootfs_folder(parts, f"{at}target")
     _toolchain(parts, f"{at}host/bin/")
     if not look.all(f"{at}build", folder=True) or "kernel-config" not in parts.paths:
-        look.note("configured, but it seems that no kernel was built here yet")
+        look.note("configured, but apparently no kernel has been built here")
     packages = look.first([f"{at}build/packages-file-list.txt"])
     if packages:
         parts.put("packages", packages)

@@ -72,12 +72,12 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
     for found, recipe_name, recipe in check(list(dict.fromkeys(specs))):
         spec = title(found, recipe_name)
         changes[spec] = _filled(spec, recipe.change, values)
-        loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
+        loses = f" (removes: {', '.join(found.loses)})" if found.loses else ""
         about.append(f"{spec}: {found.title}{loses}")
     clashing = conflicts(changes)
     if clashing:
         first, second, key = clashing[0]
-        raise UserError(f"{first} and {second} want different things of {printable(key)}")
+        raise UserError(f"{first} and {second} set {printable(key)} differently")
     merged = _merged(list(changes.values()))
     _check(merged)
     return ChangeSet(tuple(about), merged, whole)
@@ -94,7 +94,7 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
     if lacking:
         names = ", ".join(dict.fromkeys(lacking))
         raise UserError(
-            f"{spec} needs to know of your system: {names}",
+            f"{spec} needs these values of your system: {names}",
             hint=" ".join(f"--value {name}=..." for name in dict.fromkeys(lacking)),
         )
     return done
@@ -114,13 +114,13 @@ def _merged(changes: Sequence[Change]) -> Change:
 def _check(change: Change) -> None:
     for word in (*change.command_line, *change.command_line_drop):
         if not _WORD.fullmatch(word):
-            raise UserError(f"'{printable(word)}' is no word of a command line")
+            raise UserError(f"'{printable(word)}' is not a valid word of a command line")
     for path in (*change.write, *change.link):
         if not path.startswith("/") or ".." in path.split("/") or _has_controls(path) or path.endswith("/"):
-            raise UserError(f"'{printable(path)}' is no path of a file in a root file system")
+            raise UserError(f"'{printable(path)}' is not a valid path of a file in a root file system")
     for pattern in change.remove:
         if not pattern.startswith("/") or ".." in pattern.split("/") or _has_controls(pattern):
-            raise UserError(f"'{printable(pattern)}' is no pattern of paths in a root file system")
+            raise UserError(f"'{printable(pattern)}' is not a valid path pattern in a root file system")
 
 
 def _has_controls(text: str) -> bool:
@@ -137,7 +137,7 @@ def read_folder(folder: Path) -> tuple[Change, list[str], str]:
     """
     if not folder.is_dir() or not any((folder / name).exists() for name in _MARKS):
         raise UserError(
-            f"{printable(str(folder))} is no folder of changes",
+            f"{printable(str(folder))} is not a folder of changes",
             hint="bootscope optimize -o or trim -o writes one: it has " + ", ".join(_MARKS),
         )
     trees = {tree: _symbols(_text(folder / f"{tree}.config")) for tree in TREES}
@@ -168,14 +168,16 @@ def _text(path: Path) -> str:
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_BYTES:
-            raise UserError(f"{printable(str(path))} is no text of a size that is read")
+            raise UserError(f"{printable(str(path))} is not a text file, or is too large")
         return path.read_bytes().decode()
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise UserError(f"cannot read {printable(str(path))}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{printable(str(path))} is no text: only texts can be carried over") from error
+        raise UserError(
+            f"{printable(str(path))} is not a text file: only text files can be carried over"
+        ) from error
 
 
 def _symbols(text: str) -> Symbols:

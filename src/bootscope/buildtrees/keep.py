@@ -33,11 +33,11 @@ def tree_names() -> list[str]:
 def check_name(name: str) -> None:
     """Raises UserError when a tree cannot be called so."""
     if not _NAME.fullmatch(name) or name.endswith(".toml"):
-        raise UserError(f"'{printable(name)}' is no name", hint="small letters, digits, '-', '_' and '.'")
-    if name in system_names() or name == "last":
         raise UserError(
-            f"'{name}' is the name of a system of bootscope's own", hint="choose another with --as"
+            f"'{printable(name)}' is not a valid name", hint="small letters, digits, '-', '_' and '.'"
         )
+    if name in system_names() or name == "last":
+        raise UserError(f"'{name}' is the name of a built-in system", hint="choose another with --as")
 
 
 def is_tree_file(path: Path) -> bool:

@@ -38,4 +38,4 @@ def _of_one(tree: Tree, name: str, change: Change) -> str:
         return ""
     more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
     named = printable(", ".join(wrong[:_MOST_NAMED]) + more)
-    return f"built with the changes, {printable(config.path)} has {named}: does the build use them?"
+    return f"built with the changes, {printable(config.path)} has {named}: does the build use these changes?"

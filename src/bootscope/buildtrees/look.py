@@ -73,7 +73,7 @@ class Look:
         except OSError:
             return []
         if len(names) == _MOST_ENTRIES:
-            self.note(f"{printable(self.relative(folder))} has very many files: not all were looked at")
+            self.note(f"{printable(self.relative(folder))} has too many files: only some were read")
         matching = fnmatch.filter(names, pattern)
         return [folder / name for name in sorted(matching) if self._is(folder / name, wants_folder)]
 
@@ -92,7 +92,7 @@ class Look:
         try:
             name.encode()
         except UnicodeEncodeError:
-            self.note(f"{printable(name)} has a name that is no UTF-8: left out")
+            self.note(f"{printable(name)} has a name that is not UTF-8: left out")
             return False
         return True
 
@@ -134,6 +134,6 @@ def tree_folder(name: str | Path) -> Path:
             pass
         str(path).encode()
     except (OSError, RuntimeError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "its name is none that can be written down"
+        why = error.strerror if isinstance(error, OSError) else "its name cannot be stored"
         raise UserError(f"cannot read {printable(str(name))}: {why}") from error
     return path

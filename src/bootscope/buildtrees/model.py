@@ -53,7 +53,7 @@ class Artefact(Setting, frozen=True, omit_defaults=True):
 class Trial(Setting, frozen=True, omit_defaults=True):
     """How changes of a tree are tried on its owner's board, as the owner says.
 
-    `board`: as `--board` takes it. `deploy`: the command that puts the images onto the board. `works`: one
+    `board`: as `--board` takes it. `deploy`: the command that deploys the images to the board. `works`: one
     that ends with status 0 when the system that booted does what it must. `products`: patterns, from the
     tree's folder, of the files that are put onto the board. `changes`: the folder that changes are written
     to, absolute. `kernel_recipe`, `uboot_recipe`, `series`: of Yocto, where the tree does not tell them.

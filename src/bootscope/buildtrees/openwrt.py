@@ -91,10 +91,10 @@ def _profiles(parts: Parts, path: Path | None) -> dict[str, Any]:
     parts.put("variables", path)
     try:
         if path.stat().st_size > _MOST_JSON:
-            raise ValueError("it is larger than any that a build leaves")
+            raise ValueError("it is too large")
         told = json.loads(path.read_bytes())
         if not isinstance(told, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
     except (OSError, ValueError, RecursionError) as error:
         parts.look.note(
             f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"

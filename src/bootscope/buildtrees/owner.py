@@ -42,7 +42,7 @@ def own_folder(tree: Tree) -> Path:
     return store_dir().absolute() / "trees" / f"{tree.name}.files"
 
 
-def told(tree: Tree, variant: str = BASE) -> dict[str, str]:
+def command_environment(tree: Tree, variant: str = BASE) -> dict[str, str]:
     """What commands find in their environment; `variant` is the content id of the changes."""
     return {
         "BOOTSCOPE_SYSTEM": tree.name,

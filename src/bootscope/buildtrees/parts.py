@@ -144,7 +144,7 @@ def device_trees(parts: Parts, patterns: Iterable[str], wanted: str = "") -> Non
         return
     where = ", ".join(looked)
     if found:
-        where += f" has {len(distinct)} of them, and nothing says which is this board's"
+        where += f" has {len(distinct)} of them, and none is marked as this board's"
     parts.lack("device-tree", where)
 
 

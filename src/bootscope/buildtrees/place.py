@@ -115,11 +115,11 @@ def _check_path(folder: Path, path: str) -> None:
     for part in parts[:-1]:
         at = at / part
         if at.is_symlink():
-            raise UserError(f"{printable(str(at))} is a link: nothing is written through it")
+            raise UserError(f"{printable(str(at))} is a link: bootscope does not write through links")
         if at.exists() and not at.is_dir():
-            raise UserError(f"{printable(str(at))} is a file: a folder is wanted there")
+            raise UserError(f"{printable(str(at))} is a file, but must be a folder")
     if (folder / path).is_dir() and not (folder / path).is_symlink():
-        raise UserError(f"{printable(str(folder / path))} is a folder: a file is wanted there")
+        raise UserError(f"{printable(str(folder / path))} is a folder, but must be a file")
 
 
 def _now(path: Path) -> tuple[bool, str | None]:
@@ -152,14 +152,14 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
     cannot be written; nothing is changed then.
     """
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"{printable(str(folder))} is a file: expected a folder, or none yet")
+        raise UserError(f"{printable(str(folder))} is a file: expected a folder, or a new name")
     found = differences(folder, out, name)
     there = [d.path for d in found if d.exists and not d.ours]
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         names = printable(", ".join(there[:3]))
         raise UserError(
-            f"{printable(str(folder))} has other files of these names: {names}{more}",
+            f"{printable(str(folder))} already has different files with these names: {names}{more}",
             hint="--dry-run shows the difference, --force overwrites them",
         )
     if not found:

@@ -28,7 +28,7 @@ class Products:
     missed: tuple[str, ...] = ()
 
 
-def found(tree: Tree) -> Products:
+def find_products(tree: Tree) -> Products:
     """The products as they lie in the tree now; none where its owner named none.
 
     Raises UserError when a pattern fits nothing, or leads out of the folder.
@@ -42,7 +42,7 @@ def found(tree: Tree) -> Products:
             what = f"fits more than {_MOST} files" if paths else "fits no file"
             raise UserError(
                 f"'{printable(pattern)}' {what} in {printable(tree.folder)}",
-                hint="it is what is put onto the board: --product images/sdcard.img, say",
+                hint="a product is what goes onto the board, for example --product images/sdcard.img",
             )
         for path in paths:
             name = path.relative_to(root).as_posix()
@@ -100,7 +100,7 @@ class Keeper:
         """
         products, path = self.known(key), self._cache.find(key)
         if not products or not path:
-            raise ToolError(f"what was built of {self._tree.name} is not in the cache any more")
+            raise ToolError(f"what was built of {self._tree.name} is no longer in the cache")
         root = Path(self._tree.folder).resolve()
         for name in products.sizes:
             target = (root / name).resolve()

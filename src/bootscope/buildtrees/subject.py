@@ -17,12 +17,12 @@ from bootscope.inventory.values import found_in
 def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
     """What the files of a tree tell, as they are now, and what is not as it was when it was imported.
 
-    Raises UserError when the folder is not there any more.
+    Raises UserError when the folder no longer exists.
     """
     root = Path(tree.folder)
     if not root.is_dir():
         raise UserError(
-            f"{tree.name} was imported from {printable(tree.folder)}, which is not there any more",
+            f"{tree.name} was imported from {printable(tree.folder)}, which no longer exists",
             hint=f"bootscope system import DIR --as {tree.name}",
         )
     found: list[Piece] = []
@@ -32,7 +32,7 @@ def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
             continue
         path = (root / artefact.path).resolve()
         if not path.is_relative_to(root.resolve()):
-            notes.append(f"{printable(artefact.path)} leads out of the folder now: left out")
+            notes.append(f"{printable(artefact.path)} now leads out of the folder: left out")
             continue
         try:
             piece = read(artefact.role, path)
@@ -52,7 +52,7 @@ def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
 def values(tree: Tree) -> dict[str, str]:
     """What placeholders of techniques (`@name@`) stand for in a tree, as far as its files tell.
 
-    Raises UserError when the folder is not there any more.
+    Raises UserError when the folder no longer exists.
     """
     told = {"command_line": tree.command_line} if tree.command_line else {}
     return {**found_in(together(pieces(tree)[0])), **told}

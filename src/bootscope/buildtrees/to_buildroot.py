@@ -211,9 +211,7 @@ def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> Non
             settings.pop("rootfs.options", None)
         elif options == "":
             settings.pop("rootfs.options")
-        out.by_hand.append(
-            f"make what you flash take the {kind} image, and the command line name it (rootfstype=)"
-        )
+        out.by_hand.append(f"flash the {kind} image, and name it on the command line (rootfstype=)")
     if settings.get("kernel.image") == "Image":
         settings.pop("kernel.image")
         lines.append("BR2_LINUX_KERNEL_IMAGE=y")
@@ -252,11 +250,11 @@ def _use(out: Output, target: Target, board: str, variable: str) -> None:
         "    CONFIG_=BR2_ support/kconfig/merge_config.sh -m -O OUTPUT OUTPUT/.config "
         f"DIR/{board}/buildroot.fragment",
         f"    {make} BR2_EXTERNAL={trees} olddefconfig",
-        "What is built already must be configured again to see its fragment:" if again else "Then build:",
+        "Configure again what is already built, so that it uses its fragment:" if again else "Then build:",
         f"    {' '.join([make, *again, 'all'])}",
     ]
     if not target.tree:
         out.by_hand.append(
-            "lists that you set already (BR2_ROOTFS_OVERLAY and the like) are replaced by the fragment: add "
+            "lists that you already set (BR2_ROOTFS_OVERLAY and the like) are replaced by the fragment: add "
             "yours in front, or give --system, and bootscope does; the same holds for BR2_EXTERNAL"
         )

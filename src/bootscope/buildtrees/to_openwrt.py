@@ -49,7 +49,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
     if lines:
         out.files[lines_of(target.name)] = "\n".join(lines) + "\n"
     if not out.files and not out.by_hand and not out.lost:
-        raise UserError("there is nothing in these changes that OpenWrt could take")
+        raise UserError("OpenWrt can use nothing in these changes")
     _use(out, target, lines)
     out.files[f"{target.name}.md"] = common.readme(
         out, changes, target, "Changes for OpenWrt, written by `bootscope apply`."
@@ -77,7 +77,9 @@ def _command_line(out: Output, changes: ChangeSet, target: Target, lines: list[s
         lines.append(f'{_BOOT_WORDS}="{new}"')
         changes = replace(changes, change=msgspec.structs.replace(change, command_line=()))
         if _BOOT_WORDS in target.before:
-            out.by_hand.append(f"{_BOOT_WORDS} keeps the words of an earlier run: take out what is too much")
+            out.by_hand.append(
+                f"{_BOOT_WORDS} keeps the words of an earlier run: remove those that you do not want"
+            )
     out.by_hand += common.words_by_hand(changes, target)
     if changes.changes_words:
         names = ", ".join(sources.command_line)
@@ -155,7 +157,7 @@ def _use(out: Output, target: Target, lines: list[str]) -> None:
         out.use.append("    make defconfig")
     if lines:
         out.use += [
-            "What OpenWrt did not take is printed by this, nothing where it took all:",
+            "This prints what OpenWrt did not accept (nothing if it accepted all):",
             f"    grep -vxFf .config {own}",
         ]
     out.use += ["Then build:", "    make"]

@@ -30,7 +30,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
     series = _series(target)
     for recipe in (target.kernel_recipe, target.uboot_recipe):
         if not _RECIPE.fullmatch(recipe):
-            raise UserError(f"'{printable(recipe)}' is no name of a recipe")
+            raise UserError(f"'{printable(recipe)}' is not a recipe name")
     out, name = Output(), target.name
     _fragments(out, changes, target)
     _root(out, changes, target)
@@ -49,9 +49,7 @@ def _series(target: Target) -> str:
     names = told.split()
     if not names or not all(_SERIES.fullmatch(name) for name in names):
         raise UserError(
-            f"'{printable(told)}' is no series of Yocto"
-            if told
-            else "for which series of Yocto is the layer?",
+            f"'{printable(told)}' is not a Yocto series" if told else "which Yocto series is the layer for?",
             hint="--series scarthgap, say; or --system with a tree whose build left *.testdata.json",
         )
     return " ".join(names)
@@ -134,7 +132,7 @@ def _configuration(out: Output, changes: ChangeSet, target: Target) -> None:
         lines.append(f'IMAGE_CLASSES += "{name}-rootfs"')
     words = [w for w in change.command_line if _PLAIN_WORD.fullmatch(w)]
     if words:
-        lines.append("# Each boot loader has a variable of its own: what yours does not use does no harm.")
+        lines.append("# Each boot loader has a variable of its own: unused ones do no harm.")
     for key in ("APPEND", "UBOOT_EXTLINUX_KERNEL_ARGS", "QB_KERNEL_CMDLINE_APPEND"):
         lines += [f'{key}:append = " {" ".join(words)}"'] if words else []
     if words and words == list(change.command_line):
@@ -168,7 +166,7 @@ def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> Non
         rest = options.removeprefix(known).strip()
         if rest:
             out.by_hand.append(f"give mkfs of {table.get(known, kind)} also: {rest} (EXTRA_IMAGECMD)")
-        out.by_hand.append(f"make what you flash (.wks) take the {kind} image, and the command line name it")
+        out.by_hand.append(f"use the {kind} image in what you flash (.wks), and name it on the command line")
     if settings.get("kernel.modules") is True:
         settings.pop("kernel.modules")
 

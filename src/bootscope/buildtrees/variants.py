@@ -107,7 +107,7 @@ def _check_menu(tree: Tree, menu: str) -> None:
     path = tree.command_line_from
     if menu and in_menu(Path(path).name, menu) != tree.command_line:
         raise UserError(
-            f"{printable(path)} has another command line now than when {tree.name} was imported",
+            f"{printable(path)} has a different command line since {tree.name} was imported",
             hint="was it built with changes the last time, or changed by hand? "
             f"bootscope build {tree.name} builds it without changes, and reads it again",
         )

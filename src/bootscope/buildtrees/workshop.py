@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bootscope.buildtrees import products as found_products
 from bootscope.buildtrees.building import LONGEST_S
 from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Tree
-from bootscope.buildtrees.owner import build_words, own_folder, told, words
-from bootscope.buildtrees.products import Keeper, Products
+from bootscope.buildtrees.owner import build_words, command_environment, own_folder, words
+from bootscope.buildtrees.products import Keeper, Products, find_products
 from bootscope.buildtrees.variants import Variant, Variants
 from bootscope.core import process
 from bootscope.core.errors import BoardError, BootscopeError, ToolError, UserError, printable
@@ -76,7 +75,7 @@ class Workshop:
             self.make(base)
             known = self.keeper.known(self._key(variant)) if self.keeps else None
             if known:
-                self.tell(f"{variant.words}: built before, and the base has not changed since")
+                self.tell(f"{variant.words}: already built, and the base has not changed")
                 self._made[variant.key] = known
                 return known
         self._build(variant)
@@ -129,11 +128,11 @@ class Workshop:
             itself = f"{self.tree.name} itself does not build"
             what = f"{self.tree.name} does not build with {variant.words}" if variant.specs else itself
             raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log), variant.key) from error
-        made = replace(found_products.found(self.tree), missed=missed(self.tree, variant.changes.change))
+        made = replace(find_products(self.tree), missed=missed(self.tree, variant.changes.change))
         self._built = self._lies_there = variant.key
         if variant.key not in self._made:
             for line in made.missed:
-                self.tell(f"beware: {line}")
+                self.tell(f"warning: {line}")
             self._made[variant.key] = made
             self.keeper.keep(self._key(variant), made)
 
@@ -148,7 +147,7 @@ class Workshop:
             ) from error
 
     def _run(self, command: list[str], variant: Variant, log: Path, timeout_s: float) -> None:
-        env = process.environment(told(self.tree, variant.key))
+        env = process.environment(command_environment(self.tree, variant.key))
         process.run(command, cwd=Path(self.tree.folder), env=env, log=log, timeout_s=timeout_s)
 
     def _log(self, variant: Variant, what: str) -> Path:
@@ -172,19 +171,19 @@ class Workshop:
             if before is None:
                 return  # it does not build, so that nothing else was done
             if self._built != base.key:
-                self.tell("the tree is put back: built once more without changes")
+                self.tell("the tree is restored: built again without changes")
                 self._build(base)
                 self._warn_if_not_back(before)
             if self._deployed and self._on_board != base.key:
                 self.deploy(base)
         except BootscopeError as error:
-            self.tell(f"the tree could not be put back as it was: {error.message}")
+            self.tell(f"the tree could not be restored: {error.message}")
 
     def _warn_if_not_back(self, before: Products) -> None:
-        now = found_products.found(self.tree).hashes
+        now = find_products(self.tree).hashes
         if now and any(now == made.hashes != before.hashes for made in self._made.values()):
             self.tell(
-                "beware: built without the changes, the images are still those with them. What the changes "
+                "warning: a build without the changes gives the same images as with them. What the changes "
                 "put into the tree stays there; the build must begin from your own configuration "
                 "(bootscope help real-boards)"
             )
@@ -208,7 +207,7 @@ class Workshop:
             name = self.tree.name
             self.tell(f"it was built with changes last; to build it without: bootscope build {name}")
         if self._deployed and self._on_board != base.key:
-            self.tell("the board has the images of a variant still: deploy your own")
+            self.tell("the board still has the images of a variant: deploy your own")
 
 
 def _lines(message: str) -> str:
@@ -228,7 +227,7 @@ def opened(shop: Workshop) -> Iterator[Workshop]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UserError(
-                f"changes are being tried in {shop.tree.name} already", hint="wait until that is done"
+                f"changes are being tried in {shop.tree.name} already", hint="wait until it has finished"
             ) from error
         try:
             yield shop

@@ -150,7 +150,7 @@ def _variables(parts: Parts, path: Path | None) -> dict[str, str]:
     parts.put("variables", path)
     try:
         if path.stat().st_size > _MOST_JSON:
-            raise ValueError("it is larger than any that a build leaves")
+            raise ValueError("it is too large")
         told: Any = json.loads(path.read_bytes())
         found = {k: v for k, v in told.items() if isinstance(v, str)}
     except (OSError, ValueError, AttributeError, RecursionError) as error:
@@ -199,7 +199,7 @@ def _work(parts: Parts, at: str) -> None:
     if top is None:
         build = bool(look.all("conf/local.conf"))
         why = "give the build folder, not the deploy folder"
-        why = "nothing was built here, or rm_work took it" if build else why
+        why = "nothing was built here, or rm_work removed it" if build else why
         where = f"tmp*/work: {why}"
         for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
             parts.lack(role, where)

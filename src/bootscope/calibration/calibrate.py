@@ -28,8 +28,8 @@ def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[R
     """
     if len({boot.stamp for boot in boots}) > 1:
         raise UserError(
-            "these boots are stamped at different moments of their lines",
-            hint="calibrate by boots of one kind at a time",
+            "these boots have stamps of different moments of a line",
+            hint="give boots with one kind of stamp at a time",
         )
     before, stamp = rates_of(board), boots[0].stamp
     lines = emulated.lines(before)
@@ -64,7 +64,7 @@ def _too_little(found: Sequence[Stretch], matched: int, lines: Sequence[HeardLin
     return UserError(
         f"{matched} of the {len(lines)} console lines of {like} are in these boots, which makes {len(found)} "
         f"stretches long enough to be measured; {FEWEST_STRETCHES} is the least",
-        hint=hint + "; a kernel that is told 'quiet' says too little",
+        hint=hint + "; a kernel with 'quiet' prints too few",
     )
 
 
@@ -97,8 +97,8 @@ def _notes(emulated: EmulatedBoot, matched: int, lines: int, fit: Fitted) -> lis
     extra = fit.found[EXTRA]
     if extra.how == FITTED and extra.value > extra.half:
         found.append(
-            f"each console line takes {span(round(extra.value))} on the board that no figure of a profile "
-            "stands for: interrupts, and whoever stamped"
+            f"each console line takes {span(round(extra.value))} on the board that no figure of a "
+            "profile covers: interrupts, and the stamping program"
         )
     if matched * 100 < lines * _FEW_PERCENT:
         found.append(
@@ -106,7 +106,7 @@ def _notes(emulated: EmulatedBoot, matched: int, lines: int, fit: Fitted) -> lis
         )
     if not emulated.sees_delays:
         found.append(
-            "this emulated run is of a time when loops that wait for a clock were not recorded, so that they "
-            "pass for work of the CPU: record the system again"
+            "this emulated run predates the recording of loops that wait for a clock and counts "
+            "them as CPU work: record the system again"
         )
     return found

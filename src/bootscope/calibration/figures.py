@@ -35,7 +35,7 @@ def known_line(emulated: EmulatedBoot, boots: Sequence[RealBoot]) -> dict[int, T
     ratio = _BITS * _NS / rate / emulated.byte_ns
     # What divisors make of a rate is never quite that rate: the emulated one has the same.
     ratio = 1.0 if abs(ratio - 1) <= _SAME_RATE else ratio
-    return {LINE: Told(ratio, ratio * _RATE_HALF, f"the line was listened to at {rate} baud")}
+    return {LINE: Told(ratio, ratio * _RATE_HALF, f"the console was read at {rate} baud")}
 
 
 def figures(board: Board, byte_ns: int, fit: Fitted) -> list[Figure]:
@@ -91,8 +91,8 @@ def power_on(board: Board, seen: Sequence[Heard], lines: Sequence[HeardLine], fi
         off_ns = max(off_ns, math.hypot(model, (h.boot.zero_error_ns or 0) + h.boot.stamp_error_ns))
     half = math.hypot(off_ns, student_975(max(1, len(rest) - 1)) * deviation(rest))
     value = max(0, median(rest))
-    warning = "of a single boot: how much it varies is not known" if len(rest) == 1 else ""
+    warning = "from a single boot: its variation is unknown" if len(rest) == 1 else ""
     if median(rest) < 0:
-        warning = "the first line came sooner than the emulator could have sent it"
+        warning = "the first line came earlier than the emulator can send it"
     low, high = max(0, math.floor(value - half)), math.ceil(value + half)
     return Figure(POWER_ON, before, value, low, high, float(len(rest)), warning=warning)

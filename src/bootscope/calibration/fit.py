@@ -95,7 +95,7 @@ class _Fit:
             if some is None:
                 # Of what the stretches that are believed do not tell apart, the smallest goes first.
                 least = min(free, key=self._spent_ns)
-                self._fix(least, f"there are too few stretches to tell what {WORDS[least]} take")
+                self._fix(least, f"too few stretches to determine what {WORDS[least]} take")
                 continue
             certain = dict(zip(free, some, strict=True))
             vague = {c: self._vagueness(c, k) for c, k in certain.items() if c != EXTRA}
@@ -158,7 +158,7 @@ class _Fit:
         spent = {c: self._spent_ns(c) for c in self._free()}
         for column, ns in spent.items():
             if ns < _BARELY * whole_ns and column != EXTRA:
-                self._fix(column, f"{WORDS[column]} take next to no time between these lines", off=False)
+                self._fix(column, f"{WORDS[column]} take almost no time between these lines", off=False)
         # The larger ones first: what is left of a smaller one that goes along is nothing.
         basis: list[tuple[int, list[float]]] = []
         for column in sorted(self._free(), key=lambda c: -spent[c]):
@@ -172,7 +172,7 @@ class _Fit:
             left = sum(x * x for x in rest)
             if left < _ALIKE * full:
                 most = max(along, key=lambda o: along[o])
-                self._fix(column, f"{WORDS[column]} go with {WORDS[most]} in every stretch")
+                self._fix(column, f"{WORDS[column]} vary together with {WORDS[most]} in every stretch")
             else:
                 basis.append((column, [x / left**0.5 for x in rest]))
 
@@ -195,11 +195,11 @@ class _Fit:
         low, high = max(0.0, k.value - k.half), k.value + k.half
         before = self._before[column]
         scale = f"{low / before:.2g} to {high / before:.2g} times what it was" if before else "anything"
-        return f"{WORDS[column]} tell too little: it may be {scale}"
+        return f"{WORDS[column]} are not conclusive: it may be {scale}"
 
     def _of(self, column: int, k: KnownFigure | None) -> Rate:
         if column in self._why:
             return self._why[column]
         assert k is not None
-        lone = "rests on a single stretch: nothing shows whether that one is like the emulator"
+        lone = "rests on a single stretch, which may be unlike the emulator"
         return Rate(k.value, k.half, k.stretches, warning=lone if k.stretches < _FEWEST else "")

@@ -39,7 +39,7 @@ class RealBoot:
 
 
 def real_boots(store: Store, name: str, number: int | None = None) -> list[RealBoot]:
-    """The boots of the run called `name` that came to their end, or of them only boot `number`.
+    """The boots of the run called `name` that completed, or of them only boot `number`.
 
     Raises UserError when it is no run of a real board, or has no such boot.
     """
@@ -56,7 +56,7 @@ def real_boots(store: Store, name: str, number: int | None = None) -> list[RealB
         found = [boot for boot in found if int(boot.boot_id.rpartition("/")[2]) == number]
     if not found:
         which = f"boot {number}" if number is not None else "boot"
-        raise UserError(f"run {run_id} has no {which} that came to its end")
+        raise UserError(f"run {run_id} has no {which} that completed")
     return found
 
 
@@ -91,9 +91,9 @@ def _imported(run: HeardRun) -> list[RealBoot]:
         boot_id, (log, _) = f"{run.run_id}/{number:03}", understood.log(number)
         boot = _boot_of(understood, log)
         if boot is None or boot.clock.name in ("kernel", "none"):
-            what = "the kernel's own clock" if boot and boot.clock.name == "kernel" else "no console's lines"
+            what = "the kernel's own clock" if boot and boot.clock.name == "kernel" else "no console lines"
             raise UserError(
-                f"{boot_id} has {what}: calibrate needs the stamps of what listened to a console",
+                f"{boot_id} has {what}: calibrate needs stamps made while the console was read",
                 hint="bootscope record --board serial:/dev/ttyUSB0",
             )
         error_ns = max(1, boot.clock.resolution_ns)

@@ -97,7 +97,7 @@ def text(found: Calibration, board: Board) -> str:
         f"# {found.board.name} as it is: fitted by bootscope calibrate to boots of the real board.",
         f"# Boots: {', '.join(found.boots[:10])}{' ...' if len(found.boots) > 10 else ''}",
         f"# Emulated boot of the same system: {found.like}",
-        "# A comment below says what a figure was before, and between what it lies in 19 of 20 cases.",
+        "# Comments give each former figure and its 95 % interval.",
         "",
     ]
     table: dict[str, Any] = msgspec.to_builtins(board)

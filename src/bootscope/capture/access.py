@@ -21,7 +21,7 @@ def refused(root: Path, error: OSError) -> ToolError:
     folder = _nearest(Path(os.fsdecode(error.filename)) if error.filename else root)
     here = f"BOOTSCOPE_STORE=FOLDER keeps recordings in another folder, such as {Path.home()}/boots"
     if error.errno == errno.EROFS:
-        return ToolError(f"the store {root} is read-only: nothing can be kept in it", hint=here)
+        return ToolError(f"the store {root} is read-only", hint=here)
     return ToolError(f"the store {root} cannot be used: {folder} {_owned(folder)}", hint=here)
 
 
@@ -45,7 +45,7 @@ def _owned(path: Path) -> str:
     try:
         found = path.stat()
     except OSError:
-        return "is not to be read"
+        return "cannot be read"
     try:
         owner = pwd.getpwuid(found.st_uid).pw_name
     except KeyError:

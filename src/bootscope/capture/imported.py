@@ -147,6 +147,6 @@ def raw_files(run: Path, info: ImportInfo) -> list[Raw]:
         except OSError as error:
             raise UserError(f"{info.run_id}: {path.name} cannot be read: {error.strerror}") from error
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            raise UserError(f"{info.run_id}: {path.name} is not what was imported")
+            raise UserError(f"{info.run_id}: {path.name} has changed since the import")
         found.append(Raw(file.name, data, file.folder))
     return found

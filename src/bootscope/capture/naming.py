@@ -37,15 +37,15 @@ def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], b
     Raises UserError when there is none, or more than one.
     """
     if not ids:
-        raise UserError("no boot has been recorded yet", hint="bootscope record debian")
+        raise UserError("no boot has been recorded", hint="bootscope record debian")
     if name is not None and not name:
-        raise UserError("an empty name is no run", hint="'last' is the last one")
+        raise UserError("the run's name is empty", hint="'last' is the latest run")
     base, back = _taken_apart(name or LAST, ids)
     named = list(ids) if base == LAST else [] if base in ids else _of_name(base, ids)
     if back:
         if not named:
             raise UserError(
-                f"'{printable(base)}' is no name of runs",
+                f"'{printable(base)}' is not a name of runs",
                 hint="~N goes with last, or a system's or board's name",
             )
         return _newest(base, named, is_complete, back)
@@ -99,5 +99,7 @@ def _only(name: str, found: Sequence[str], ids: Sequence[str]) -> str:
     if not found:
         raise unknown("run", name, list(ids[-_MOST_LISTED:]))
     if len(found) > 1:
-        raise UserError(f"'{printable(name)}' fits {len(found)} runs", hint=", ".join(found[-_MOST_LISTED:]))
+        raise UserError(
+            f"'{printable(name)}' matches {len(found)} runs", hint=", ".join(found[-_MOST_LISTED:])
+        )
     return found[0]

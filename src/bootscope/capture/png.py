@@ -41,7 +41,7 @@ def png(screen: Screen, raw: bytes) -> bytes:
     if screen.format not in _CONVERT:
         raise UserError(f"cannot show pixels of format {screen.format}")
     if len(raw) < screen.stride_bytes * screen.height:
-        raise UserError("the picture is cut off")
+        raise UserError("the picture is truncated")
     pixel_bytes, convert = _CONVERT[screen.format]
     if screen.stride_bytes < screen.width * pixel_bytes:
         raise UserError(f"lines of {screen.stride_bytes} bytes are too short for {screen.width} pixels")

@@ -64,7 +64,7 @@ class Serial(Source):
         # Two readers would each get a part of the bytes.
         reader = _reader_of(self.path)
         if reader:
-            raise OSError(errno.EBUSY, f"{reader} is listening to it")
+            raise OSError(errno.EBUSY, f"{reader} is reading it")
         fcntl.ioctl(fd, _TIOCEXCL)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         attributes = termios.tcgetattr(fd)
@@ -77,7 +77,7 @@ class Serial(Source):
         if self.rate:
             speed = getattr(termios, f"B{self.rate}", None)
             if speed is None:
-                raise OSError(errno.EINVAL, f"this computer has no line rate {self.rate}")
+                raise OSError(errno.EINVAL, f"this computer does not support {self.rate} baud")
             attributes[4] = attributes[5] = speed
         termios.tcsetattr(fd, termios.TCSANOW, attributes)
         self._facts = {"rate": self.rate or _rate_of(attributes[5]), **self._low_latency(fd)}

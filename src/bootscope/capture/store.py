@@ -157,8 +157,8 @@ class Store:
         run_id = self.find_id(name)
         if self.kind(run_id) != RECORDED:
             how = "was imported" if self.kind(run_id) == IMPORTED else "is of a real board"
-            hint = "bootscope list says which are of an emulated board"
-            raise UserError(f"{run_id} {how}; only recordings of an emulated board will do here", hint=hint)
+            hint = "bootscope list shows which are of an emulated board"
+            raise UserError(f"{run_id} {how}; this needs a recording of an emulated board", hint=hint)
         return self.load(run_id)
 
     def find_id(self, name: str | None) -> str:

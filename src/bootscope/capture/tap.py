@@ -134,7 +134,7 @@ class Decoder:
                 self._rest = data
                 return
             if not data.startswith(MAGICS):
-                raise UserError("this is no console capture of bootscope, or one of a newer version")
+                raise UserError("this is not a console capture of bootscope, or is from a newer version")
             self._begun, at = True, len(MAGIC)
         while len(data) - at >= _RECORD.size:
             kind, at_ns, length = _RECORD.unpack_from(data, at)

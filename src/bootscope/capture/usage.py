@@ -48,11 +48,11 @@ def read(path: Path) -> Usage:
     except FileNotFoundError:
         raise UserError("this boot was recorded without counting which code runs") from None
     if not data.startswith(MAGIC):
-        raise UserError(f"{path} does not say which code ran (wrong magic number)")
+        raise UserError(f"{path} is not a record of executed code (wrong magic number)")
     try:
         return _usage(data)
     except IndexError:
-        raise UserError(f"{path} is damaged: it ends too early") from None
+        raise UserError(f"{path} is truncated") from None
 
 
 def _usage(data: bytes) -> Usage:

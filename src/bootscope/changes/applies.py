@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from bootscope.core.errors import UserError
-from bootscope.inventory.indicators import SIGNS, told
+from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
 from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in
 from bootscope.kbuild.kconfig import written
@@ -88,7 +88,7 @@ def fill(change: Change, put_in: Callable[[str], str]) -> Change:
     )
 
 
-SO_ALREADY = "it is so already"
+SO_ALREADY = "already in effect"
 
 
 def why_not(recipe: Recipe, facts: Inventory) -> str:
@@ -200,8 +200,8 @@ def _unmet(wanted: Applies, facts: Inventory) -> Iterator[str]:
     if facts.knows(Part.SETTINGS):
         yield from _unmet_settings(wanted, facts)
     yield from _unmet_files(wanted, facts)
-    if wanted.shows and told(wanted.shows, facts) == "":
-        yield f"the boot does not show {SIGNS[wanted.shows].what}"
+    if wanted.shows and indicator_evidence(wanted.shows, facts) == "":
+        yield f"the boot does not show {INDICATORS[wanted.shows].what}"
 
 
 def _unmet_settings(wanted: Applies, facts: Inventory) -> Iterator[str]:
@@ -220,12 +220,12 @@ def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
     if any(key.startswith("rootfs.") for key in change.settings) or any(
         word_name(word) in _MOUNTING for word in change.command_line
     ):
-        yield "the root is in memory, so that no file system is mounted for it"
+        yield "the root is in memory: no file system is mounted for it"
     path = facts.settings.get("application.path")
     alone = place and path and facts.settings.get("initramfs.only") == str((path,))
     claims = change.claims()
     if alone and f"file {path}" not in claims and all(key.startswith(_ON_THE_CARD) for key in claims):
-        yield "the boot is made from an archive with the application alone"
+        yield "the root is an archive with only the application"
 
 
 def _unmet_words(wanted: Applies, facts: Inventory) -> Iterator[str]:
@@ -270,5 +270,5 @@ def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
     yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
     if wanted.filesystem and not facts.filesystem:
         yield "the kind of root file system"
-    if wanted.shows and told(wanted.shows, facts) is None:
-        yield f"a boot that shows whether there is {SIGNS[wanted.shows].what}"
+    if wanted.shows and indicator_evidence(wanted.shows, facts) is None:
+        yield f"a boot that may show {INDICATORS[wanted.shows].what}"

@@ -64,7 +64,7 @@ def _readme(system: System, changes: Mapping[str, Change]) -> str:
     lines = [f"# {system.name}", "", system.title, ""]
     for spec in changes:
         found = technique(spec.partition("=")[0])
-        loses = f" (takes away: {', '.join(found.loses)})" if found.loses else ""
+        loses = f" (removes: {', '.join(found.loses)})" if found.loses else ""
         lines.append(f"- {spec}: {found.title}{loses}")
     return "\n".join(lines) + "\n"
 
@@ -72,7 +72,7 @@ def _readme(system: System, changes: Mapping[str, Change]) -> str:
 def check_new(folder: Path) -> None:
     """Raises UserError when the folder is there already and has something in it."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} is there already", hint="give -o the name of a new folder")
+        raise UserError(f"{folder} already exists", hint="give -o a new folder")
 
 
 def write(
@@ -121,7 +121,7 @@ def _rootfs(folder: Path, change: Change) -> None:
 def _inside(folder: Path, path: str) -> Path:
     name = PurePosixPath(path.lstrip("/"))
     if ".." in name.parts:
-        raise UserError(f"'{path}' is no path in a root file system")
+        raise UserError(f"'{path}' is not a valid path in a root file system")
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

@@ -24,7 +24,7 @@ _LAST = SETTINGS["command_line"]
 """The setting that others are put into, so that its value is known last."""
 
 
-def told(change: Change, facts: Inventory) -> Change:
+def with_values(change: Change, facts: Inventory) -> Change:
     """The change with what the boot tells and what is found in the system filled in.
 
     Raises UserError when nothing tells it, or the system has no such thing.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from bootscope.changes.applies import filled
-from bootscope.changes.compose import composed, told
+from bootscope.changes.compose import composed, with_values
 from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.emulator.recording import flat
@@ -30,9 +30,9 @@ def chosen(spec: str) -> tuple[Technique, str, Recipe]:
         why = {
             Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
             Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
-            Status.RUNS: f"it is carried out by {' and '.join(found.carried_out_by)}"
+            Status.RUNS: f"it is done by {' and '.join(found.carried_out_by)}"
             if found.carried_out_by
-            else "bootscope does not carry it out by itself yet",
+            else "bootscope cannot do it automatically",
         }[found.status]
         raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
     if not wanted and len(found.recipes) > 1:
@@ -58,7 +58,7 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     if not force:
         check_apply(recipes, facts, loaded.system.name)
-    changes = {name: told(recipes[name].change, facts) for name in in_order(recipes)}
+    changes = {name: with_values(recipes[name].change, facts) for name in in_order(recipes)}
     system = apply(loaded.system, composed(loaded.system, changes))
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)
@@ -71,7 +71,7 @@ def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> N
     if left:
         others = ", also with the others" if len(recipes) > len(left) else ""
         told_why = "; ".join(f"{spec} does not apply to {name}{others}: {why}" for spec, why in left.items())
-        raise UserError(printable(told_why), hint="--force tries it all the same")
+        raise UserError(printable(told_why), hint="--force tries it anyway")
 
 
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:

@@ -46,7 +46,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 def baseline_of(boots: SampleSet) -> bytes:
     """The file of a baseline. Raises UserError when no boot of the run is complete."""
     if not boots.complete:
-        raise UserError(f"run {boots.run_id} has no complete boot to be a baseline")
+        raise UserError(f"run {boots.run_id} has no complete boot to use as a baseline")
     kept = Baseline(
         bootscope=__version__,
         run_id=boots.run_id,

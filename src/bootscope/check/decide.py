@@ -150,7 +150,7 @@ def _budget(check: Check, budget: Budget, boots: SampleSet, baseline: SampleSet 
     value = budget.figure(values)
     off = value - budget.limit_ns
     status = MISSED if off > 0 else OK
-    words = f"{span(abs(off))} {'above' if off > 0 else 'below'} the budget" if off else "just the budget"
+    words = f"{span(abs(off))} {'above' if off > 0 else 'below'} the budget" if off else "exactly the budget"
     return Finding(BUDGET, budget.name, budget.of, status, value, budget.limit_ns, len(values), words)
 
 
@@ -187,7 +187,7 @@ def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, base
     )
     if found.high_ns > allowed:
         needed = Noise(old, new, step_ns=step_ns).boots_for(allowed or before * PLANNED_PERCENT // 100)
-        words += f"; not excluded by so few boots ({needed or 'very many'} of each would do)"
+        words += f"; not excluded with so few boots ({needed or 'very many'} of each would be enough)"
     status = UNSURE if found.high_ns > allowed else OK
     return replace(base, status=status, words=words, p=above_p(old, new, allowed, step_ns))
 

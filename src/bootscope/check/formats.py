@@ -116,9 +116,9 @@ def as_metrics(outcome: Outcome) -> bytes:
     limits = [(labels(f), seconds(f.limit_ns)) for f in findings if f.limit_ns is not None]
     kept = [(labels(f), "0" if f.status == MISSED else "1") for f in findings]
     lines = [
-        *family("bootscope_check_value_seconds", "The figure that was checked.", values, "seconds"),
-        *family("bootscope_check_limit_seconds", "What it may be.", limits, "seconds"),
-        *family("bootscope_check_kept", "1 if it was kept, 0 if it was missed.", kept),
+        *family("bootscope_check_value_seconds", "The figure checked.", values, "seconds"),
+        *family("bootscope_check_limit_seconds", "Its limit.", limits, "seconds"),
+        *family("bootscope_check_kept", "1 if it was met, 0 if it was missed.", kept),
         "# EOF",
     ]
     return ("\n".join(lines) + "\n").encode()
@@ -132,7 +132,7 @@ def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
     if not _ORIGIN.fullmatch(origin):
         raise UserError(f"'{printable(origin)}' is not a valid origin", hint="small letters, digits and _")
     if not _BUILD.fullmatch(build):
-        raise UserError(f"'{printable(build)}' is no id of a build", hint="ORIGIN:ID, as in its submission")
+        raise UserError(f"'{printable(build)}' is not a build id", hint="ORIGIN:ID, as in its submission")
     tests = [_test(outcome, number, origin, build) for number in range(len(outcome.findings))]
     document = {"version": {"major": 5, "minor": 3}, "tests": tests}
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

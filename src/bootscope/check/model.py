@@ -107,7 +107,7 @@ def figure_of(name: str) -> Callable[[Sequence[int]], int]:
         return lambda values: quantile(values, part, 100)
     if name not in (MEDIAN, WORST):
         known = f"{MEDIAN}, {WORST}, or a percentile such as p95"
-        raise UserError(f"'{printable(name)}' is no figure of several boots", hint=known)
+        raise UserError(f"'{printable(name)}' is not a statistic of several boots", hint=known)
     return median if name == MEDIAN else max
 
 

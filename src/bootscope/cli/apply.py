@@ -29,7 +29,7 @@ YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
 
 class Apply(Verb):
     name = "apply"
-    summary = "write changes as the users of Buildroot, Yocto or OpenWrt write them"
+    summary = "write changes for Buildroot, Yocto or OpenWrt, or as plain files"
     example = "bootscope apply kernel-quiet uboot-bootdelay --to buildroot ~/boot-time"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,31 +45,29 @@ class Apply(Verb):
             nargs=2,
             metavar=("KIND", "DIR"),
             required=True,
-            help=f"for whom ({', '.join(WRITERS)}), and the folder to write, new or there already",
+            help=f"the target ({', '.join(WRITERS)}), and the folder to write, new or existing",
         )
         parser.add_argument(
-            "--system", metavar="S", help="the imported system that it is for: lists of it are kept"
+            "--system", metavar="S", help="the imported system that it is for: its lists are kept"
         )
-        parser.add_argument("--name", metavar="NAME", help="what to call it (default: as the changes)")
-        parser.add_argument(
-            "--force", action="store_true", help="overwrite files that are there and different"
-        )
-        parser.add_argument("--dry-run", action="store_true", help="write nothing, show it as a diff")
+        parser.add_argument("--name", metavar="NAME", help="its name (default: from the changes)")
+        parser.add_argument("--force", action="store_true", help="overwrite existing files that differ")
+        parser.add_argument("--dry-run", action="store_true", help="write nothing, show a diff")
         parser.add_argument(
             "--value",
             action="append",
             default=[],
             metavar="NAME=TEXT",
-            help="what @NAME@ in a technique stands for",
+            help="the value of @NAME@ in a technique",
         )
-        parser.add_argument("--series", default="", metavar="S", help="series of Yocto that the layer is for")
+        parser.add_argument("--series", default="", metavar="S", help="Yocto series that the layer is for")
         parser.add_argument(
             "--kernel-recipe",
             default="",
             metavar="R",
-            help="Yocto's recipe of the kernel",
+            help="the Yocto recipe of the kernel",
         )
-        parser.add_argument("--uboot-recipe", default="", metavar="R", help="Yocto's recipe of U-Boot")
+        parser.add_argument("--uboot-recipe", default="", metavar="R", help="the Yocto recipe of U-Boot")
 
     def run(self, args: argparse.Namespace) -> int:
         tree = keep.load_tree(args.system)[0] if args.system else None
@@ -134,7 +132,7 @@ def _print(
         said = "taken away" if difference.new is None else "overwritten" if difference.exists else "written"
         out.print(Text(f"{said}: {folder / difference.path}"), soft_wrap=True)
     if not found:
-        out.print(f"everything is in {folder} already", markup=False)
+        out.print(f"everything is already in {folder}", markup=False)
     for line in done.use:
         line = re.sub(r"\bOUTPUT\b", lambda _: output or "OUTPUT", line)
         out.print(Text(re.sub(r"\bDIR\b", lambda _: str(folder.resolve()), line)), soft_wrap=True)

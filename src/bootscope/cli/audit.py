@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope audit: what takes the time of a boot, which techniques apply, what to beware of."""
+"""bootscope audit: what takes the time of a boot, which techniques apply and pitfalls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.audit.findings import Audit
-from bootscope.audit.looked import Looked, looked
 from bootscope.audit.pitfalls.find import Warned
+from bootscope.audit.result import AuditResult, run_audit
 from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
@@ -28,7 +28,7 @@ FINDINGS, ROWS = 5, 7
 
 class AuditVerb(Verb):
     name = "audit"
-    summary = "what takes the time, which techniques apply, what is each worth, what to beware of?"
+    summary = "find what takes the time, which techniques apply and what they save, and known pitfalls"
     example = "bootscope audit stock; bootscope audit .config boot.log /path/to/rootfs"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -36,31 +36,33 @@ class AuditVerb(Verb):
             "what",
             nargs="*",
             metavar="WHAT",
-            help="a run, a system by name or .toml, files that belong together, or an imported system and "
-            "recorded boots or files beside it (default: the last run)",
+            help="a run, a system (name or .toml), files of one system, or an imported system with "
+            "recorded boots or files (default: the last run)",
         )
         parser.add_argument(
             "--all",
             action="store_true",
-            help="all techniques, with what they take away; also those that do not apply, and why",
+            help="all techniques, with the capabilities they remove; also those that do not apply, and why",
         )
-        parser.add_argument("--losses", action="store_true", help="also what each technique takes away")
+        parser.add_argument(
+            "--losses", action="store_true", help="also the capabilities that each technique removes"
+        )
         parser.add_argument(
             "--top",
             type=int,
             metavar="N",
-            help=f"how many findings and rows (default {FINDINGS} and {ROWS})",
+            help=f"number of findings and rows (default {FINDINGS} and {ROWS})",
         )
         parser.add_argument(
             "--pitfalls",
             action="store_true",
-            help="what shows each pitfall; also advice for a person, and what was not looked at",
+            help="the evidence for each pitfall; also advice for manual review, and what was not checked",
         )
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
-        found = looked(about)
+        found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})
             return 0
@@ -68,7 +70,7 @@ class AuditVerb(Verb):
         return 0
 
 
-def _print(out: Console, args: argparse.Namespace, about: Subject, found: Looked) -> None:
+def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:
     _print_about(out, about)
     run = _run(args.what, about.boot)
     culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
@@ -77,7 +79,7 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: Looked
         top = None if args.all else args.top or ROWS
         text.techniques(out, text.ordered(found.groups), top, args.losses or args.all)
     text.others(out, found.audit, args.all)
-    text.beware(out, found.beware, args.pitfalls)
+    text.pitfalls(out, found.pitfalls, args.pitfalls)
 
 
 def _run(names: Sequence[str], boot: str | None) -> str:
@@ -105,8 +107,8 @@ def _print_about(out: Console, about: Subject) -> None:
         out.print(Text(f"note: {note}", "yellow"))
 
 
-def _json(looked_at: Looked) -> dict[str, object]:
-    found, seen = looked_at.audit, looked_at.beware
+def _json(looked_at: AuditResult) -> dict[str, object]:
+    found, seen = looked_at.audit, looked_at.pitfalls
     instead = {f.spec: group[0].spec for group in looked_at.groups for f in group[1:]}
     return {
         "findings": culprits.document(looked_at.culprits, _specs(found)),

@@ -58,19 +58,21 @@ def ordered(
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
     """The options of what is tried on a real board."""
     group = parser.add_argument_group("imported systems on a real board (bootscope help real-boards)")
-    group.add_argument("--board", metavar="B", help="the board, if not the one named at the import")
-    group.add_argument("-n", type=int, metavar="N", help="boots of each (default 10)")
+    group.add_argument("--board", metavar="B", help="the board (default: the one given at the import)")
+    group.add_argument("-n", type=int, metavar="N", help="boots of each variant (default 10)")
     group.add_argument(
-        "--rounds", type=int, metavar="N", help="how often the board changes between what is compared"
+        "--rounds", type=int, metavar="N", help="how often the board alternates between the variants"
     )
     group.add_argument("--until", metavar="MILESTONE", help="where a boot ends (default: as record does)")
-    group.add_argument("--timeout", type=float, metavar="S", help="host time for one boot (default 120)")
+    group.add_argument(
+        "--timeout", type=float, metavar="S", help="host time limit for one boot, in seconds (default 120)"
+    )
     group.add_argument(
         "--value",
         action="append",
         default=[],
         metavar="NAME=TEXT",
-        help="what @NAME@ in a technique stands for",
+        help="the value of @NAME@ in a technique",
     )
     add_options(parser)
 
@@ -78,7 +80,7 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
 FARM_OPTIONS = ("labgrid_client", "labgrid_env", "labgrid_state", "labgrid_port", "labgrid_wait")
 REAL_OPTIONS = (
     "rate", "tap_host", "until_text", "until_silence", "until_time", "power_on", "power_off", "by_hand",
-    "leave", *FARM_OPTIONS,
+    "power_after", *FARM_OPTIONS,
 )  # fmt: skip
 """Options that are for real boards alone, by their names in the result of the parser."""
 BOARD_OPTIONS = ("board", "n", "rounds", "until", "timeout", "value", *REAL_OPTIONS)
@@ -94,7 +96,7 @@ def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
 def refuse_real_options(args: argparse.Namespace, system: str) -> None:
     """The same where a system is recorded."""
     why = f"is for a real board; {printable(system)} boots on an emulated one"
-    refuse(args, REAL_OPTIONS, why, "for a real board leave the system out: --board serial:/dev/ttyUSB0")
+    refuse(args, REAL_OPTIONS, why, "for a real board, leave out the system: --board serial:/dev/ttyUSB0")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -104,34 +106,43 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tap-host",
         metavar="HOST",
-        help="the computer with the port listens, reached by ssh; auto: the one that labgrid tells",
+        help="read the console on the computer with the port, by ssh; auto: the computer that labgrid names",
     )
-    group.add_argument("--until-text", metavar="TEXT", help="a boot ends with the first line that holds TEXT")
     group.add_argument(
-        "--until-silence", type=float, metavar="S", help="a boot ends when nothing came for S seconds"
+        "--until-text", metavar="TEXT", help="a boot ends with the first line that contains TEXT"
+    )
+    group.add_argument(
+        "--until-silence",
+        type=float,
+        metavar="S",
+        help="a boot ends when the console is silent for S seconds",
     )
     group.add_argument("--until-time", type=float, metavar="S", help="a boot ends S seconds after power on")
     group.add_argument("--power-on", metavar="CMD", help="command that switches the board on (no shell)")
     group.add_argument("--power-off", metavar="CMD", help="command that switches it off")
-    group.add_argument("--by-hand", action="store_true", help="you switch the board, when you are asked to")
+    group.add_argument("--by-hand", action="store_true", help="you switch the board yourself when asked")
     places = parser.add_argument_group("boards of a labgrid farm (bootscope help farms)")
     places.add_argument(
-        "--labgrid-client", metavar="PATH", help="labgrid-client, if it is not found by itself"
+        "--labgrid-client", metavar="PATH", help="path of labgrid-client (default: from PATH)"
     )
     places.add_argument(
-        "--labgrid-env", metavar="FILE", help="your environment file, with drivers and strategy"
+        "--labgrid-env", metavar="FILE", help="labgrid environment file, with drivers and strategy"
     )
     places.add_argument(
-        "--labgrid-state", metavar="STATE", help="what the strategy brings the board to first"
+        "--labgrid-state", metavar="STATE", help="strategy state that the board is brought to first"
     )
-    places.add_argument("--labgrid-port", metavar="NAME", help="the console, where a place has several ports")
+    places.add_argument(
+        "--labgrid-port", metavar="NAME", help="the console's port, where a place has several"
+    )
     places.add_argument(
         "--labgrid-wait",
         type=float,
         metavar="S",
-        help="wait so long for a place that is not free",
+        help="wait up to S seconds for a place that is in use",
     )
-    group.add_argument("--leave", choices=("on", "off"), help="how the board is left (default on)")
+    states = ("on", "off")
+    group.add_argument("--power-after", choices=states, help="the board's power after the boots (default on)")
+    group.add_argument("--leave", dest="power_after", choices=states, help=argparse.SUPPRESS)
 
 
 def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | None) -> Order:
@@ -177,7 +188,7 @@ def _told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
         board = msgspec.structs.replace(board, power=PowerSetting(on=on, off=off))
     if args.by_hand:
         board = msgspec.structs.replace(board, power=PowerSetting(by_hand=True, off_s=0))
-    return msgspec.structs.replace(board, left=args.leave) if args.leave else board
+    return msgspec.structs.replace(board, left=args.power_after) if args.power_after else board
 
 
 def _power(board: RealBoard) -> Power:
@@ -197,7 +208,7 @@ def _ask(text: str) -> None:
 def _end(board: RealBoard, args: argparse.Namespace) -> End:
     given = [args.until, args.until_text, args.until_silence, args.until_time]
     if sum(value is not None for value in given) > 1:
-        raise UserError("a boot ends in one way", hint="one of --until, --until-text, -silence and -time")
+        raise UserError("choose one end of a boot", hint="one of --until, --until-text, -silence and -time")
     timeout_ns = int((args.timeout or _TIMEOUT_S) * NS)
     if args.until_text is not None:
         if not args.until_text:
@@ -238,8 +249,9 @@ def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
         raise unknown("edge", name, list(named))
     if not tells_live(board.pins):
         raise UserError(
-            f"the edge '{printable(name)}' is known only after the boot: this analyser tells no edge before",
-            hint="an Arduino or a Pico does ([pins] port = ...); or end at a line, such as --until login",
+            f"the edge '{printable(name)}' is known only after the boot: this analyser does not "
+            "report edges live",
+            hint="an Arduino or a Pico does so ([pins] port = ...); or end at a line, such as --until login",
         )
     return End(None, name, edge=named[name], timeout_ns=timeout_ns)
 

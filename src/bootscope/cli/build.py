@@ -25,13 +25,13 @@ from bootscope.system.load import load_system
 
 class Build(Verb):
     name = "build"
-    summary = "turn a system into images, taking from the cache what is there"
+    summary = "build the images of a system, from the cache where possible"
     example = "bootscope build stock --plan"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", help="name of a system, also an imported one, or path of its file")
+        parser.add_argument("system", help="name of a system (also an imported one), or path of its file")
         parser.add_argument(
-            "--plan", action="store_true", help="print steps, ids and about how long it takes; build nothing"
+            "--plan", action="store_true", help="print steps, ids and the estimated time; build nothing"
         )
         add_build_options(parser)
 
@@ -102,13 +102,15 @@ def _print_plan(_system: str, planned: list[Planned], workload: Workload) -> Non
         state = "cached" if p.cached else "to do" if p.to_do else "not needed"
         table.add_row(p.name, p.step_id[:12] or "after fetching", state, " ".join(p.needs))
     terminal().print(table)
-    terminal().print(announced(workload) or "nothing to build that takes long", markup=False, highlight=False)
+    terminal().print(announced(workload) or "nothing slow to build", markup=False, highlight=False)
 
 
 def _build_tree(args: argparse.Namespace) -> int:
     """Builds what was imported, by its owner's command."""
     tree, path = keep.load_tree(args.system)
-    refuse(args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has a command of its own")
+    refuse(
+        args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has its own build command"
+    )
     words = build_words(tree)
     if args.plan:
         if args.json:
@@ -127,5 +129,5 @@ def _build_tree(args: argparse.Namespace) -> int:
         for name in names:
             terminal().print(f"{said}: {printable(name)}", markup=False)
     if not (done.changed or done.new or done.gone):
-        terminal().print("everything is as it was")
+        terminal().print("nothing has changed")
     return 0

@@ -27,7 +27,7 @@ from bootscope.timeline.build import timeline_of
 
 class Calibrate(Verb):
     name = "calibrate"
-    summary = "fit a board profile to boots of the real board, so that the emulator speaks for it"
+    summary = "fit a board profile to boots of the real board, so that the emulator predicts it"
     example = "bootscope calibrate 20261122-desk --board cubieboard -o desk-board.toml"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -35,20 +35,24 @@ class Calibrate(Verb):
             "run", nargs="+", help="boots of the real board: run id or part of one, or RUN/BOOT"
         )
         parser.add_argument(
-            "--board", metavar="B", help="the profile to begin with (default: that of the emulated run)"
+            "--board", metavar="B", help="the profile to start from (default: that of the emulated run)"
         )
         parser.add_argument(
             "--like", metavar="RUN", help="the same system on the emulated board (default: the last such run)"
         )
         parser.add_argument("-o", "--output", type=Path, metavar="FILE.toml", help="write the fitted profile")
         parser.add_argument(
-            "--top", type=int, default=8, metavar="N", help="stretches shown that fit worst (default 8)"
+            "--top",
+            type=int,
+            default=8,
+            metavar="N",
+            help="number of worst-fitting stretches to show (default 8)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         if args.output and args.output.suffix != ".toml":
-            raise UserError(f"{args.output}: the name of a board profile ends in .toml")
+            raise UserError(f"{args.output}: a board profile must be named *.toml")
         store = Store(store_dir())
         wanted = [run_and_boot(name) for name in args.run]
         boots = {boot.boot_id: boot for name, n in wanted for boot in real_boots(store, name or "", n)}
@@ -77,7 +81,7 @@ def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot
         wanted = store.newest(RECORDED)
         if wanted is None:
             raise UserError(
-                "there is no run on the emulated board to calibrate by",
+                "there is no emulated run to calibrate against",
                 hint="bootscope record SYSTEM, the same system as on the real board",
             )
     run = store.find(wanted)

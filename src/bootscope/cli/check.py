@@ -34,7 +34,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 class CheckVerb(Verb):
     name = "check"
-    summary = "check a run against budgets and a baseline, for CI; exit code 3 when one is missed"
+    summary = "check a run against budgets and a baseline, for CI (exit code 3: missed)"
     example = "bootscope check last -f bootscope-check.toml --junit boot.xml"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ class CheckVerb(Verb):
             "--save-baseline",
             type=Path,
             metavar="FILE",
-            help="write the run as a baseline, and check nothing",
+            help="write the run as a baseline; check nothing",
         )
         parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
         parser.add_argument(
@@ -90,7 +90,7 @@ class CheckVerb(Verb):
 def _agree(args: argparse.Namespace) -> None:
     """Raises UserError for options that do not go together."""
     if args.save_baseline:
-        refuse(args, ("file", *_TOLD), "tells of a check; --save-baseline checks nothing")
+        refuse(args, ("file", *_TOLD), "is for a check; --save-baseline checks nothing")
     if not args.kcidb:
         refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "bootscope help ci")
     if args.json and (args.github or args.lava):
@@ -99,7 +99,7 @@ def _agree(args: argparse.Namespace) -> None:
         raise UserError("--kcidb needs --kcidb-origin and --kcidb-build", hint="bootscope help ci")
     if args.github and not os.environ.get(SUMMARY):
         raise UserError(
-            f"--github: {SUMMARY} is not set", hint="GitHub Actions sets it; elsewhere leave it out"
+            f"--github: {SUMMARY} is not set", hint="GitHub Actions sets it; leave out --github elsewhere"
         )
 
 

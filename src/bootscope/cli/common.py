@@ -36,7 +36,7 @@ def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N fi
         help=f"{jobs} (default: as many as there are CPUs)",
     )
     parser.add_argument(
-        "--no-ccache", action="store_true", help="compile everything anew, also when ccache is installed"
+        "--no-ccache", action="store_true", help="compile everything again, even if ccache is installed"
     )
 
 

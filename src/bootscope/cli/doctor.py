@@ -19,14 +19,14 @@ from bootscope.report.tables import make_table
 
 class Doctor(Verb):
     name = "doctor"
-    summary = "say what works on this machine, what is missing, and how to get it"
+    summary = "show what works on this machine, what is missing, and how to install it"
     example = "bootscope doctor emulated"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "part",
             nargs="*",
-            help="only these parts, with what they build on: "
+            help="only these parts, with their dependencies: "
             + ", ".join(f"{part.name} ({part.title})" for part in PARTS.values()),
         )
 
@@ -121,7 +121,7 @@ def _show(states: list[State]) -> None:
     for one in states:
         _conclude(out, one)
     if not is_installed() and not all(one.good for one in states):
-        out.print("or get all of it by: make setup")
+        out.print("or install everything with: make setup")
 
 
 def _conclude(out: Console, one: State) -> None:

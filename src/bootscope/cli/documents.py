@@ -9,11 +9,14 @@ from bootscope.core.errors import unknown
 from bootscope.core.paths import data_dir, docs_dir
 
 NEWS = "news"
+FOR_CONTRIBUTORS = {"style"}
+"""Documents that are no topics of `help`."""
 
 
 def topics() -> dict[str, Path]:
     """Topic -> file."""
-    found = {path.stem: path for path in sorted(docs_dir().glob("*.md"))}
+    files = (path for path in sorted(docs_dir().glob("*.md")) if path.stem not in FOR_CONTRIBUTORS)
+    found = {path.stem: path for path in files}
     news = data_dir() / "NEWS.md"
     return {**found, **({NEWS: news} if news.exists() else {})}
 

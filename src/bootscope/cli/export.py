@@ -46,7 +46,7 @@ def _others(store: Store, name: str | None, boot_id: str) -> str:
         return ""
     run_id, _, number = boot_id.rpartition("/")
     boots = store.summary(run_id).boots
-    return f"boot {int(number)} of {boots}, the only one in this file" if boots > 1 else ""
+    return f"boot {int(number)} of {boots}, the only boot in this file" if boots > 1 else ""
 
 
 def _rows(store: Store, boot_id: str) -> tuple[BootRow, ...]:
@@ -59,14 +59,14 @@ def _rows(store: Store, boot_id: str) -> tuple[BootRow, ...]:
 
 class Export(Verb):
     name = "export"
-    summary = "write a recorded boot in a format that other programs open"
+    summary = "write a recorded boot in another program's format"
     example = "bootscope export last -o boot.pftrace"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "run", nargs="?", help="run id or part of one, or RUN/BOOT (default: the last run)"
         )
-        parser.add_argument("--format", metavar="F", help="the format (default: what the file's name means)")
+        parser.add_argument("--format", metavar="F", help="the format (default: from the file name)")
         parser.add_argument(
             "-o", "--output", metavar="FILE", help="the file to write; - is standard output (text formats)"
         )
@@ -108,12 +108,14 @@ def chosen(args: argparse.Namespace) -> Exporter:
         raise UserError("where to?", hint="-o FILE, or -o - for standard output")
     if args.output == "-":
         if not args.format:
-            raise UserError("standard output has no name to tell the format", hint="--format F; --formats")
+            raise UserError(
+                "standard output has no name to derive the format from", hint="--format F; --formats"
+            )
         if args.json:
             raise UserError("--json and -o - both want standard output", hint="write to a file")
     exporter = named(args.format) if args.format else for_file(Path(args.output).name)
     if args.output == "-" and not exporter.text:
-        raise UserError(f"{exporter.name} is no text", hint="-o FILE")
+        raise UserError(f"{exporter.name} is a binary format", hint="-o FILE")
     return exporter
 
 

@@ -32,7 +32,7 @@ class Help(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.topic is not None:
-            refuse(args, ("folder",), "is the folder of all documents, not of a topic")
+            refuse(args, ("folder",), "prints the folder of all documents; leave out the topic")
         if args.folder:
             return _print_folder(args.json)
         if args.topic is None:
@@ -60,7 +60,7 @@ def _list(json: bool) -> int:
     width = max(map(len, found))
     for name, title in found.items():
         print(f"{name:{width}}  {title}")
-    print("\nbootscope help TOPIC shows one, bootscope VERB --help the options of a verb")
+    print("\nbootscope help TOPIC shows a document, bootscope VERB --help a verb's options")
     return 0
 
 

@@ -25,11 +25,11 @@ def name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> int
     others = [name.replace("_", "-") for name in _ELSEWHERE if getattr(args, name)]
     if others:
         raise UserError(
-            f"--run takes what is stored already, and no {others[0]}",
+            f"--run is for a stored run; leave out {others[0]}",
             hint="bootscope import --run RUN --milestone NAME=TEXT",
         )
     if not milestones:
-        raise UserError("--run: which milestone?", hint="--milestone NAME=TEXT: the first line with TEXT")
+        raise UserError("--run needs a milestone", hint="--milestone NAME=TEXT: the first line with TEXT")
     store = Store(store_dir())
     run_id = store.find_id(args.run)
     found = add(store, run_id, milestones)

@@ -30,7 +30,7 @@ _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
 
 class Import(Verb):
     name = "import"
-    summary = "read logs and traces that you already have, and join them on one clock"
+    summary = "read existing logs and traces, and join them on one clock"
     example = "bootscope import console.log dmesg.txt bootchart.tgz"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -43,28 +43,28 @@ class Import(Verb):
             action="append",
             default=[],
             metavar="[FILE=]F",
-            help="read as format F, whatever it looks like",
+            help="read as format F, without detection",
         )
         parser.add_argument(
             "--stamp",
             action="append",
             default=[],
             metavar="[FILE=]S",
-            help="which moment of its line a stamp is: " + ", ".join(STAMPS),
+            help="the moment of a line that its stamp means: " + ", ".join(STAMPS),
         )
         parser.add_argument(
             "--option",
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="what a file cannot tell (it is asked for)",
+            help="a value that the file lacks (bootscope asks for it)",
         )
         parser.add_argument(
             "--offset",
             action="append",
             default=[],
             metavar="FILE=SECONDS",
-            help="join FILE by hand: its 0 is that long after the first file's 0",
+            help="join FILE manually: its 0 is this long after the first file's 0",
         )
         parser.add_argument(
             "--milestone",
@@ -76,9 +76,9 @@ class Import(Verb):
         parser.add_argument(
             "--run",
             metavar="RUN",
-            help="give --milestone to a run that is stored already, and import nothing",
+            help="add --milestone to a stored run; import nothing",
         )
-        parser.add_argument("--keep-going", action="store_true", help="leave out what cannot be read")
+        parser.add_argument("--keep-going", action="store_true", help="skip files that cannot be read")
         parser.add_argument("--dry-run", action="store_true", help="keep nothing")
         parser.add_argument(
             "-o", "--output", metavar="NAME", help="name of the run (default: the first file's)"
@@ -86,7 +86,7 @@ class Import(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            refuse(args, _OF_FILES, "says something of files; --formats reads none")
+            refuse(args, _OF_FILES, "is about files; --formats reads none")
             return list_formats(args.json)
         if args.run is not None:
             return name_milestones(args, by_name(args.milestone))
@@ -106,11 +106,11 @@ class Import(Verb):
         text.understood(out, found)
         warn(out, lacking)
         if run_id and any(one.everywhere for one in lacking):
-            out.print(f"mend it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)
+            out.print(f"correct it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)
         if run_id:
-            out.print(f"kept as {run_id}; next: bootscope show {run_id}", markup=False)
+            out.print(f"stored as {run_id}; next: bootscope show {run_id}", markup=False)
         else:
-            out.print("nothing was kept (--dry-run)")
+            out.print("nothing was stored (--dry-run)")
         return 0
 
 

@@ -95,7 +95,7 @@ def no_room() -> str:
     from bootscope.core.paths import cache_dir, store_dir
 
     return (
-        f"recordings are in {store_dir()}, builds in {cache_dir()}; what is there already stays. Make room "
+        f"recordings are in {store_dir()}, builds in {cache_dir()}; what is already there stays. Make room "
         "(bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
     )
 

@@ -42,37 +42,42 @@ _DEFAULTS: dict[str, Any] = {
 
 class Optimize(Verb):
     name = "optimize"
-    summary = "try techniques, keep what is proven to make the boot shorter"
+    summary = "try techniques; keep those that verifiably shorten the boot"
     example = "bootscope optimize stock --goal 2000 --keep console,updating -o shorter"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        abilities = ", ".join(ABILITIES)
+        capabilities = ", ".join(ABILITIES)
         parser.set_defaults(**dict.fromkeys(_DEFAULTS))
-        parser.add_argument("system", help="name of a system, also an imported one, or path of its file")
-        parser.add_argument("--goal", type=float, metavar="MS", help="stop when the boot takes no longer")
-        parser.add_argument("--keep", metavar="LIST", help=f"abilities not to lose: {abilities}")
+        parser.add_argument("system", help="name of a system (also an imported one), or path of its file")
+        parser.add_argument(
+            "--goal", type=float, metavar="MS", help="stop when the boot takes no longer than this"
+        )
+        parser.add_argument("--keep", metavar="LIST", help=f"capabilities to keep: {capabilities}")
         parser.add_argument(
             "--beside", metavar="LIST", help="also report the fastest variant that keeps these capabilities"
         )
-        parser.add_argument("--budget", metavar="T", help="host time, such as 90m or 2h (default 2h)")
+        parser.add_argument(
+            "--budget", metavar="T", help="limit of host time, such as 90m or 2h (default 2h)"
+        )
         parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
         parser.add_argument(
-            "--ablate", action="store_true", help="at the end, take each away again, also where that "
-            "needs another kernel, and on a real board"
+            "--ablate", action="store_true", help="at the end, measure without each accepted "
+                                                  "technique, also where that needs another kernel "
+                                                  "or a real board"
         )  # fmt: skip
         parser.add_argument(
-            "--pareto", action="store_true", help="boot also what the list of times against abilities "
-            "would only estimate"
+            "--pareto", action="store_true", help="also boot the variants that the table of time "
+                                                  "against capabilities would only estimate"
         )  # fmt: skip
         parser.add_argument(
             "--resume",
             action="store_true",
-            help="go on with the last search of this system, as it was asked",
+            help="continue the last search of this system, with its options",
         )
         parser.add_argument(
-            "-o", type=Path, metavar="DIR", help="write what was accepted as files, and a report in HTML"
+            "-o", type=Path, metavar="DIR", help="write the accepted changes as files, and an HTML report"
         )
-        add_build_options(parser, "compile N files and have N boards on at a time")
+        add_build_options(parser, "compile N files and boot N emulated boards at a time")
         add_trial_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -121,7 +126,7 @@ def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
     if args.resume:
         if journal.options is None:
             raise UserError(
-                f"there is no search of {args.system} to go on with", hint=f"bootscope optimize {args.system}"
+                f"there is no search of {args.system} to continue", hint=f"bootscope optimize {args.system}"
             )
         before = journal.options
     given = {name: getattr(args, name) for name in _DEFAULTS}
@@ -139,14 +144,14 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
     goal = Goal(
         round(asked["goal"] * 1_000_000),
         budget_s(asked["budget"]),
-        _abilities(asked["keep"]),
+        _capabilities(asked["keep"]),
         tuple(asked["only"]),
     )
-    return Options(goal, asked["ablate"], asked["pareto"], _abilities(asked["beside"]))
+    return Options(goal, asked["ablate"], asked["pareto"], _capabilities(asked["beside"]))
 
 
-def _abilities(text: str) -> tuple[str, ...]:
-    """The abilities of a list with commas. Raises UserError for one that there is not."""
+def _capabilities(text: str) -> tuple[str, ...]:
+    """The capabilities of a list with commas. Raises UserError for one that there is not."""
     found = tuple(filter(None, text.split(",")))
     for ability in found:
         if ability not in ABILITIES:
@@ -158,5 +163,5 @@ def budget_s(text: str) -> int:
     """Seconds of a length of time such as 90m or 2h. Raises UserError when it is none."""
     match = re.fullmatch(r"([0-9]{1,5})([smh])", text)
     if not match:
-        raise UserError(f"'{printable(text)}' is no length of time", hint="for example 90m or 2h")
+        raise UserError(f"'{printable(text)}' is not a duration", hint="for example 90m or 2h")
     return int(match[1]) * _UNITS[match[2]]

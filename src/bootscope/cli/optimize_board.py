@@ -52,7 +52,7 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
     """The options of a search on an imported system: as given, else (to resume) those of the last one, else
     the `usual` ones. Those of the board are put into `args`.
 
-    Raises UserError where there is nothing to go on with, or it could not be found again.
+    Raises UserError where there is nothing to continue, or its images are unknown.
     """
     refuse(args, ("pareto", "beside"), "is for systems of the emulated board")
     before: Mapping[str, Any] = {}
@@ -61,12 +61,14 @@ def asked_of_board(args: argparse.Namespace, usual: Mapping[str, Any]) -> dict[s
         before = Journal(store_dir(), tree.name + BOARD).options or {}
         again = f"bootscope optimize {tree.name}"
         if not before:
-            raise UserError(f"there is no search of {tree.name} to go on with", hint=again)
+            raise UserError(f"there is no search of {tree.name} to continue", hint=again)
         if not tree.trial.products:
             raise UserError(
                 "--resume needs to know which images were booted, and none are configured",
-                hint=f"--product at the import (bootscope help real-boards); or measure anew: {again}",
+                hint=f"--product at the import (bootscope help real-boards); or measure again: {again}",
             )
+        # The option was called --leave before.
+        before = {"power_after": before.get("leave"), **before}
     for name in BOARD_OPTIONS:
         setattr(args, name, getattr(args, name) or before.get(name, getattr(args, name)))
     asked = {name: getattr(args, name) or before.get(name, value) for name, value in usual.items()}

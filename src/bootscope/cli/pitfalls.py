@@ -16,12 +16,12 @@ from bootscope.core.errors import unknown
 from bootscope.report.tables import make_table
 
 _COLOURS = {How.CHECKED: "green", How.ADVICE: "yellow"}
-_WHY = {How.CHECKED: "What the audit looks at", How.ADVICE: "Why only a person can tell"}
+_WHY = {How.CHECKED: "What the audit checks", How.ADVICE: "Why it needs manual review"}
 
 
 class Pitfalls(Verb):
     name = "pitfalls"
-    summary = "list what misleads or breaks while a boot is made shorter, or explain one"
+    summary = "list the known pitfalls of boot-time work, or explain one"
     example = "bootscope pitfalls savings-overlap"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ class Pitfalls(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
-            refuse(args, ("kind",), "is for the list of all; one pitfall is explained whole")
+            refuse(args, ("kind",), "is for the list; leave out the pitfall")
             found = pitfall(args.id)
             if args.json:
                 print_json("pitfall", as_json(args.id, found))

@@ -83,7 +83,7 @@ class LiveView(Plain):
 
 class Record(Verb):
     name = "record"
-    summary = "boot a system on a board, N times, and keep everything"
+    summary = "boot a system on a board N times, and record everything"
     example = "bootscope record stock -n 3 --until first-frame"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -95,44 +95,44 @@ class Record(Verb):
         parser.add_argument(
             "--board",
             metavar="B",
-            help="board profile, if not the system's own; or a real board: serial:/dev/ttyUSB0, "
+            help="board profile (default: the system's), or a real board: serial:/dev/ttyUSB0, "
             "tcp:HOST:PORT, telnet:HOST:PORT, rfc2217:HOST:PORT, pipe:PATH, command:WORDS, "
-            "labgrid:PLACE, or its file",
+            "labgrid:PLACE, or a board file",
         )
         parser.add_argument(
             "-n",
             type=int,
             metavar="N",
-            help="number of boots (default 1; 10 of a real board that can be switched)",
+            help="number of boots (default 1; 10 on a real board with power control)",
         )
         parser.add_argument(
             "--until",
             metavar="MILESTONE",
             help="where to stop (default: first-frame, or app-ready for a system without a display); "
-            "pin:NAME of a real board: an edge that has a name (bootscope help pins)",
+            "pin:NAME on a real board: a named edge (bootscope help pins)",
         )
         parser.add_argument(
             "--timeout",
             type=float,
             metavar="S",
-            help="host time for one boot (default 900; 120 on a real board)",
+            help="host time limit for one boot, in seconds (default 900; 120 on a real board)",
         )
         parser.add_argument(
             "--no-explain",
             action="store_true",
-            help="watch phases and milestones only: a smaller recording, without most of show --view",
+            help="record phases and milestones only: smaller, without most of show --view",
         )
         parser.add_argument(
             "--limit",
             type=float,
             metavar="S",
-            help="virtual time for one boot (default 120)",
+            help="limit of virtual time for one boot, in seconds (default 120)",
         )
         parser.add_argument(
             "--hang",
             type=float,
             metavar="S",
-            help="virtual time without any event (default 30)",
+            help="limit of virtual time without any event, in seconds (default 30)",
         )
         board_options.add_options(parser)
         add_build_options(parser)
@@ -147,7 +147,7 @@ class Record(Verb):
             return record_board.record_board(args)
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
-            raise UserError(f"which system is to be booted?{emulated}", hint=self.example)
+            raise UserError(f"name a system to boot{emulated}", hint=self.example)
         board_options.refuse_real_options(args, args.system)
         loaded = load_system(args.system)
         board = load_board(args.board or loaded.system.board)

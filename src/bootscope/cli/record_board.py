@@ -43,7 +43,7 @@ def record_board(args: argparse.Namespace) -> int:
         out = terminal()
         good = sum(boot.info.complete for boot in run.boots)
         if order.boots > 1:
-            out.print(f"{good} of {order.boots} boots came to {order.end.words}", markup=False)
+            out.print(f"{good} of {order.boots} boots reached {order.end.words}", markup=False)
         out.print(f"recorded as {run_id}", markup=False)
         # Without a name it is the newest run of which a boot came to its end.
         name = "" if any(boot.info.complete for boot in run.boots) else f" {run_id}"

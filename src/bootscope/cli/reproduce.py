@@ -35,7 +35,7 @@ NOTHING = 3
 
 class Reproduce(Verb):
     name = "reproduce"
-    summary = "run a published table on the emulated board, and put its figures beside the published ones"
+    summary = "reproduce a published table on the emulated board, and compare the figures"
     example = "bootscope reproduce quiet"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -43,13 +43,13 @@ class Reproduce(Verb):
         parser.add_argument(
             "--stored",
             action="store_true",
-            help="build and boot nothing: show what came of it when the project ran it last",
+            help="build and boot nothing: show the project's last results",
         )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         if args.table is None:
-            refuse(args, ("stored", *BUILD_OPTIONS), "is for one table", "bootscope reproduce TABLE")
+            refuse(args, ("stored", *BUILD_OPTIONS), "needs a table", "bootscope reproduce TABLE")
             _list(args.json)
             return 0
         wanted = table(args.table)
@@ -66,7 +66,7 @@ class Reproduce(Verb):
 def _stored(wanted: Table) -> Result:
     found = result(wanted.id)
     if not found:
-        raise UserError(f"{wanted.id} has not been run yet", hint=f"bootscope reproduce {wanted.id}")
+        raise UserError(f"{wanted.id} has not been run", hint=f"bootscope reproduce {wanted.id}")
     return found
 
 
@@ -162,7 +162,7 @@ def show(out: Console, t: Table, found: Result) -> None:
     for source in words.published_on(t):
         out.print(Text(f"published: {source}"))
     out.print(Text(f"here, {found.date}: {words.run_on(found)}"))
-    out.print(Text(f"what differs: {words.one_line(t.differs)}"))
+    out.print(Text(f"differences: {words.one_line(t.differs)}"))
     out.print()
     judged = pairs(t, found)
     columns = (f">{name}" if name == "change" else name for name in words.HEADINGS)
@@ -180,7 +180,7 @@ def show(out: Console, t: Table, found: Result) -> None:
         told = words.split(pair)
         if told and pair.verdict is not Verdict.AGREES:
             what = f"{pair.row}, {t.measures[pair.measure].title}"
-            out.print(Text(f"{what}: our own change is {told}"))
+            out.print(Text(f"{what}: our change is {told}"))
     for text in (t.why, *(f"{m.title}: {m.why}" for m in t.measures.values() if m.why)):
         out.print(Text(f"why they may differ: {words.one_line(text)}"))
     for text in t.left_out:

@@ -32,9 +32,11 @@ def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | Non
         return name, number
     name, _, last = name.partition("/")
     if not re.fullmatch(r"[0-9]{1,6}", last):
-        raise UserError(f"'{printable(last)}' is no number of a boot", hint="RUN/BOOT, such as last/2")
+        raise UserError(f"'{printable(last)}' is not a boot number", hint="RUN/BOOT, such as last/2")
     if number not in (None, int(last)):
-        raise UserError(f"boot {int(last)} or boot {number}?", hint="RUN/BOOT or --boot, not both")
+        raise UserError(
+            f"boot {int(last)} and boot {number} contradict each other", hint="RUN/BOOT or --boot, not both"
+        )
     return name, int(last)
 
 
@@ -59,12 +61,12 @@ class Show(Verb):
         )
         parser.add_argument("--boot", type=int, metavar="N", help="which boot of the run")
         parser.add_argument(
-            "--board", metavar="B", help="count costs as on another board profile (nothing is booted again)"
+            "--board", metavar="B", help="use the costs of another board profile (without booting again)"
         )
         parser.add_argument("--view", choices=NAMES, help="explain one thing in detail")
         parser.add_argument("--phase", metavar="P", help="only this phase of the boot (with --view)")
         parser.add_argument(
-            "--to", metavar="MILESTONE", help="the critical path to this milestone, if not to the last"
+            "--to", metavar="MILESTONE", help="the critical path to this milestone (default: the last)"
         )
         parser.add_argument(
             "--top", type=int, metavar="N", help="length of the lists (default 12; with --view 25)"
@@ -114,7 +116,7 @@ def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> 
 
 class Compare(Verb):
     name = "compare"
-    summary = "compare two runs phase by phase, and what booted; with statistics where boots vary"
+    summary = "compare two runs and what booted, phase by phase; with statistics where boots vary"
     example = "bootscope compare 20261121-081735 last"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -122,11 +124,13 @@ class Compare(Verb):
         from bootscope.analysis.changes import VIEWS
 
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
-        parser.add_argument("b", help="the same, for the boot to compare with A")
+        parser.add_argument("b", help="the run or boot to compare with A")
         parser.add_argument("--top", type=int, metavar="N", help="differences shown (default 20)")
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
         parser.add_argument(
-            "--milestone", metavar="M", help="what the verdict is about, where boots vary (default: the last)"
+            "--milestone",
+            metavar="M",
+            help="the milestone or phase to judge, where boots vary (default: the last milestone)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -153,7 +157,7 @@ class Compare(Verb):
             text.compare(terminal(), a, b, found, args.top or _DIFFERENCES)
         if found.refused:
             refused = found.refused.encode("utf-8", "backslashreplace")
-            raise UserError(visible(refused), hint="compare boots that came to their end")
+            raise UserError(visible(refused), hint="compare completed boots")
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:

@@ -16,7 +16,7 @@ from bootscope.runs.run import HeardRun
 
 def show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> int:
     """Shows a boot; with `all_rows` JSON is not cut to --top."""
-    refuse(args, ("board",), "counts costs anew, which only boots of an emulated board have")
+    refuse(args, ("board",), "recomputes costs, which only boots of an emulated board have")
     boot = run.boot(number)
     if args.view:
         return _view(boot, args, all_rows)

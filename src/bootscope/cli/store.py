@@ -31,7 +31,7 @@ class List(Verb):
         elif found:
             text.runs(terminal(), found)
         else:
-            terminal().print("no runs yet; start with: bootscope record debian")
+            terminal().print("no runs; start with: bootscope record debian")
         return 0
 
 
@@ -46,7 +46,7 @@ def _document(each: Listed) -> dict[str, object]:
 
 class Remove(Verb):
     name = "rm"
-    summary = "remove recorded runs for good"
+    summary = "delete recorded runs"
     example = "bootscope rm 20261121-081735-stock"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def _meant(store: Store, name: str) -> str:
     if found.skipped:
         raise UserError(
             f"'{printable(name)}' is {found.run_id}, but {found.skipped[0]} is newer and not complete",
-            hint="name the run that is to go by its id",
+            hint="name the run to delete by its id",
         )
     return found.run_id
 
@@ -89,7 +89,7 @@ def parse_size(text: str) -> int:
 
 class CacheVerb(Verb):
     name = "cache"
-    summary = "show what the cache of sources and builds holds, or make room"
+    summary = "show the cache of sources and builds, or make room"
     example = "bootscope cache prune --limit 5G"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -97,7 +97,7 @@ class CacheVerb(Verb):
         parser.add_argument(
             "--limit",
             metavar="SIZE",
-            help="prune: keep at most so much, most recently used first (default 30G)",
+            help="prune: keep at most SIZE, most recently used first (default 30G)",
         )
 
     def run(self, args: argparse.Namespace) -> int:

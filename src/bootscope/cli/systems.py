@@ -26,7 +26,7 @@ from bootscope.report.tables import make_table
 from bootscope.system.load import system_names
 
 _OF_IMPORT = (
-    "as", "o", "kind", "machine", "image", "build", "shell", "board", "deploy", "product", "works", "changes",
+    "as", "o", "kind", "machine", "image", "build", "shell", "board", "deploy", "product", "check", "changes",
     *YOCTOS,
 )  # fmt: skip
 """Options of the import, by their names in the result of the parser."""
@@ -34,7 +34,7 @@ _OF_IMPORT = (
 
 class SystemVerb(Verb):
     name = "system"
-    summary = "read a system out of the folder in which Buildroot, Yocto, OpenWrt or make built it"
+    summary = "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it"
     example = "bootscope system import ~/buildroot/output --as gateway"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,17 +45,20 @@ class SystemVerb(Verb):
             metavar="DIR",
             help="import: the folder of a build; show, rm: the name of an imported system",
         )
-        parser.add_argument(
-            "--as", dest="as", metavar="NAME", help="what to call it (default: as the folder)"
-        )
+        parser.add_argument("--as", dest="as", metavar="NAME", help="its name (default: the folder's)")
         parser.add_argument(
             "-o", type=Path, metavar="FILE", help="write the record to this file or folder, not to the store"
         )
-        parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: recognised)")
+        parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: detected)")
         parser.add_argument(
-            "--machine", default="", metavar="M", help="of several: machine, or TARGET/SUBTARGET"
+            "--machine",
+            default="",
+            metavar="M",
+            help="the machine, or TARGET/SUBTARGET, if there are several",
         )
-        parser.add_argument("--image", default="", metavar="I", help="of several: image, or profile")
+        parser.add_argument(
+            "--image", default="", metavar="I", help="the image, or profile, if there are several"
+        )
         parser.add_argument(
             "--build",
             metavar="CMD",
@@ -66,23 +69,24 @@ class SystemVerb(Verb):
             "for `try` and `optimize` on your board (bootscope help real-boards)"
         )
         group.add_argument("--board", metavar="B", help="the board, as `record --board` takes it")
-        group.add_argument("--deploy", metavar="CMD", help="the command that puts the images onto the board")
+        group.add_argument("--deploy", metavar="CMD", help="the command that deploys the images to the board")
         group.add_argument(
             "--product",
             action="append",
             metavar="PATTERN",
-            help="files in DIR that are put onto the board, such as images/sdcard.img; they are kept, so "
-            "that nothing is built twice (may be given again)",
+            help="files in DIR that are deployed, such as images/sdcard.img; bootscope keeps them "
+            "and builds nothing twice (repeatable)",
         )
         group.add_argument(
-            "--works", metavar="CMD", help="a command that must end with status 0 when the board has booted"
+            "--check", metavar="CMD", help="a command that must exit with status 0 when the board has booted"
         )
+        group.add_argument("--works", dest="check", help=argparse.SUPPRESS)
         group.add_argument(
             "--changes", type=Path, metavar="DIR", help="where changes are written, for the build to use"
         )
-        group.add_argument("--series", metavar="S", help="series of Yocto that the layer is for")
-        group.add_argument("--kernel-recipe", metavar="R", help="Yocto's recipe of the kernel")
-        group.add_argument("--uboot-recipe", metavar="R", help="Yocto's recipe of U-Boot")
+        group.add_argument("--series", metavar="S", help="Yocto series that the layer is for")
+        group.add_argument("--kernel-recipe", metavar="R", help="the Yocto recipe of the kernel")
+        group.add_argument("--uboot-recipe", metavar="R", help="the Yocto recipe of U-Boot")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.what != "import":
@@ -98,7 +102,7 @@ class SystemVerb(Verb):
         tree, path = keep.load_tree(args.of)
         if args.what == "rm":
             path.unlink()
-            print(f"{tree.name} is forgotten; nothing in {printable(tree.folder)} was touched")
+            print(f"{tree.name} is no longer imported; nothing in {printable(tree.folder)} has changed")
             return 0
         show(tree, path, args.json)
         return 0
@@ -114,7 +118,7 @@ def _import(args: argparse.Namespace) -> int:
         refuse(args, YOCTOS, f"is for yocto; {printable(args.of)} was built by {MAKERS[tree.made_by]}")
     if before and before.folder != tree.folder:
         raise UserError(
-            f"{name} is already the name of what was imported from {printable(before.folder)}",
+            f"{name} is already the name of the system imported from {printable(before.folder)}",
             hint=f"choose another with --as, or first: bootscope system rm {name}",
         )
     keep.write(tree, path)
@@ -128,18 +132,18 @@ def _path(output: Path | None, name: str) -> Path:
     if output.is_dir():
         return output / f"{name}.toml"
     if output.suffix != ".toml":
-        raise UserError(f"{printable(str(output))}: the name of a record ends in .toml")
+        raise UserError(f"{printable(str(output))}: a record must be named *.toml")
     return output
 
 
 def _wish(args: argparse.Namespace, before: Tree | None) -> Wish:
     """What the user asked for; what was said of this tree before still holds."""
     old = before or _NOTHING
-    given = {name: getattr(args, name) for name in ("build", "deploy", "works")}
+    given = {name: getattr(args, name) for name in ("build", "deploy", "check")}
     anew = {name: text for name, text in given.items() if text is not None}
     if args.shell and not anew:
-        raise UserError("--shell is for the commands of --build, --deploy and --works")
-    kept = {"build": old.build, "deploy": old.trial.deploy, "works": old.trial.works}
+        raise UserError("--shell is for the commands of --build, --deploy and --check")
+    kept = {"build": old.build, "deploy": old.trial.deploy, "check": old.trial.works}
     shell = args.shell if anew else old.shell
     left = [name for name, words in kept.items() if words and name not in anew]
     if shell != old.shell and left:
@@ -165,7 +169,7 @@ def _trial(args: argparse.Namespace, old: Trial, words: dict[str, tuple[str, ...
     if args.product is not None:
         found["products"] = tuple(args.product)
     told = {name: value for name, value in found.items() if value is not None}
-    return msgspec.structs.replace(old, deploy=words["deploy"], works=words["works"], **told)
+    return msgspec.structs.replace(old, deploy=words["deploy"], works=words["check"], **told)
 
 
 def command(name: str, given: str, shell: bool) -> tuple[str, ...]:
@@ -221,7 +225,7 @@ def _words(out: Console, tree: Tree) -> None:
         out.print(Text(f"tried on: {printable(tree.trial.board)}"))
         out.print(Text(f"changes go to: {printable(str(changes_folder(tree)))}"))
     if tree.trial.products:
-        out.print(Text(f"goes onto the board: {printable(', '.join(tree.trial.products))}"))
+        out.print(Text(f"deployed to the board: {printable(', '.join(tree.trial.products))}"))
 
 
 def _list(as_json: bool) -> int:
@@ -234,5 +238,5 @@ def _list(as_json: bool) -> int:
     for tree in trees:
         out.print(Text(f"{title(tree)} from {printable(tree.folder)}"))
     if not trees:
-        out.print("nothing was imported yet: bootscope system import DIR", style="dim")
+        out.print("no imported systems; import one: bootscope system import DIR", style="dim")
     return 0

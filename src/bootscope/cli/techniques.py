@@ -24,19 +24,19 @@ _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "d
 
 class Techniques(Verb):
     name = "techniques"
-    summary = "list the known ways to save boot time, or explain one"
+    summary = "list the known techniques to save boot time, or explain one"
     example = "bootscope techniques uboot-bootdelay"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("id", nargs="?", help="the technique to explain (default: list all)")
         parser.add_argument("--phase", metavar="P", help=f"only of this phase: {', '.join(PHASES)}")
         parser.add_argument(
-            "--status", choices=[str(s) for s in Status], help="only those with which this can be done"
+            "--status", choices=[str(s) for s in Status], help="only techniques of this status"
         )
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
-            refuse(args, ("phase", "status"), "is for the list of all; one technique is explained whole")
+            refuse(args, ("phase", "status"), "is for the list; leave out the technique")
             found = technique(args.id)
             if args.json:
                 print_json("technique", _whole(found))
@@ -93,12 +93,12 @@ def explain(out: Console, t: Technique) -> None:
     out.print(Text.assemble((t.title, "bold"), f"  ({t.id}; {t.phase}; {t.status})"))
     for head, text in (
         ("", t.what),
-        ("How to see that it applies", t.detect),
+        ("How to see whether it applies", t.detect),
         ("How to do it", t.apply),
         ("Risk", t.risk),
         ("Takes away", ", ".join(t.loses)),
         ("Licence", t.licence),
-        ("Why not here" if t.status == Status.HARDWARE else "Why no more", t.status_why),
+        ("Why not here" if t.status == Status.HARDWARE else "Why it is obsolete", t.status_why),
         ("See instead", ", ".join(t.replaced_by)),
         ("Not together with", ", ".join(t.conflicts)),
         ("Do first", ", ".join(t.after)),

@@ -38,7 +38,7 @@ from bootscope.system.load import LoadedSystem, load_system
 
 class Try(Verb):
     name = "try"
-    summary = "boot a system with and without techniques: what are they worth, does it still work?"
+    summary = "boot a system with and without techniques: measure the saving, check that it works"
     example = "bootscope try kernel-quiet --system stock; bootscope try kernel-quiet --system gateway -n 10"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -48,21 +48,24 @@ class Try(Verb):
             help="ID, or ID=RECIPE where a technique has several; all together",
         )
         parser.add_argument(
-            "--system", default="stock", metavar="S", help="the base, also an imported one (default: stock)"
+            "--system",
+            default="stock",
+            metavar="S",
+            help="the base system, also an imported one (default: stock)",
         )
         parser.add_argument(
-            "--force", action="store_true", help="also when a technique seems not to apply to the system"
+            "--force", action="store_true", help="even if a technique does not seem to apply to the system"
         )
         parser.add_argument(
             "--own-base",
             action="store_true",
-            help="begin from a system that does not follow the techniques yet, where they bring one",
+            help="start from the techniques' own base system, which does not have them yet",
         )
         parser.add_argument(
             "--check",
             metavar="CMD",
-            help="a command that must end with status 0, or the variant does not work; it is given the "
-            "folder of the recording in BOOTSCOPE_RUN",
+            help="a command that must exit with status 0 for a working variant; BOOTSCOPE_RUN is "
+            "the folder of the recording",
         )
         add_build_options(parser)
         add_trial_options(parser)

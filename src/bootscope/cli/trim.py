@@ -39,7 +39,7 @@ MOST_STAYS = 25
 
 class TrimVerb(Verb):
     name = "trim"
-    summary = "switch off what a run of the application does not need, from evidence of what code ran"
+    summary = "disable configuration symbols that the application does not need, judged by the code that ran"
     example = "bootscope trim stock --only kernel --budget 3h -o trimmed"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -50,17 +50,13 @@ class TrimVerb(Verb):
         parser.add_argument(
             "--budget", default="4h", metavar="T", help="host time, such as 90m or 4h (default 4h)"
         )
-        parser.add_argument(
-            "--keep", nargs="+", default=(), metavar="SYMBOL", help="symbols not to switch off"
-        )
+        parser.add_argument("--keep", nargs="+", default=(), metavar="SYMBOL", help="symbols to keep")
         parser.add_argument(
             "--services",
             action="store_true",
-            help="what init starts beside the application must go on as before, too",
+            help="what init starts besides the application must behave as before, too",
         )
-        parser.add_argument(
-            "--quiet", action="store_true", help="also keep the kernel's messages off the console"
-        )
+        parser.add_argument("--quiet", action="store_true", help="also keep kernel messages off the console")
         parser.add_argument(
             "--sure",
             action="store_true",
@@ -69,14 +65,14 @@ class TrimVerb(Verb):
         parser.add_argument(
             "--bare",
             action="store_true",
-            help="also what is there for when something goes wrong: security, error messages, recovery",
+            help="also symbols for security, error messages and recovery",
         )
-        parser.add_argument("--all", action="store_true", help="list all symbols that stay, with the reason")
+        parser.add_argument("--all", action="store_true", help="list all kept symbols, with the reason")
         parser.add_argument(
             "-o",
             type=Path,
             metavar="DIR",
-            help="write configuration fragments, what ran for how long, and why what stays stays",
+            help="write configuration fragments, the code that ran, and why symbols are kept",
         )
         add_build_options(parser)
 
@@ -177,7 +173,7 @@ def show(out: Console, trim: Trim, everything: bool) -> None:
     _print_groups(out, trim)
     _print_stays(out, trim, everything)
     for line in new_lines(trim.base, trim.state.current):
-        out.print(f"init's programs now say: {printable(line)}", style="yellow", markup=False)
+        out.print(f"init's programs now print: {printable(line)}", style="yellow", markup=False)
     now = trim.state.current
     for name in trim.trees:
         before, after = (size_bytes(of, name) for of in (trim.base, now))

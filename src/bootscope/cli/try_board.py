@@ -88,14 +88,16 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
 
     Raises UserError where something was not said, BoardError for a place that somebody else has.
     """
-    refuse(args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has a command of its own")
+    refuse(
+        args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has its own build command"
+    )
     check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")
     build_words(tree)
     name = args.board or tree.trial.board
     if not name:
         raise UserError(
             f"no board is configured for {tree.name}",
-            hint="--board serial:/dev/ttyUSB0, say; or once and for all at the import",
+            hint="--board serial:/dev/ttyUSB0, for example; or set it at the import",
         )
     args.n = args.n or DEFAULT_BOOTS
     store, observer = Store(store_dir()), Told(args.json)

@@ -18,7 +18,7 @@ from bootscope.core.text import seconds, span
 
 class WhatIf(Verb):
     name = "what-if"
-    summary = "predict a boot with something changed, from a recording"
+    summary = "predict the effect of changes, from a recording"
     example = "bootscope what-if last quiet bootdelay=0"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ class WhatIf(Verb):
         parser.add_argument("run", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("change", nargs="+", help="one or more of the changes listed below")
         parser.add_argument(
-            "--board", metavar="B", help="predict for another board profile (nothing is booted again)"
+            "--board", metavar="B", help="predict for another board profile (without booting again)"
         )
         width = max(len(known) for known in KNOWN)
         listed = "\n".join(f"  {known:{width}}  {what}" for known, what in KNOWN.items())

@@ -53,7 +53,7 @@ class SpaceError(ToolError):
 
 
 class StepError(ToolError):
-    """A step of a build that cannot be done as it was asked for, and would fail again.
+    """A step of a build that cannot be done as requested, and would fail again.
 
     `log` is the path of its full output, if there is any.
     """

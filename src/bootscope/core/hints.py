@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from bootscope.core.paths import is_installed
 
-REINSTALL = "this copy of bootscope is not whole; install it again, such as by: pipx reinstall bootscope"
+REINSTALL = "this copy of bootscope is incomplete; install it again, for example: pipx reinstall bootscope"
 """For files of ours that are not where they should be."""
 _SETUP = "run 'make setup', or: "
 
@@ -41,7 +41,7 @@ def newer_suite() -> str:
 def new_qemu(package: str, version: str) -> str:
     """How to get a QEMU of at least that version."""
     if not newer_suite():
-        return f"{packages(package)} (a release that has {version} or newer)"
+        return f"{packages(package)} (a release with {version} or newer)"
     command = apt([package], newer_suite())
     if is_installed():
         return f"with {newer_suite()} among apt's sources: {command}"

@@ -133,7 +133,7 @@ _FILES = {
     "archive's keys": (
         "usr/share/keyrings/debian-archive-keyring.gpg",
         "debian-archive-keyring",
-        "checks what comes from Debian's archive",
+        "verifies downloads from the Debian archive",
     ),
     "openssl headers": ("usr/include/openssl/evp.h", "libssl-dev", "builds U-Boot's tools"),
     "gnutls headers": ("usr/include/gnutls/gnutls.h", "libgnutls28-dev", "builds U-Boot's tools"),

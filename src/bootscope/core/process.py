@@ -103,7 +103,7 @@ def spawn(
         raise
     except FileNotFoundError as error:
         raise ToolError(
-            f"cannot run {command[0]}: not found", hint="'bootscope doctor' tells how to get it"
+            f"cannot run {command[0]}: not found", hint="'bootscope doctor' shows how to install it"
         ) from error
     except OSError as error:
         raise ToolError(f"cannot run {command[0]}: {error.strerror}") from error
@@ -158,7 +158,7 @@ def run(
             end(child)
         child.stdout.close()
     if late.is_set():
-        raise ToolError(f"{command[0]} took too long and was ended")
+        raise ToolError(f"{command[0]} took too long and was stopped")
     if check and status != 0:
         hint = f"full log: {log}" if log else None
         raise CommandError(_failure(command, status, lines), status, hint=hint)

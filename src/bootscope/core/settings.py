@@ -60,20 +60,20 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise UserError(f"{path}:{line}: not valid TOML: not all of it is text in UTF-8") from error
+        raise UserError(f"{path}:{line}: not valid TOML: it is not UTF-8 text") from error
     except RecursionError as error:
-        raise UserError(f"{path}: not valid TOML: lists or tables too deep in each other") from error
+        raise UserError(f"{path}: not valid TOML: lists or tables are nested too deeply") from error
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(path, text, str(error)) from error
 
 
 _SAID = {
-    "Invalid value": "expected a value: a text in quotes, a number, true, false, [a list] or {a table}",
-    "Expected newline or end": "expected the end of the line after a value; a text is written in quotes",
-    "Illegal character '\\n'": "the text does not end on its line: there is no closing quote",
-    "Unterminated string": "a text has no closing quotes",
-    "Cannot declare": "this table or key is in the file twice",
-    "Cannot overwrite": "this key is in the file twice",
+    "Invalid value": "expected a value: a string in quotes, a number, true, false, [a list] or {a table}",
+    "Expected newline or end": "expected the end of the line after a value; strings need quotes",
+    "Illegal character '\\n'": "the string does not end on its line: the closing quote is missing",
+    "Unterminated string": "a string has no closing quotes",
+    "Cannot declare": "duplicate table or key",
+    "Cannot overwrite": "duplicate key",
 }
 """How tomllib's messages begin, and what we say."""
 _SPOT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
@@ -180,7 +180,7 @@ def _kinds(what: str) -> str:
 
 
 _TYPES = {
-    "str": "a text in quotes", "int": "a whole number", "float": "a number", "bool": "true or false",
+    "str": "a string in quotes", "int": "a whole number", "float": "a number", "bool": "true or false",
     "array": "a list", "object": "a table", "null": "nothing",
 }  # fmt: skip
 """msgspec's words for types, and those of people."""

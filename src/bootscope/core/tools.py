@@ -58,8 +58,8 @@ HOST_TOOLS = {
         Tool("mkfs.ext4", "e2fsprogs", "makes the root file system", ("-V",)),
         Tool("mkfs.ext3", "e2fsprogs", "makes the root file system", ("-V",)),
         Tool("mkfs.ext2", "e2fsprogs", "makes the root file system", ("-V",)),
-        Tool("debugfs", "e2fsprogs", "fills the root file system without root", ("-V",)),
-        Tool("dumpe2fs", "e2fsprogs", "tells where a file system keeps its own data", ("-V",)),
+        Tool("debugfs", "e2fsprogs", "fills the root file system without root rights", ("-V",)),
+        Tool("dumpe2fs", "e2fsprogs", "shows the layout of a file system", ("-V",)),
         Tool("tar", "tar", "unpacks sources"),
         Tool("gzip", "gzip", "compresses an initramfs"),
         Tool("xz", "xz-utils", "unpacks sources"),
@@ -74,21 +74,21 @@ TOOLS = {tool.name: tool for arch in ARCHITECTURES.values() for tool in _made_fo
 OPTIONAL_TOOLS = {
     tool.name: tool
     for tool in (
-        Tool("ccache", "ccache", "makes changed builds quick"),
+        Tool("ccache", "ccache", "speeds up changed builds"),
         Tool("mksquashfs", "squashfs-tools", "makes SquashFS roots", ("-version",)),
         Tool("mkfs.erofs", "erofs-utils", "makes EROFS roots", ("-V",), r"mkfs\.erofs [^\d]*(\d\S*)"),
-        Tool("dump.erofs", "erofs-utils", "tells where files lie in EROFS", ("-V",)),
+        Tool("dump.erofs", "erofs-utils", "shows the layout of files in EROFS", ("-V",)),
         Tool("mkfs.f2fs", "f2fs-tools", "makes F2FS roots", ("-V",)),
         Tool("sload.f2fs", "f2fs-tools", "fills F2FS roots", ("-V",)),
-        Tool("dump.f2fs", "f2fs-tools", "tells where files lie in F2FS", ("-V",)),
+        Tool("dump.f2fs", "f2fs-tools", "shows the layout of files in F2FS", ("-V",)),
         Tool("mkfs.btrfs", "btrfs-progs", "makes btrfs roots"),
-        Tool("btrfs", "btrfs-progs", "tells where files lie in btrfs"),
+        Tool("btrfs", "btrfs-progs", "shows the layout of files in btrfs"),
         Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
-        Tool("xfs_db", "xfsprogs", "tells where files lie in XFS", ("-V",)),
+        Tool("xfs_db", "xfsprogs", "shows the layout of files in XFS", ("-V",)),
         Tool("zstd", "zstd", "compresses an initramfs"),
         Tool("dpkg-deb", "dpkg", "unpacks packages"),
-        Tool("sigrok-cli", "sigrok-cli", "watches pins of real boards with a logic analyser"),
-        Tool("unsquashfs", "squashfs-tools", "lets audit look into SquashFS images", arguments=("-version",)),
+        Tool("sigrok-cli", "sigrok-cli", "records pins of real boards with a logic analyser"),
+        Tool("unsquashfs", "squashfs-tools", "reads SquashFS images for audit", arguments=("-version",)),
     )
 }
 """What is needed only by systems that ask for it."""

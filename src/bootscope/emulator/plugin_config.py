@@ -239,7 +239,7 @@ def check_store_path(path: Path) -> None:
     """Raises UserError for a path that a watch file cannot name."""
     if any(c.isspace() or c == "#" for c in str(path)):
         raise UserError(
-            f"the plugin cannot write to a path with blanks or '#' in it: {path}",
+            f"the plugin cannot write to a path with blanks or '#': {path}",
             hint="set BOOTSCOPE_STORE to another folder",
         )
 
@@ -274,6 +274,6 @@ def _add_stops(w: Watch, until: str, board: Board) -> None:
     else:
         hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
         if not hooks:
-            raise UserError(f"milestone {until} cannot be seen: the kernel has no symbol for it")
+            raise UserError(f"milestone {until} cannot be observed: the kernel has no symbol for it")
         w.lines += [f"stop hook {hook}" for hook in hooks]
     w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]

@@ -47,7 +47,7 @@ def make(subject: Subject) -> bytes:
     facts = {"boot": title, "clock": trace.clock, **subject.facts}
     lines = [
         *family("bootscope_boot_seconds", "Time from power-on to the end of the boot.", whole, "seconds"),
-        *family("bootscope_boot_complete", "1 if the boot reached what it was to reach.", complete),
+        *family("bootscope_boot_complete", "1 if the boot reached its goal.", complete),
         *family(
             "bootscope_phase_seconds", "Length of a phase.", timed("phase", sums.phases(trace)), "seconds"
         ),
@@ -59,13 +59,13 @@ def make(subject: Subject) -> bytes:
         ),
         *family(
             "bootscope_spent_seconds",
-            "What the time went into; adds up to the boot.",
+            "Time by kind; adds up to the boot.",
             timed("kind", sums.spent(trace)),
             "seconds",
         ),
         *family(
             "bootscope_busy_seconds",
-            "Time in which something of a kind went on, whether the boot waited for it or not.",
+            "Time with activity of this kind, whether the boot waited for it or not.",
             timed("kind", sums.busy(trace)),
             "seconds",
         ),

@@ -43,4 +43,4 @@ def for_file(file_name: str) -> Exporter:
     hint = f"--format F, one of: {', '.join(exporter.name for exporter in EXPORTERS)}"
     if lower.endswith(".json"):
         hint = "--format chrome or --format speedscope: both are JSON"
-    raise UserError(f"the name {printable(file_name)} does not tell the format", hint=hint)
+    raise UserError(f"the name {printable(file_name)} does not determine the format", hint=hint)

@@ -242,7 +242,7 @@ def make(subject: Subject) -> bytes:
 
 EXPORTER = Exporter(
     name="svg",
-    title="picture in the manner of bootchart",
+    title="picture in bootchart's style",
     opened_by="any browser, Inkscape, a README",
     suffixes=(".svg",),
     make=make,

@@ -85,11 +85,11 @@ class _Capture:
             return f"the logic analyser's port cannot be opened: {why}"
         status = self._child.returncode
         if before is not None:
-            return f"the logic analyser stopped before the boot's end{self._said()}"
+            return f"the logic analyser stopped before the boot ended{self._said()}"
         if status not in (0, -signal.SIGINT):
             return f"the logic analyser's command failed with status {status}{self._said()}"
         if not self.kept:
-            return f"the logic analyser wrote nothing{self._said()}"
+            return f"the logic analyser gave no output{self._said()}"
         return ""
 
     def _ask_to_end(self) -> None:
@@ -140,7 +140,7 @@ def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> It
     try:
         capture = _Capture(pins, folder)
         if not capture.wait(pins.ready_s):
-            says("the logic analyser has not begun; the boot is measured all the same")
+            says("the logic analyser has not started; the boot is measured without it")
     except (OSError, BootscopeError) as error:
         message = f"the logic analyser cannot be started: {_why(error)}"
     try:

@@ -109,9 +109,9 @@ class Place:
         self._only_one(str(found["owner"]))
         self._mine = not found["ours"]
         if found["ours"]:
-            self.tell(f"the place {self.name} was yours already, and stays so")
+            self.tell(f"you already hold the place {self.name}, and keep it")
         else:
-            self.tell(f"the place {self.name} is ours")
+            self.tell(f"acquired the place {self.name}")
 
     def _only_one(self, owner: str) -> None:
         """Labgrid knows users only; two of us must not use a place at once."""
@@ -137,9 +137,7 @@ class Place:
                 self._again()
         worker, self._worker = self._worker, None
         if worker and not worker.close() and self._mine:
-            self.tell(
-                f"the coordinator is away; the place {self.name} is given back if it returns within 2 minutes"
-            )
+            self.tell(f"no coordinator; the place {self.name} is released if it returns within 2 minutes")
         for lock in self._locks:
             lock.close()
 
@@ -180,7 +178,7 @@ class Place:
             return plain
         there = remote_capture.is_port(path)
         if auto and not (there and computers.is_host(exporter)):
-            return self._over_the_network(plain, "the farm does not tell which port of which computer it is")
+            return self._over_the_network(plain, "the farm does not say which port of which computer it is")
         self._network = plain if auto else None
         host = exporter if auto else wished
         port = Console(kind="serial", port=path, rate=plain.rate) if there else plain
@@ -225,7 +223,7 @@ class Place:
 
     def _ask(self, do: str, answer_s: float = ANSWER_S, **facts: object) -> dict[str, Any]:
         if not self._worker:
-            raise BoardError(f"the place {self.name} is not ours any more")
+            raise BoardError(f"the place {self.name} was taken over by another user")
         try:
             answer = self._worker.ask(do, answer_s, **facts)
         except Gone as error:
@@ -241,11 +239,11 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
     if kind == "held":
         by = printable(str(answer.get("by") or ""))
         if not by:
-            return Held(text, hint="--labgrid-wait S waits longer; 'labgrid-client who' lists who has what")
+            return Held(text, hint="--labgrid-wait S waits longer; 'labgrid-client who' lists the holders")
         host, _, user = by.rpartition("/")
         return Held(
             f"the place {place} is held by {user} on {host}",
-            hint="--labgrid-wait S waits for it; or they let you in: "
+            hint="--labgrid-wait S waits for it; or the holder allows you: "
             f"labgrid-client -p {place} allow {printable(str(answer.get('me') or 'HOST/USER'))}",
         )
     if kind == "unknown":
@@ -253,7 +251,7 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
     if kind == "away":
         return BoardError(
             f"labgrid's coordinator does not answer: {text}",
-            hint="say where it is: labgrid:PLACE@HOST:PORT, or LG_COORDINATOR",
+            hint="give its address: labgrid:PLACE@HOST:PORT, or LG_COORDINATOR",
         )
     if kind == "lost":
         return BoardError(f"labgrid place lost: {text}")
@@ -268,7 +266,7 @@ def held(wish: Wish, tell: Callable[[str], None], *, deploy: bool = True) -> Ite
     if wish.state and not wish.env:
         raise UserError("--labgrid-state needs --labgrid-env", hint="the strategy is in an environment file")
     if wish.env and "=" in wish.place:
-        raise UserError("an environment file is for a place: name that, not its tags")
+        raise UserError("an environment file needs a place name, not tags")
     place = Place(wish, tell)
     try:
         place.take()

@@ -41,7 +41,7 @@ def labgrid_python(client: str = "") -> str:
     if not found:
         raise ToolError(
             f"{printable(wanted or CLIENT)} is not there",
-            hint="pip install 'bootscope[labgrid]', or say where it is with --labgrid-client",
+            hint="pip install 'bootscope[labgrid]', or give its path with --labgrid-client",
         )
     try:
         head = Path(found).read_bytes()[:4096]
@@ -53,7 +53,7 @@ def labgrid_python(client: str = "") -> str:
         words = [shutil.which(words[-1]) or ""]
     if not words or "python" not in Path(words[0]).name:
         raise ToolError(
-            f"{printable(found)} is not the script that labgrid installs",
+            f"{printable(found)} is not labgrid's own script",
             hint="name the one in labgrid's own folder: --labgrid-client VENV/bin/labgrid-client",
         )
     return words[0]

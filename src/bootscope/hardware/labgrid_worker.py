@@ -7,7 +7,7 @@ so that nobody would know when it switched the power; this one is ready when it 
 
 It reads a command a line (JSON with `do`) and answers each with a line: what it found, or `error` (which
 kind) and `text`. Kinds: held (by somebody else; `by`), unknown (no such place; `known`), away (no
-coordinator), lost (the place is not ours any more), labgrid (anything else that labgrid refuses).
+coordinator), lost (the place was taken over by another user), labgrid (anything else that labgrid refuses).
 
     acquire   place, filters, wait_s, env, adopt: takes the place, or one that was taken by a process before
               this -> place, owner, ours (it was before)
@@ -274,7 +274,7 @@ class Worker:
     def _switch(self, what: str) -> dict[str, object]:
         driver = self.power()
         if driver is None:
-            raise Refused("labgrid", f"nothing in {self.place} can switch its power")
+            raise Refused("labgrid", f"{self.place} has no power control")
         called = time.monotonic_ns()
         getattr(driver, what)()
         return {"called_ns": called, "done_ns": time.monotonic_ns()}

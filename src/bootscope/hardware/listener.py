@@ -27,7 +27,7 @@ _MOST_NOISE = 1 << 16
 """What the shell of another computer may say before anything else."""
 _LOOK_S = 0.05
 _GOODBYE_S, _GOODBYE_FAR_S = 2.0, 5.0
-_GET_SSH = "apt install openssh-client, or say with BOOTSCOPE_SSH what is to be run instead of ssh"
+_GET_SSH = "apt install openssh-client, or set BOOTSCOPE_SSH to another command"
 
 
 class Listener:
@@ -162,7 +162,7 @@ class Listener:
         """The error for a console that did not open in time."""
         if self._host and not self._open:
             return remote_capture.refused(self._host, self._child.poll(), self.said)
-        return BoardError("the console cannot be listened to: it did not open")
+        return BoardError("the console did not open")
 
     def _refused(self) -> BoardError:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -215,12 +215,12 @@ def refused(words: Sequence[str], number: int, what: str, host: str = "") -> Boa
     if kind == "serial" and number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         message, hint = f"there is no port {where}", _ports()
     elif kind == "serial" and number in (errno.EACCES, errno.EPERM):
-        message = f"you may not open {where}"
+        message = f"no permission to open {where}"
         group = _group(rest[0])
-        hint = f"it belongs to the group '{group}': sudo usermod -aG {group} $USER, then log in anew"
+        hint = f"it belongs to the group '{group}': sudo usermod -aG {group} $USER, then log in again"
     elif kind == "serial" and number in (errno.EBUSY, errno.EAGAIN):
         message = f"{where} is in use by another program"
-        hint = f"close the terminal program that has it open (fuser {where} tells which one)"
+        hint = f"close the terminal program that uses it (fuser {where} shows which)"
     elif kind == "tcp" and number == errno.ECONNREFUSED:
         hint = "connection refused: is the serial server (ser2net) running, and is this its port?"
     elif kind == "command":
@@ -234,9 +234,9 @@ def _refused_there(words: Sequence[str], number: int, what: str, host: str) -> B
     if words[0] == "serial" and number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         hint = f"ssh {host} ls -l /dev/serial/by-id"
     elif words[0] == "serial" and number in (errno.EACCES, errno.EPERM):
-        hint = "whom ssh logs in as must belong to the port's group there: sudo usermod -aG dialout USER"
+        hint = "the ssh user must be in the port's group there: sudo usermod -aG dialout USER"
     elif words[0] == "serial" and number in (errno.EBUSY, errno.EAGAIN):
-        hint = f"another program there has it open (fuser {where}): ser2net while somebody is connected?"
+        hint = f"another program there has it open (fuser {where}): ser2net with a client?"
     return BoardError(f"{where} of {host} cannot be opened: {printable(what)}", hint=hint)
 
 

@@ -163,7 +163,7 @@ class _Boot(SoFar):
             event = tap.event_of(at_ns, payload)
             if event.name == "lost":
                 self.lost_ns = at_ns
-                self.observer.says("the console's port is gone; waiting for it to come back")
+                self.observer.says("the console's port has vanished; waiting for it to return")
             elif event.name == "back":
                 self.lost_ns = 0
                 self.observer.says("the console's port is back")

@@ -14,8 +14,8 @@ from bootscope.core import process
 from bootscope.core.errors import BoardError, CommandError, ToolError, UserError, printable
 
 _NOT_THERE = (
-    "--power-{what}, or power.{what} in the board's file, begins with a program: one of PATH, or a path from "
-    "the folder you are in, such as ./{what}.sh"
+    "--power-{what}, or power.{what} in the board's file, must start with a program in PATH, or a "
+    "path relative to this folder, such as ./{what}.sh"
 )
 
 
@@ -80,7 +80,7 @@ class Commands:
         for what, words in (("on", self.on_words), ("off", self.off_words)):
             if shutil.which(words[0], path=process.search_path()) is None:
                 name, there = printable(words[0]), Path(words[0]).exists()
-                why = "may not be run: it is not executable" if there else "is not there"
+                why = "is not executable" if there else "is not there"
                 hint = f"chmod +x {name}" if there else _NOT_THERE.format(what=what)
                 raise UserError(f"power {what}: {name} {why}", hint=hint)
 

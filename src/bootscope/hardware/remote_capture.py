@@ -59,7 +59,7 @@ def command(host: str) -> list[str]:
     try:
         ssh = shlex.split(os.environ.get(SSH_VARIABLE, "")) or ["ssh"]
     except ValueError as error:
-        raise UserError(f"{SSH_VARIABLE} cannot be taken apart into words: {error}") from error
+        raise UserError(f"{SSH_VARIABLE} cannot be split into words: {error}") from error
     options = [word for option in _OPTIONS for word in ("-o", option)]
     return [*ssh, "-T", *options, checked(host), f"python3 -I -c '{_START}'"]
 
@@ -86,7 +86,7 @@ def refused(host: str, status: int | None, said: str) -> BoardError:
     if status == _SSH_FAILED:
         return BoardError(
             f"{host} cannot be reached by ssh{told}",
-            hint=f"'{here} true' must work without a question: with a key (ssh-copy-id) and a known host",
+            hint=f"'{here} true' must work without a prompt: with a key (ssh-copy-id) and a known host",
         )
     if status == _NOT_FOUND:
         return BoardError(

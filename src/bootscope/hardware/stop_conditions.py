@@ -88,7 +88,7 @@ def verdict(end: End, boot: SoFar, now_ns: int) -> Ended | None:
     if watch.panicked and quiet > _AFTER_NS:
         return Ended("panic", "the kernel panicked at", watch.last_ns)
     if watch.loops:
-        return Ended("loop", f"the board starts again and again: {_starts(watch)}")
+        return Ended("loop", f"the board restarts repeatedly: {_starts(watch)}")
     if watch.garbled:
         return Ended("garbled", _garbled(boot))
     if end.silence_ns and watch.heard and quiet > end.silence_ns:
@@ -118,7 +118,7 @@ def _at_edge(end: End, boot: SoFar) -> Ended | None:
     if at_ns is not None:
         return Ended("milestone", f"{end.words} at", at_ns)
     if boot.pins is None or not boot.pins.lives():
-        return Ended("died", f"the logic analyser ended before it told {end.words}")
+        return Ended("died", f"the logic analyser ended before {end.words}")
     return None
 
 
@@ -129,8 +129,8 @@ def _given_up(end: End, boot: SoFar, since_ns: int) -> Ended:
     if not boot.watch.heard:
         return Ended(
             "silent",
-            f"the board said nothing {within}: is it switched on, is its transmit line on this port, are the "
-            "grounds joined?",
+            f"no console output {within}: is the board on, its transmit line on this port, and "
+            "ground connected?",
         )
     words = f"{end.words} was not reached {within}; the last byte came at"
     return Ended("timeout", words, boot.watch.last_ns)
@@ -142,7 +142,7 @@ def _starts(watch: LineWatch) -> str:
 
 
 def _garbled(boot: SoFar) -> str:
-    message = "what comes is no text"
+    message = "the console output is not text"
     if boot.rate:
         others = " or ".join(str(r) for r in proposed(boot.watch.sample, boot.rate))
         message += f": {boot.rate} baud is the wrong rate" + (f", try --rate {others}" if others else "")

@@ -54,7 +54,7 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
                 pairs = zip(addresses, names, strict=True)
                 return [_symbol(address, name) for address, name in pairs]
     raise UserError(
-        "the kernel image has no table of symbols that can be read",
+        "the kernel image has no readable symbol table",
         hint="it needs a kernel with CONFIG_KALLSYMS=y",
     )
 

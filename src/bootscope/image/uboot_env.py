@@ -36,10 +36,10 @@ def stored(variables: Mapping[str, str], size_bytes: int) -> bytes:
     """
     wrong = next((n for n, v in variables.items() if not _NAME.fullmatch(n) or "\0" in v), None)
     if wrong is not None:
-        raise UserError(f"uboot.environment: '{printable(wrong)}' is no variable of U-Boot's")
+        raise UserError(f"uboot.environment: '{printable(wrong)}' is not a U-Boot variable")
     texts = b"".join(f"{name}={value}".encode() + b"\0" for name, value in sorted(variables.items())) + b"\0"
     room = size_bytes - _CRC_BYTES
     if len(texts) > room:
-        raise UserError(f"uboot.environment: {len(texts):,} bytes of variables, there is room for {room:,}")
+        raise UserError(f"uboot.environment: {len(texts):,} bytes of variables, room for {room:,}")
     data = texts.ljust(room, b"\0")
     return struct.pack("<I", zlib.crc32(data)) + data

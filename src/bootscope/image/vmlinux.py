@@ -43,7 +43,7 @@ def unpacked(image: bytes) -> bytes:
         if len(data) >= _SMALLEST_KERNEL_BYTES and _VERSION.search(data):
             return data
     raise UserError(
-        "no kernel was found in the kernel image", hint="known are uncompressed ones, and gzip, xz and zstd"
+        "no kernel was found in the kernel image", hint="supported: uncompressed, gzip, xz and zstd"
     )
 
 
@@ -63,7 +63,7 @@ def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -
     step = max(1, len(code) // _SAMPLES)
     sample = code[::step]
     if not sample:
-        raise UserError("the kernel's table of symbols names no function")
+        raise UserError("the kernel's symbol table has no function")
     top = code[0] & -_BASE_STEP_BYTES
     scores = sorted(
         ((_like_functions(kernel, sample, base, arch), base) for base in _candidates(top)), reverse=True

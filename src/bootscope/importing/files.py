@@ -139,7 +139,7 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
     early = [boot.facts[EARLY] for boot in console.files[0].reading.boots if EARLY in boot.facts]
     told = [
         *(f"listened to {words}" for words in where),
-        *(f"no part of this boot: {words}" for words in early),
+        *(f"not part of this boot: {words}" for words in early),
     ]
     console = replace(console, notes=tuple(told))
     return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
@@ -312,6 +312,8 @@ def _offsets(files: Sequence[FileRead], answers: Answers) -> dict[str, int]:
         ]
         if len(names) != 1:
             known = ", ".join(printable(f.name) for f in files[:10])
-            raise UserError(f"--offset {printable(key)}: no such file was read", hint=f"there are: {known}")
+            raise UserError(
+                f"--offset {printable(key)}: no such file in this import", hint=f"there are: {known}"
+            )
         found[names[0]] = offset_ns
     return found

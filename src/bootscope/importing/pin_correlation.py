@@ -177,7 +177,7 @@ class _Together:
         if first_ns > last_ns + _TOLERANCE_NS:
             self._notes.append(
                 f"the edge called {POWER}, {seconds(at_ns, 6)} s after the capture began, lies "
-                f"{seconds(first_ns - last_ns, 6)} s off where power was switched on: it is not time zero"
+                f"{seconds(first_ns - last_ns, 6)} s off the moment of power-on: it is not time zero"
             )
             return None
         self._first_ns, self._last_ns = min(first_ns, last_ns), max(first_ns, last_ns)

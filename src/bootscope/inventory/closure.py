@@ -84,7 +84,7 @@ class Closures:
         """The object files of the kernel, by address. Raises UserError when they were not kept."""
         if not self._linked:
             raise UserError(
-                "no recording of this kernel says what it was linked from", hint="record the system again"
+                "no recording of this kernel shows what it was linked from", hint="record the system again"
             )
         return Objects(read(self._linked))
 

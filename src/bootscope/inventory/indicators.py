@@ -19,7 +19,7 @@ from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
 
 @dataclass(frozen=True)
-class Sign:
+class Indicator:
     """A sign: what it is, and the words that say what a recorded boot shows of it (empty when nothing).
 
     `otherwise` does that without a recording; it gives None where that cannot be told.
@@ -65,7 +65,7 @@ def _calibration(facts: Recorded) -> str:
     lines = facts.view.timeline.lines
     for line, after in itertools.pairwise(lines):
         if b"Calibrating delay loop... " in line.data:
-            return f"the delay loop is calibrated: {span(after.start_ns - line.start_ns)} to the next line"
+            return f"delay loop calibration: {span(after.start_ns - line.start_ns)} to the next line"
     return ""
 
 
@@ -88,27 +88,27 @@ def _init(facts: Recorded) -> str:
     return "" if alone else _phase("init")(facts)
 
 
-SIGNS = {
-    "loader-console": Sign(
+INDICATORS = {
+    "loader-console": Indicator(
         "boot loaders that write to the console",
         _silenced,
         log_indicators.loader_console,
     ),
-    "kernel-console": Sign(
+    "kernel-console": Indicator(
         "a kernel that writes to the console",
         _LINUX_CONSOLE,
         log_indicators.kernel_console,
     ),
-    "countdown": Sign(f"a countdown in {BUILT.title}", _countdown, log_indicators.countdown),
-    "calibration": Sign("a calibration of the delay loop", _calibration, log_indicators.calibration),
-    "decompress": Sign("a compressed kernel", _phase("decompress"), log_indicators.compressed),
-    "init": Sign("an init", _init, log_indicators.init),
-    "bootloader": Sign("a boot loader", _phase("bootloader"), log_indicators.loader),
+    "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, log_indicators.countdown),
+    "calibration": Indicator("a calibration of the delay loop", _calibration, log_indicators.calibration),
+    "decompress": Indicator("a compressed kernel", _phase("decompress"), log_indicators.compressed),
+    "init": Indicator("an init", _init, log_indicators.init),
+    "bootloader": Indicator("a boot loader", _phase("bootloader"), log_indicators.loader),
 }
 """Signs by the name that a technique's `shows` uses."""
 
 
-def told(name: str, facts: Inventory) -> str | None:
+def indicator_evidence(name: str, facts: Inventory) -> str | None:
     """What is seen of a sign, in words; empty when it is not there, None when that cannot be told."""
-    sign = SIGNS[name]
+    sign = INDICATORS[name]
     return sign.evidence(facts) if isinstance(facts, Recorded) else sign.otherwise(facts)

@@ -160,7 +160,7 @@ class Inventory:
             if found:
                 return int(found[1]), "the command line says so"
         told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
-        return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: nothing tells the rate")
+        return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: the rate is unknown")
 
     def line_ns(self, count: int) -> int:
         """How long so many bytes take on the serial line, at ten bits a byte."""

@@ -25,7 +25,7 @@ QUIET_LEVEL = 4
 _COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 _CALIBRATION = r"Calibrating delay loop\.\.\. "
 _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
-_ON_LINE = "every byte of them goes over the serial line, and nothing else is done meanwhile"
+_ON_LINE = "every byte goes over the serial line, and the boot waits for it"
 
 
 def kernel_console(known: Inventory) -> str | None:
@@ -86,7 +86,7 @@ def countdown_ns(known: Inventory) -> tuple[int, str] | None:
             return gap, "from its line to the next one in the log"
         told = countdown_s(log.lines[at].text)
         if told is not None:
-            return told * 1_000_000_000, "the number that the log shows"
+            return told * 1_000_000_000, "the number in the log"
     if first_stage_boots(known):
         return 0, f"{BUILT.first.phrase} starts Linux by itself"
     for text, why in (
@@ -129,7 +129,7 @@ def compressed(known: Inventory) -> str | None:
         if known.on("kernel", f"KERNEL_{name}"):
             return f"the kernel is compressed (CONFIG_KERNEL_{name})"
     if known.log and known.log.find(r"^Uncompressing Linux"):
-        return "the kernel says that it is unpacked"
+        return "the kernel reports unpacking"
     return "" if known.knows(Part.KERNEL) and "kernel" not in known.partial else None
 
 
@@ -173,7 +173,7 @@ def _quiet(known: Inventory) -> Prediction | None:
         _ON_LINE,
     ]
     if not told:
-        assumptions.append("the log does not tell levels: all of the kernel's lines are taken to be hidden")
+        assumptions.append("the log has no levels: all kernel lines are assumed hidden")
     return known.line_ns(total_bytes(hidden)), tuple(assumptions)
 
 
@@ -190,7 +190,7 @@ def _calibration(known: Inventory) -> Prediction | None:
     gap = log.gap_ns(at) if log and at >= 0 else None
     if gap is None:
         return None
-    return gap, ("all the time to the next line is the calibration's: it may be less",)
+    return gap, ("the calibration takes all the time to the next line: it may be less",)
 
 
 def _loader_console(known: Inventory) -> Prediction | None:

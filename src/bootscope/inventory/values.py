@@ -57,7 +57,7 @@ def boot_value(name: str, known: Inventory) -> str | None:
     if name in VALUES:
         found = VALUES[name].search(known.console)
         if not found:
-            raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+            raise UserError(f"the boot does not show {name}", hint="record one with the kernel's messages")
         return found[1]
     return FOUND[name](known) if name in FOUND else None
 
@@ -70,7 +70,7 @@ def known_value(name: str, known: Inventory) -> str:
     found = setting_value(name, known.settings)
     found = boot_value(name, known) if found is None else found
     if found is None:
-        raise UserError(f"the boot does not tell {name}", hint="record one with the kernel's messages")
+        raise UserError(f"the boot does not show {name}", hint="record one with the kernel's messages")
     return found
 
 

@@ -58,7 +58,7 @@ def check(path: Path, symbols: Symbols, where: str) -> None:
     if wrong:
         told = (f"{name}={written(symbols[name])} became {found.get(name, 'n')}" for name in wrong)
         raise SymbolError(
-            f"{where}: these symbols did not land: {', '.join(told)}",
+            f"{where}: these symbols have other values: {', '.join(told)}",
             tuple(wrong),
-            hint="something they depend on is missing, or they do not exist in this version",
+            hint="a dependency is missing, or they do not exist in this version",
         )

@@ -46,7 +46,7 @@ def land(
         symbols = {**_asked(tree, wanted, before), **dict.fromkeys(sorted(chosen), True)}
         config = ask(symbols)
         refused = {name for name in chosen if config.get(name, "n") == "n"}
-        held |= dict.fromkeys(refused, "it cannot be switched on here")
+        held |= dict.fromkeys(refused, "its dependencies are not met")
         back = {name for name in wanted if config.get(name, "n") != "n"}
         made = Configuration(tree, config)
         for name in back:

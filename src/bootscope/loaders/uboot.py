@@ -109,7 +109,7 @@ UBOOT = Loader(
         countdown=("uboot-bootdelay",),
         silent=("uboot-silent",),
         silent_words="it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y",
-        look="U-Boot's bootstage names what runs there",
+        look="U-Boot's bootstage shows what runs there",
     ),
     stages=(
         ROM,

@@ -99,7 +99,7 @@ def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> Loade
     made = with_bases(base, list(row.base_of))
     if row.techniques:
         if not known:
-            raise UserError("the row that it is compared with did not boot")
+            raise UserError("its reference row did not boot")
         made = variant(made, known, list(row.techniques), force=True)
     system = apply(made.system, {"the row": row.change})
     return LoadedSystem(msgspec.structs.replace(system, name=base.system.name), base.path)

@@ -37,6 +37,6 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def result(name: str) -> Result | None:
-    """What came of a table; None for one that has not been run yet."""
+    """What came of a table; None for one that has not been run."""
     path = RESULTS / f"{name}.json"
     return msgspec.json.decode(path.read_bytes(), type=Result) if path.exists() else None

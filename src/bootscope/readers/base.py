@@ -229,5 +229,5 @@ class FormatError(UserError):
     def __init__(self, source: str, reader: str, line: int, why: str) -> None:
         super().__init__(
             f"{source} cannot be read as {reader}: line {line}: {why}",
-            hint="leave out --format to have the format recognised",
+            hint="leave out --format to detect the format",
         )

@@ -150,14 +150,14 @@ def clock_error_ns(dmesg: bytes) -> int | None:
 def losses(header: Mapping[str, str], counter: Counter) -> None:
     """Counts as repairs what the collector says that it has missed."""
     for key, what in (
-        ("unseen", "processes came and went between two samples, and were not seen"),
+        ("unseen", "short processes between two samples are missing"),
         ("lost", "events of processes were lost"),
     ):
         count = _number(header, f"bootscope.{key}")
         if count:
             counter.repairs["header", what] = (count, 1)
     if header.get("bootscope.memory_limit") == "reached":
-        counter.repair("header", "the limit of memory was reached: what came later is missing", 1)
+        counter.repair("header", "the memory limit was reached: later data is missing", 1)
 
 
 def _number(header: Mapping[str, str], key: str) -> int:

@@ -180,7 +180,7 @@ def accounted_parents(data: bytes, counter: Counter) -> dict[int, int]:
         found[pid] = ppid
         counter.understood += 1
     if len(data) % _ACCOUNT:
-        counter.repair("kernel_pacct", "the last record is cut off", len(data) // _ACCOUNT + 1)
+        counter.repair("kernel_pacct", "the last record is truncated", len(data) // _ACCOUNT + 1)
     return found
 
 

@@ -50,7 +50,7 @@ def _unwrapped(marks: list[Record], tally: Tally) -> list[tuple[int, str]]:
         time_us = min(record.time_us, _LARGEST_US)
         if time_us + turns_us < last_us - WRAP_US // 2 and time_us < WRAP_US and turns_us < _LARGEST_US:
             turns_us += WRAP_US
-            tally.repair("the timer's 32 bits began anew after 71.6 minutes", number)
+            tally.repair("the 32-bit timer wrapped after 71.6 minutes", number)
         elif time_us + turns_us < last_us:
             tally.repair("the clock went back", number)
         last_us = time_us + turns_us

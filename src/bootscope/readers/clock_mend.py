@@ -49,7 +49,7 @@ def sum_gaps(found: Columns, form: Form, first: int, end: int, line_of: array[in
     if not gaps or form.clock.resolution_ns < _CUT_NS:
         return []
     short_ms = gaps * form.clock.resolution_ns // _CUT_NS
-    what = f"times summed from gaps that were cut off: they may come short by {short_ms:,} ms at the end"
+    what = f"times summed from truncated intervals: they may be up to {short_ms:,} ms short at the end"
     return [Repair(what, gaps, line_of[first])]
 
 
@@ -79,9 +79,7 @@ def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: arra
             wraps.append(index)
         at_ns[index] = min(at_ns[index] + offset_ns, LATEST_NS)
     every = "at midnight" if wrap_ns == 86_400 * NS else f"every {wrap_ns // NS} seconds"
-    repairs = (
-        [Repair(f"stamps begin again {every}: counted on", len(wraps), line_of[wraps[0]])] if wraps else []
-    )
+    repairs = [Repair(f"stamps wrap {every}: unwrapped", len(wraps), line_of[wraps[0]])] if wraps else []
     return repairs + _step(at_ns, 0, first, end, line_of)
 
 
@@ -94,7 +92,7 @@ def _rebase(at_ns: array[int], first: int, end: int, line_of: array[int]) -> lis
             offset_ns = at_ns[index - 1]
             where.append(index)
         at_ns[index] = min(at_ns[index] + offset_ns, LATEST_NS)
-    what = "stamps were set back to 0 (grabserial -m): counted on from the line before"
+    what = "stamps were reset to 0 (grabserial -m): continued from the line before"
     return [Repair(what, len(where), line_of[where[0]])]
 
 
@@ -119,7 +117,7 @@ def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: arr
         latest_ns = max(latest_ns, at)
     repairs = []
     if steps:
-        what = f"clock went back, by {offset_ns // 1_000_000:,} ms in all: later stamps moved on"
+        what = f"clock went back by {offset_ns // 1_000_000:,} ms in all: later stamps shifted"
         repairs.append(Repair(what, len(steps), line_of[steps[0]]))
     if small:
         repairs.append(

@@ -101,10 +101,10 @@ def reading(
     cut = parts(found)
     again = neutralise(found, cut.repeats)
     if again:
-        what = "kernel lines printed once more (dmesg), their kernel stamps left out of account"
+        what = "kernel lines printed again (dmesg), kernel stamps ignored"
         result.repairs.append(Repair(what, again, line_of[cut.repeats[0].end]))
     if len(cut.boots) > 1:
-        what = f"{len(cut.boots)} boots in one file, read as so many"
+        what = f"{len(cut.boots)} boots in one file, read separately"
         result.repairs.append(Repair(what, len(cut.boots) - 1, line_of[cut.boots[1].first]))
     for part in cut.boots:
         if form.deltas:
@@ -163,7 +163,7 @@ def _clock(boot: Boot, options: Options) -> Clock:
 def _ask(result: Reading, options: Options) -> None:
     if options.stamp is None and any(b.clock.stamp == UNKNOWN for b in result.boots):
         result.questions.append(
-            "which moment of a line is its stamp? --stamp first-byte, end-of-line or previous-newline says so"
+            "the stamps' moment is unknown: give --stamp first-byte, end-of-line or previous-newline"
         )
 
 

@@ -47,8 +47,8 @@ def unrecognised(source: Source, readers: Iterable[Reader]) -> UserError:
     """The error for a source of no known format: what it looks like, and what there is."""
     names = ", ".join(reader.name for reader in readers)
     return UserError(
-        f"{printable(source.name)} is of no known format: {appearance(source)}",
-        hint=f"--format reads it as told; there are: {names}",
+        f"{printable(source.name)} has no known format: {appearance(source)}",
+        hint=f"force one with --format; there are: {names}",
     )
 
 
@@ -72,5 +72,5 @@ def appearance(source: Source) -> str:
 def _brackets(head: bytes) -> str:
     found = _TIMES.findall(head)
     if not found:
-        return "without brackets that look like times"
-    return f"{len(found)} of its first lines with a bracket like a time: '[{found[0].decode('ascii')}]'"
+        return "without time stamps in brackets"
+    return f"{len(found)} of its first lines with a time stamp in brackets: '[{found[0].decode('ascii')}]'"

@@ -45,7 +45,7 @@ def parse(blob: bytes) -> Node:
         raise BadTree("no device tree header")
     _, total, structure, strings, _, _, _, _, strings_size, _ = _HEADER.unpack_from(blob)
     if total > len(blob):
-        raise BadTree(f"the header tells of {total:,} bytes, there are {len(blob):,}")
+        raise BadTree(f"the header declares {total:,} bytes, there are {len(blob):,}")
     return _Walk(blob, structure, blob[strings : strings + strings_size]).root()
 
 
@@ -76,13 +76,13 @@ class _Walk:
     def _property(self, node: Node) -> None:
         size, name = self._word(), self._word()
         if self._at + size > len(self._blob):
-            raise BadTree("a property reaches beyond the end")
+            raise BadTree("a property extends past the end")
         node.properties[self._string(self._strings, name)] = self._blob[self._at : self._at + size]
         self._skip(size)
 
     def _word(self) -> int:
         if self._at + 4 > len(self._blob):
-            raise BadTree("it breaks off")
+            raise BadTree("it is truncated")
         self._at += 4
         return int.from_bytes(self._blob[self._at - 4 : self._at], "big")
 
@@ -93,5 +93,5 @@ class _Walk:
     def _string(data: bytes, at: int) -> str:
         end = data.find(b"\0", at)
         if end < 0 or end - at > 1024:
-            raise BadTree("a name does not end")
+            raise BadTree("a name is not terminated")
         return data[at:end].decode("ascii", "backslashreplace")

@@ -96,7 +96,7 @@ def _told(files: Sequence[File], sides: Sequence[Side], offsets: Mapping[str, in
         return []
     free = [s for s in sides if files[s.file].name not in offsets]
     if not free:
-        raise UserError("--offset is against another file", hint="leave out the offset of one file")
+        raise UserError("--offset must be against another file", hint="leave out the offset of one file")
     first = _only_boot(files, sides, free[0].file)
     found = []
     for f, file in enumerate(files):
@@ -151,7 +151,7 @@ def _unambiguous(links: Sequence[Link]) -> tuple[list[Link], list[Refusal]]:
         if found.proven or all(other is found for other in others):
             kept.append(found)
         elif not any(other.proven for other in others):
-            doubts.append(Refusal(found.a, found.b, "it could be any of several boots in the other file"))
+            doubts.append(Refusal(found.a, found.b, "it matches several boots in the other file"))
     return kept, doubts
 
 

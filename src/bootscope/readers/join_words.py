@@ -20,10 +20,10 @@ _HOW = {
     on.KERNEL: "both are on the kernel's clock, taken for the same boot",
     on.LINES: "{n} identical lines, taken for the same boot",
     on.STAMPS: "{n} kernel stamps inside the lines, taken for the same boot",
-    on.HOST: "this computer started and ended both",
+    on.HOST: "both were started and ended by this computer",
     on.EVENTS: "{n} known event(s) in both, taken for the same boot",
     on.CALENDAR: "both are stamped with calendar time, taken to agree to a second",
-    on.BESIDE: "it has no stamps and stands beside",
+    on.BESIDE: "it has no stamps and is shown separately",
 }
 
 
@@ -49,7 +49,7 @@ def link_words(files: Sequence[File], found: Link) -> str:
     if found.map.drift_ppt:
         words.append(f"drift {_ppm(found.map.drift_ppt)} ppm")
     if found.used < found.matched and found.how in (on.LINES, on.STAMPS, on.SAME_STAMPS):
-        words.append(f"{found.used:,} of them within the error, the others came late or early")
+        words.append(f"{found.used:,} of them within the error")
     words.append(f"error {_nanoseconds(found.error_ns)}" if found.how != on.TOLD else "error as told")
     return "; ".join(words)
 
@@ -82,19 +82,19 @@ _STAMP = {
     "end of line": "when its line was complete",
     "previous newline": "when the line before ended",
     "when logged": "when its line was logged",
-    "unknown": "of an unknown moment of its line (--stamp tells)",
+    "unknown": "at an unknown moment of its line (give --stamp)",
 }
 
 
 def silence_words(phase: str, found: Bound) -> str:
     """What is known of the phase in which the kernel is unpacked and runs without a console."""
     if found.unpack_most_ns is None or found.kernel_least_ns is None:
-        return f"{phase}: nothing here tells one from the other; the kernel is silent until its console works"
+        return f"{phase}: these inputs cannot separate them; the kernel is silent until its console works"
     most = f"{phase}: unpacking took at most {_milliseconds(found.unpack_most_ns)}"
     if not found.kernel_least_ns:
         return f"{most}, with what the kernel did before its clock began"
     least = _milliseconds(found.kernel_least_ns)
-    return f"{most}; for at least {least} the kernel was running without a console (its stamps tell)"
+    return f"{most}; the kernel ran without a console for at least {least} (by its stamps)"
 
 
 def _milliseconds(ns: int) -> str:

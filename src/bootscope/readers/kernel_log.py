@@ -156,6 +156,4 @@ def _clock_facts(boot: Boot, way: Way) -> None:
         boot.points.append(Point(way.offset_ns, "kernel clock begins", "mark", way.error_ns))
         boot.facts["kernel clock"] = f"began at {way.offset_ns} ns of this log, to within {way.error_ns} ns"
     elif any(ns > 0 for ns in boot.log.kernel_ns):
-        boot.facts["kernel clock"] = (
-            "does not run like that of this log: kernel events are where their lines are"
-        )
+        boot.facts["kernel clock"] = "differs from that of this log: kernel events are placed at their lines"

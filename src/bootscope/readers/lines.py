@@ -133,7 +133,7 @@ def _one_line_end(data: bytes, repairs: list[Repair]) -> bytes:
         repairs.append(Repair("carriage returns taken as line ends", alone, first))
         return blob.replace(b"\r", b"\n")
     if feeds and not one_kind:
-        repairs.append(Repair("mixed line ends (CR LF, LF CR, LF) made one", feeds, 1))
+        repairs.append(Repair("mixed line ends (CR LF, LF CR, LF) unified", feeds, 1))
     if alone:
         repairs.append(Repair("carriage returns inside lines kept", alone, first))
     return blob
@@ -156,7 +156,7 @@ def _once(blob: bytes, repairs: list[Repair]) -> bytes:
         return blob
     times = len(blob) // period
     line = blob.count(b"\n", 0, period) + 1
-    repairs.append(Repair(f"the file is the same text {times} times over, read once", times - 1, line))
+    repairs.append(Repair(f"the file repeats the same text {times} times, read once", times - 1, line))
     return blob[:period]
 
 

@@ -84,16 +84,14 @@ def link(a: Side, b: Side) -> Link | Refusal | None:
         return None
     common = common_lines(a.moments, b.moments)
     if _contradicts(a, b, common):
-        why = f"{common.both_kernel} lines are the same but their kernel stamps are not: two boots"
+        why = f"{common.both_kernel} lines are the same but their kernel stamps differ: two boots"
         return Refusal(a.key, b.key, why, certain=True)
     if common.same_kernel >= _MIN_PROOF and common.same_kernel * 2 >= common.both_kernel:
         return _proven(a, b, common)
     if a.reader == b.reader and a.data.clock.name == b.data.clock.name:
         if a.data.clock.name == "wall" and _overlap(a.data, b.data):
             return _calendar(a, b)
-        return Refusal(
-            a.key, b.key, "two files of one kind may well be two boots, and nothing says otherwise"
-        )
+        return Refusal(a.key, b.key, "two files of one kind may be two boots, and nothing shows otherwise")
     return _assumed(a, b, common)
 
 
@@ -144,9 +142,7 @@ def _fitted(a: Side, b: Side, how: int, pairs: list[tuple[int, int]]) -> Link | 
     # Of stamps of an unknown moment: the meaning under which they agree best.
     best = max(tries, key=lambda f: (f.credible, -f.error_ns, f.used))
     if not best.credible:
-        return Refusal(
-            a.key, b.key, f"{best.matched} lines are the same but their stamps do not fit each other"
-        )
+        return Refusal(a.key, b.key, f"{best.matched} lines are the same but their stamps do not match")
     return _of_fit(a, b, how, best)
 
 
@@ -198,7 +194,7 @@ def _by_events(a: Side, b: Side) -> Link | Refusal | None:
     offset_ns = {LATE: offsets[0], EARLY: offsets[-1], EITHER: offsets[len(offsets) // 2]}[side]
     error_ns = max(abs(o - offset_ns) for o in offsets) if len(pairs) > 1 else _LONE_EVENT_NS
     if error_ns > _EVENTS_MAX_NS:
-        return Refusal(a.key, b.key, f"{len(pairs)} events stand in both but lie differently far apart")
+        return Refusal(a.key, b.key, f"{len(pairs)} events are in both but at different distances")
     error_ns += _resolution(a, b)
     return Link(a.key, b.key, EVENTS, Map(0, offset_ns), error_ns, len(pairs), len(pairs))
 

@@ -191,7 +191,7 @@ def add_pins(boot: Boot, pins: Iterable[Pin], end_ns: int, options: Options, tal
     for each in wanted:
         at_ns = known[each.channel].became_ns.get(each.level)
         if at_ns is None:
-            tally.ask(f"pin: {each.channel} is never seen to become {'high' if each.level else 'low'}")
+            tally.ask(f"pin: {each.channel} never becomes {'high' if each.level else 'low'}")
         else:
             boot.points.append(Point(at_ns, each.name, "milestone", error_ns))
 
@@ -211,8 +211,8 @@ def _add_console(boot: Boot, pin: Pin, decoder: Decoder, end_ns: int, tally: Tal
     title = f"{pin.name}, a console of {rate} baud"
     boot.tracks.append(Track(f"pin:{pin.name}", "console", title, tuple(spans)))
     if boot.clock.resolution_ns * rate * FEWEST_SAMPLES > NS:
-        tally.ask(f"uart: {pin.name} is sampled less than {FEWEST_SAMPLES} times a bit: sample it faster")
+        tally.ask(f"uart: {pin.name} has fewer than {FEWEST_SAMPLES} samples a bit: sample faster")
     if decoder.broken:
         tally.repair(f"{decoder.broken} bytes of the console without a stop bit left out", 1)
     if decoder.broken > len(decoder.data):
-        tally.ask(f"uart: most of what is on {pin.name} is no text of {rate} baud: is that the line's rate?")
+        tally.ask(f"uart: {pin.name} is mostly not text at {rate} baud: is the rate right?")

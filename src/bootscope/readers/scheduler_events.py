@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduler events: who ran on which CPU, who woke whom, which processes there were."""
+"""Scheduler events: who ran on which CPU, wake-ups, which processes there were."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class _Coming:
     def sent(self) -> Sent:
         repairs: list[Repair] = []
         if self.mended:
-            repairs.append(Repair("torn lines of a sent file put together", self.mended, self.first_line))
+            repairs.append(Repair("split lines of a sent file joined", self.mended, self.first_line))
         data = bytearray()
         number = 0
         while number in self.parts:
@@ -65,10 +65,10 @@ class _Coming:
         missing = lines - sum(1 for known in self.parts if known < lines)
         if missing > 0:
             repairs.append(
-                Repair("lines of a sent file are missing: cut off there", missing, self.first_line)
+                Repair("lines of a sent file are missing: truncated there", missing, self.first_line)
             )
         elif self.whole is None:
-            repairs.append(Repair("a sent file has no end: read as far as it goes", 1, self.first_line))
+            repairs.append(Repair("a sent file is truncated: read up to there", 1, self.first_line))
         elif (len(data), zlib.crc32(data)) != self.whole[1:]:
             repairs.append(Repair("the checksum of a sent file is wrong", 1, self.first_line))
         return Sent(self.name, bytes(data), repairs)

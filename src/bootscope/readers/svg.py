@@ -70,12 +70,12 @@ def shapes(data: bytes, tags: frozenset[str]) -> tuple[list[Shape], list[Repair]
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        what = f"the drawing is broken here: {expat.ErrorString(error.code)}"
+        what = f"the drawing is malformed: {expat.ErrorString(error.code)}"
         reader.repairs.append(Repair(what, 1, error.lineno))
     except _Refused:
-        reader.repairs.append(Repair("it declares entities: not read further", 1, parser.CurrentLineNumber))
+        reader.repairs.append(Repair("it declares entities: not read", 1, parser.CurrentLineNumber))
     except (ValueError, LookupError) as error:
-        reader.repairs.append(Repair(f"the drawing is broken here: {error}", 1, parser.CurrentLineNumber))
+        reader.repairs.append(Repair(f"the drawing is malformed: {error}", 1, parser.CurrentLineNumber))
     return reader.finish(), reader.repairs
 
 

@@ -160,7 +160,7 @@ def _phases(hits: list[Hit], view: _View) -> Iterator[Track]:
     if starts[0][0] <= _AT_ONCE_NS:
         starts[0] = (0, *starts[0][1:])
     else:
-        starts.insert(0, (0, BEFORE, "lines before any that is known"))
+        starts.insert(0, (0, BEFORE, "lines before the first known one"))
     ends = [at_ns for at_ns, _, _ in starts[1:]] + [max(view.total_ns, starts[-1][0])]
     after = [phase for _, phase, _ in starts[1:]] + [""]
     spans = tuple(

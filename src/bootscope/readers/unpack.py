@@ -45,7 +45,7 @@ class Budget:
         if self._bytes < 0:
             limit = f"{self._limits[0] >> 20} MB"
             raise UserError(
-                f"{printable(name)} unpacks to more than {limit}", hint="unpack what matters first"
+                f"{printable(name)} unpacks to more than {limit}", hint="unpack the relevant files first"
             )
 
     def member(self, name: str) -> None:
@@ -122,7 +122,7 @@ def decompressed(name: str, data: bytes, budget: Budget) -> tuple[bytes, list[Re
             break
         start, why = _stream(new(), data, start, parts, name, budget)
         if why:
-            return b"".join(parts), [Repair(f"{kind} data {why}; read as far as it goes", 1, 1)]
+            return b"".join(parts), [Repair(f"{kind} data {why}; read up to there", 1, 1)]
     return b"".join(parts), []
 
 
@@ -276,14 +276,14 @@ def _tar(name: str, data: bytes, budget: Budget) -> Archive:
     found = Archive({}, [])
     for member in tar_members(data):
         if member.name is None:
-            found.repairs.append(Repair("tar archive damaged; read as far as it goes", 1, 1))
+            found.repairs.append(Repair("tar archive damaged; read up to there", 1, 1))
         elif member.kind == b"0":
             start, end = member.start, member.start + member.size
             budget.member(name)
             budget.spend(min(end, len(data)) - start, name)
             found.members[member.name.decode("utf-8", "backslashreplace")] = data[start:end]
             if end > len(data):
-                found.repairs.append(Repair("tar archive cut off; read as far as it goes", 1, 1))
+                found.repairs.append(Repair("tar archive truncated; read up to there", 1, 1))
     return found
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from bootscope.audit.alternatives import Group
 from bootscope.audit.findings import Audit, Finding
-from bootscope.audit.pitfalls.find import Beware, Warned
+from bootscope.audit.pitfalls.find import FoundPitfalls, Warned
 from bootscope.core.errors import printable
 from bootscope.core.text import cut, span
 from bootscope.report.tables import make_table
@@ -25,7 +25,7 @@ def techniques(out: Console, found: Sequence[Group], top: int | None, losses: bo
     """The first `top` groups of alternatives (None: all), the best of each first; with `losses` also what it
     takes away."""
     # What is typed again must be whole, also on a narrow terminal.
-    heads = (">predicted", "=technique", "what the boot shows", *(["takes away"] if losses else []))
+    heads = (">predicted", "=technique", "evidence in the boot", *(["removes"] if losses else []))
     table = make_table(*heads, header_style="bold")
     for group in found[:top]:
         first = group[0]
@@ -72,10 +72,10 @@ def others(out: Console, found: Audit, everything: bool) -> None:
 
 
 def _not_told(unknown: dict[str, str]) -> Iterable[tuple[str, str]]:
-    return ((name, f"cannot be told without: {missing}") for name, missing in unknown.items())
+    return ((name, f"undecided, needs: {missing}") for name, missing in unknown.items())
 
 
-def beware(out: Console, seen: Beware, everything: bool) -> None:
+def pitfalls(out: Console, seen: FoundPitfalls, everything: bool) -> None:
     """Pitfalls that the system is in; with `everything` also what shows them, and those for a person."""
     # What the table above says already need not be said again.
     shown = [w for w in seen.warnings if everything or not w.technique]
@@ -83,26 +83,26 @@ def beware(out: Console, seen: Beware, everything: bool) -> None:
         out.print()
     if shown and not everything:
         names = Text(", ").join(Text(w.ident, "yellow") for w in shown)
-        out.print(Text.assemble(("beware of ", "bold"), names))
+        out.print(Text.assemble(("pitfalls: ", "bold"), names))
     if everything:
         _pitfalls(out, seen, shown)
     if shown:
-        more = "" if everything else "; --pitfalls tells what shows them"
+        more = "" if everything else "; --pitfalls shows the evidence"
         out.print(f"bootscope pitfalls ID explains one{more}", style="dim")
 
 
-def _pitfalls(out: Console, seen: Beware, shown: list[Warned]) -> None:
+def _pitfalls(out: Console, seen: FoundPitfalls, shown: list[Warned]) -> None:
     if shown:
-        _warnings(out, "beware", shown, "yellow")
+        _warnings(out, "pitfall", shown, "yellow")
     if seen.advice:
         out.print()
-        _warnings(out, "to be judged by a person", list(seen.advice), "cyan")
+        _warnings(out, "needs manual review", list(seen.advice), "cyan")
     for name, missing in seen.undecided.items():
-        out.print(Text(f"  {name}: not looked at, it needs: {missing}", "dim"))
+        out.print(Text(f"  {name}: not checked, it needs: {missing}", "dim"))
 
 
 def _warnings(out: Console, head: str, warned: list[Warned], colour: str) -> None:
-    table = make_table(f"={head}", "what shows it", header_style="bold")
+    table = make_table(f"={head}", "evidence", header_style="bold")
     for w in warned:
         told = Text.assemble(w.pitfall.title, (": ", "dim"), (_shown(w.evidence), "dim"))
         table.add_row(Text(w.ident, colour), told)

@@ -108,7 +108,7 @@ def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
 def could(v: ComparedQuantity, whole: int) -> str:
     """What these boots could have shown, of a whole of so many ns."""
     if v.a is None or v.b is None or v.smallest_ns is None:
-        return "these boots could have shown no difference, however large"
+        return "these boots could not have shown any difference"
     sizes = f"{v.a.count} and {v.b.count} boots"
     return f"{sizes} show {span(v.smallest_ns)}{share(v.smallest_ns, whole)} or more in 4 of 5 cases"
 

@@ -31,7 +31,7 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
     count = len(found.boots)
     boots = "1 boot" if count == 1 else f"{count} boots"
     out.print(
-        Text(f"{found.board.name}: {boots} against {found.like}, by {found.matched} lines in common", "bold")
+        Text(f"{found.board.name}: {boots} against {found.like}, matched by {found.matched} lines", "bold")
     )
     _print_figures(out, found)
     _print_fit(out, found)
@@ -42,7 +42,7 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
     if path:
         out.print(f"wrote {path}; next: bootscope show {found.like} --board {path}", markup=False)
     else:
-        out.print("nothing was written; -o FILE.toml makes a board profile of it", markup=False)
+        out.print("nothing was written; -o FILE.toml writes a board profile", markup=False)
 
 
 def _print_figures(out: Console, found: Calibration) -> None:
@@ -55,7 +55,7 @@ def _print_figures(out: Console, found: Calibration) -> None:
     for figure in found.figures:
         name = _NAMES[figure.name][0]
         if figure.how == result.KEPT:
-            out.print(Text(f"  {name}: cannot be told from these boots: {figure.why}", "yellow"))
+            out.print(Text(f"  {name}: cannot be determined from these boots: {figure.why}", "yellow"))
         elif figure.how == result.TOLD:
             out.print(Text(f"  {name}: {figure.why}", "dim"))
         if figure.warning:
@@ -123,7 +123,7 @@ def _print_worst(out: Console, found: Calibration, top: int) -> None:
             Text(_line(s.first)),
             Text(_line(s.last)),
         )
-    out.print("Here the emulator is least like the board (* not fitted to):", markup=False)
+    out.print("Largest deviations of the emulator (* not fitted):", markup=False)
     out.print(table)
 
 

@@ -162,7 +162,7 @@ def _lean(trace: Trace) -> Trace:
     lines = sum(p.kind == "line" for p in trace.points)
     if lines <= MAX_POINTS:
         return trace
-    note = f"{lines:,} console lines are left out of this page; bootscope export --format csv has them"
+    note = f"{lines:,} console lines are left out of this page; see bootscope export --format csv"
     kept = tuple(p for p in trace.points if p.kind != "line")
     return replace(trace, points=kept, notes=(*trace.notes, note))
 

@@ -19,7 +19,7 @@ from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.terminal import bar_cells
-from bootscope.runs.headline import told
+from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import Table, Trace, Track
 
@@ -74,7 +74,7 @@ def _file(out: Console, file: FileRead) -> None:
             "yellow",
         )
     if len(file.reading.boots) > 1:
-        _say(out, "boots", f"{len(file.reading.boots)} boots in one file, taken apart", "yellow")
+        _say(out, "boots", f"{len(file.reading.boots)} boots in one file, separated", "yellow")
     for question in file.reading.questions:
         _say(out, "question", shown(question, 300), "cyan")
     out.print()
@@ -126,7 +126,7 @@ def _join(out: Console, u: Understood) -> None:
         if more > 0:
             out.print(Text(f"{_INDENT}and {more} more pairs, which --json lists", "yellow"))
         if len(u.files) > 1:
-            words = "what belongs to one boot and was not joined is joined by --offset FILE=SECONDS"
+            words = "join files of one boot manually with --offset FILE=SECONDS"
             out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=True)
         out.print()
 
@@ -163,7 +163,9 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
     found = boot.reached(trace)
     if boot.message:
         error = f" (±{span(found.error_ns)})" if found else ""
-        out.print(Text(f"{shown(told(boot.message, found), 300)}{error}", "bold green" if found else ""))
+        out.print(
+            Text(f"{shown(with_figure(boot.message, found), 300)}{error}", "bold green" if found else "")
+        )
     if trace.title != boot.boot_id:
         out.print(Text(shown(trace.title, 200)))
     out.print(Text(f"{shown(trace.clock, 300)}", "dim"))

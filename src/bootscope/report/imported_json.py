@@ -10,7 +10,7 @@ from bootscope.readers.base import Boot, Reader
 from bootscope.readers.early_kernel import Bound
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
-from bootscope.runs.headline import told
+from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import Table, Trace
 
@@ -122,7 +122,7 @@ def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:
         "boots": boot.boots,
         **trace(boot.understood, boot.index),
         "number": boot.number,
-        "message": _safe(told(boot.message, found)),
+        "message": _safe(with_figure(boot.message, found)),
         "reached_ns": found.ns if found else None,
         "error_ns": found.error_ns if found else None,
         "milestone_errors_ns": {_safe(p.name): p.error_ns for p in t.points if p.kind == "milestone"},

@@ -55,7 +55,7 @@ def _print_left(out: Console, rows: Rows, shown: int) -> None:
     if left > 0 and rows.weight:
         whole = sum(int(row[rows.weight] or 0) for row in rows.rows)
         rest = whole - sum(int(row[rows.weight] or 0) for row in most(rows, shown))
-        words = f"these are the longest; {left} shorter ones take {span(rest)} in all: --top {len(rows.rows)}"
+        words = f"{left} shorter rows take {span(rest)} in all: --top {len(rows.rows)}"
         out.print(words, style="dim", markup=False)
     elif left > 0:
         out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boots of a run of a real board as text: how many came to their end, and how much they vary."""
+"""The boots of a run of a real board as text: how many completed, and how much they vary."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def show(out: Console, boots: SampleSet) -> None:
     """How the boots of a run went; nothing for a run of one boot."""
     if len(boots.boots) < 2:
         return
-    out.print(
-        Text(f"{boots.run_id}: {len(boots.complete)} of {len(boots.boots)} boots came to their end", "bold")
-    )
+    out.print(Text(f"{boots.run_id}: {len(boots.complete)} of {len(boots.boots)} boots completed", "bold"))
     failed = [boot for boot in boots.boots if not boot.complete]
     for boot in failed[:_MOST_FAILED]:
         out.print(
@@ -57,7 +55,7 @@ def show(out: Console, boots: SampleSet) -> None:
         out.print(table)
         for quantity, d in rows:
             if d.warm_up_ns:
-                out.print(Text(f"note: {named(quantity)}: the first boot is not like the others", "dim"))
+                out.print(Text(f"note: {named(quantity)}: the first boot differs from the others", "dim"))
             if d.drift:
                 each = span(abs(d.drift.per_boot_ns))
                 way = "later" if d.drift.per_boot_ns > 0 else "sooner"

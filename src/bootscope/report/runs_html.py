@@ -60,7 +60,7 @@ def sections(runs: Sequence[SampleSet]) -> list[dict[str, object]]:
         found.append(
             {
                 "run_id": named(boots.run_id),
-                "count": f"{len(boots.complete)} of {len(boots.boots)} boots came to their end",
+                "count": f"{len(boots.complete)} of {len(boots.boots)} boots completed",
                 "about": named(about),
                 "failed": [
                     (boot.boot_id.rpartition("/")[2], named(boot.why, 200))
@@ -155,7 +155,7 @@ def of_exact(a: str, b: str, c: Comparison) -> dict[str, object]:
     word = f"{span(abs(change_ns))} {'faster' if change_ns < 0 else 'slower'}"
     where = f" at {c.cut_at}" if c.cut_at else ""
     verdict = f"B is {word}{where}" if change_ns else f"the same to the nanosecond{where}"
-    cut = f"the two do not end alike; both are cut at {c.cut_at}, the last milestone that both reached"
+    cut = f"the two end at different milestones; both are cut at {c.cut_at}, the last common one"
     rows = [(p.name, seconds(p.a_ns), seconds(p.b_ns), signed(p.change_ns)) for p in c.phases]
     return {
         "a": named(a),

@@ -75,7 +75,7 @@ def _account(a: Result) -> dict[str, object]:
             ("last recording", a.final.run_id),
             ("board", plain(f"{info.board.name}: {info.board.title}")),
             ("command line", plain(info.system.command_line)),
-            ("kept", ", ".join(a.search.goal.keep) or "no ability was asked to be kept"),
+            ("kept", ", ".join(a.search.goal.keep) or "no capability was required"),
             ("how it ended", plain(a.search.ended)),
             ("host time", f"{duration(a.host_s)}, {a.measured} systems built or booted"),
             ("bootscope", info.bootscope),

@@ -46,11 +46,11 @@ def _steps(out: Console, a: Result) -> None:
     out.print(
         Text.assemble(
             f"{a.base.until} after {seconds(final)} s instead of {seconds(a.base.total_ns)} s: ", times,
-            f" as fast; the floor of this board with these images is {seconds(floor)} s",
+            f" as fast; the lower bound (floor) of this board with these images is {seconds(floor)} s",
         )
     )  # fmt: skip
     if a.lost:
-        out.print(Text(f"it has lost: {', '.join(a.lost)}", "dim"))
+        out.print(Text(f"capabilities lost: {', '.join(a.lost)}", "dim"))
 
 
 def _refused(out: Console, a: Result) -> None:
@@ -65,7 +65,7 @@ def _refused(out: Console, a: Result) -> None:
 def _worths(out: Console, a: Result) -> None:
     if not a.worths:
         return
-    table = _table("worth", "of what is accepted, at the end", numbers=1)
+    table = _table("worth", "of the accepted techniques, at the end", numbers=1)
     for w in sorted(a.worths, key=lambda w: -(w.ns or 0)):
         why = f": {w.why}" if w.why else ": taken out" if w.dropped else ""
         table.add_row("" if w.ns is None else span(max(0, w.ns)), Text(w.technique).append(why, "dim"))

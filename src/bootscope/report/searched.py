@@ -95,14 +95,14 @@ def show(out: Console, found: BoardResult, folder: Path | None) -> None:
     for worth in found.worths:
         out.print(Text(named(found.bench.told_worth(worth), 400), "dim"))
     if not search.accepted:
-        out.print("nothing was proven to help; more boots (-n) show smaller savings")
+        out.print("no saving shown; more boots (-n) can show smaller savings")
         return
     out.print(Text(f"accepted: {' '.join(search.accepted)}"))
     if lost := loses(search.accepted):
-        out.print(Text(f"takes away: {', '.join(sorted(lost))}", "yellow"))
+        out.print(Text(f"removes: {', '.join(sorted(lost))}", "yellow"))
     if found.whole:
         tried.show(out, found.whole)
     if folder:
         out.print(Text(f"written to {folder}"))
     else:
-        out.print(Text("next: bootscope apply, with these, for your tree (or -o DIR)", "dim"))
+        out.print(Text("next: bootscope apply with these techniques, for your tree (or -o DIR)", "dim"))

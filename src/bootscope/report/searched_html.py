@@ -140,15 +140,15 @@ def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
 
 def _provenance(tree: Tree, found: BoardResult) -> Iterable[tuple[str, str]]:
     search, pairs = found.search, found.bench.pairs
-    yield "the system as it was", found.bench.first_run
+    yield "the original system", found.bench.first_run
     if found.whole:
         yield "before", found.whole.pair.base_run
         yield "after", found.whole.pair.variant_run or "not booted"
         yield "rounds", f"{found.whole.pair.rounds}"
     yield "tree", plain(tree.folder)
     yield "measured", f"{pairs.measured} comparisons, of {pairs.order.boots} boots each way"
-    yield "checked with", plain(pairs.check) or "nothing but that the boots come to their end"
-    yield "kept", ", ".join(search.goal.keep) or "no ability was asked to be kept"
+    yield "checked with", plain(pairs.check) or "only that the boots complete"
+    yield "kept", ", ".join(search.goal.keep) or "no capability was required"
     yield "how it ended", plain(search.ended, MAX_REASON)
     yield "written", datetime.now(UTC).date().isoformat()
     yield "bootscope", __version__

@@ -50,7 +50,7 @@ class FittedTable(Table):
         widths = _shared([needs[k] for k in kept], options.max_width)
         yield from self._narrowed(kept, widths).__rich_console__(console, options)
         if named := [name for name in gone if name]:
-            text = f"no room for: {', '.join(named)}; a wider terminal or --json has them"
+            text = f"not shown: {', '.join(named)}; a wider terminal or --json has them"
             yield Text(text, "dim")
 
     def _goes_first(self) -> list[int]:

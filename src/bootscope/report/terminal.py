@@ -204,7 +204,8 @@ def _print_verdict(out: Console, a: View, b: View, c: Comparison) -> None:
         ends = (f"{v.run.info.until}{'' if v.boot.info.complete else ', not reached'}" for v in (a, b))
         which = " (A), ".join(ends)
         words = (
-            f"the two do not end alike: {which} (B); both are cut at {c.cut_at}, the last that both reached"
+            f"the two end at different milestones: {which} (B); both are cut at {c.cut_at}, the "
+            "last common one"
         )
         out.print(Text(f"note: {visible(words.encode(), 300)}", "yellow"))
     if c.refused:
@@ -220,11 +221,11 @@ def _print_verdict(out: Console, a: View, b: View, c: Comparison) -> None:
 
 def _print_differences(out: Console, c: Comparison, top: int) -> None:
     if not c.differences:
-        same = "what booted is the same" if c.same_build else "the builds differ in nothing known here"
+        same = "what booted is the same" if c.same_build else "no known difference between the builds"
         out.print(same)
         return
     out.print()
-    table = make_table("what differs", "A", "B")
+    table = make_table("difference", "A", "B")
     for d in c.differences[:top]:
         table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
     out.print(table)

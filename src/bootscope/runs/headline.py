@@ -61,10 +61,10 @@ def until_of(info: MeasuredInfo) -> str:
 def with_own_figure(run: MeasuredRun, info: BootInfo) -> BootInfo:
     """A boot whose message tells the milestone's own figure."""
     found = reached_in(run, info.number) if info.complete else None
-    return msgspec.structs.replace(info, message=told(info.message, found)) if found else info
+    return msgspec.structs.replace(info, message=with_figure(info.message, found)) if found else info
 
 
-def told(message: str, found: Reached | None) -> str:
+def with_figure(message: str, found: Reached | None) -> str:
     """A stored message with the milestone's own figure in it."""
     if found is None:
         return message

@@ -66,7 +66,7 @@ class Measured:
         self.run_id = stored.path.name
 
     def boot(self, number: int | None) -> SeenBoot:
-        """Boot `number`, by default the first one that came to its end."""
+        """Boot `number`, by default the first one that completed."""
         boots = {boot.info.number: boot.info for boot in self.stored.boots}
         good = next((info.number for info in boots.values() if info.complete), 1)
         chosen = _checked(self.run_id, number or good, len(boots))

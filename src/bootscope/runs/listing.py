@@ -45,7 +45,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listed(NamedTuple):
-    """A run, and what its boots took; None where no boot came to its end."""
+    """A run, and what its boots took; None where no boot completed."""
 
     run: Summary
     figure: Figure | None

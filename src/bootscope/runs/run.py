@@ -29,7 +29,7 @@ class Run(Protocol):
         """When each of its boots reached what. Raises UserError when a boot cannot be read."""
 
     def boot(self, number: int | None) -> View | SeenBoot:
-        """Boot `number` (from 1); by default the first one that came to its end.
+        """Boot `number` (from 1); by default the first one that completed.
 
         Raises UserError for a boot that is not there, or cannot be read.
         """

@@ -31,7 +31,7 @@ def ablate(search: Search[V], everything: bool = True) -> list[Worth[V]]:
     while left and (bench.exact or len(search.accepted) > 1):
         if time.monotonic() > search.deadline:
             if not bench.exact:
-                search.tell("the time allowed is over: the others are not taken away")
+                search.tell("the time limit is reached: the others are not tested")
             break
         name, *left = left
         ahead = ((without(search.accepted, n), f"without {n}") for n in left)

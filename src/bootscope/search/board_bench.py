@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from bootscope.buildtrees.owner import told
+from bootscope.buildtrees.owner import command_environment
 from bootscope.buildtrees.variants import Variant
 from bootscope.buildtrees.workshop import BuildFailedError, Workshop
 from bootscope.capture.record import BootInfo
@@ -34,7 +34,7 @@ from bootscope.search.services import refused
 _QUICK_S, _BEARABLE_S = 10.0, 60.0
 _SOME_ROUNDS = 5
 _SAME_IMAGES = (
-    "does the build command use what is in $BOOTSCOPE_CHANGES? Or is it so already? "
+    "does the build command use $BOOTSCOPE_CHANGES? Or is the change already there? "
     "(bootscope help real-boards)"
 )
 
@@ -117,7 +117,7 @@ class BoardBench:
 
     @property
     def forgot(self) -> bool:
-        """Whether what was to be found again is of a system that is not there any more."""
+        """Whether what was to be found again is of a system that no longer exists."""
         shop = self.shop
         return (
             self.memory is not None
@@ -150,7 +150,7 @@ class _Turns:
         bench = self.bench
         self._remember()
         if self.kept.over:
-            bench.observer.says(f"{self.variant.words} beside {self.base.words}: measured before")
+            bench.observer.says(f"{self.variant.words} against {self.base.words}: already measured")
             return self._pair()
         sizes = self._made()
         took_s = bench.deployed(self.base)
@@ -176,7 +176,7 @@ class _Turns:
         """A first boot of the base, and the owner's check."""
         self._remember()
         if self.kept.over:
-            self.bench.observer.says(f"{self.base.words}: booted before")
+            self.bench.observer.says(f"{self.base.words}: already booted")
         else:
             self._turn(self.base, Turn(1, self.base.key, 1), rounds=1)
             self._keep(over=True)
@@ -263,7 +263,7 @@ class _Turns:
         return self.made[key]
 
     def _check(self, variant: Variant, run: Measuring) -> tuple[str, ...]:
-        names = told(self.bench.shop.tree, variant.key)
+        names = command_environment(self.bench.shop.tree, variant.key)
         return refused(self.bench.check, self.bench.works, run.path, names)
 
     def _does_not(self, variant: Variant, what: str, why: str) -> tuple[str, ...]:

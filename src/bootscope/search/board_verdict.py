@@ -63,8 +63,8 @@ class BoardVerdict(Verdict):
             return ""
         c = self.comparison
         if c is None or c.refused or not c.goal.shift:
-            return c.refused if c else "no boot came to its end"
-        place = f" beside {' and '.join(replaced)}, in whose place it would come" if replaced else ""
+            return c.refused if c else "no boot completed"
+        place = f" against {' and '.join(replaced)}, which it would replace" if replaced else ""
         if c.goal.shift.low_ns > 0:
             return f"it costs {span(c.goal.shift.shift_ns)} ({interval(c.goal)}){place}"
         return f"no saving shown{place}: the time changes by {interval(c.goal)}"
@@ -96,7 +96,7 @@ def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:
         return ()
     first = next(boot for boot in b.boots if not boot.complete)
     return (
-        f"{in_b} of {len(b.boots)} boots came to nothing, and {in_a} of {len(a.boots)} without: "
+        f"{in_b} of {len(b.boots)} boots failed, and {in_a} of {len(a.boots)} without: "
         f"{first.boot_id} {first.why}",
     )
 
@@ -107,13 +107,11 @@ _SIDES = {"A": "without", "B": "with"}
 def _notes(pair: Pair, comparison: BootComparison | None, deploys: bool) -> tuple[str, ...]:
     found = [_SIDES[note[0]] + note[1:] for note in (comparison.notes if comparison else ())]
     if pair.rounds == 1 and comparison:
-        takes = (
-            f" (it takes {pair.deploy_s:.0f} s to put images onto the board)" if pair.deploy_s >= 1 else ""
-        )
+        takes = f" (deploying takes {pair.deploy_s:.0f} s)" if pair.deploy_s >= 1 else ""
         found.append(
-            f"all boots of one were made before those of the other{takes}: whatever else changed on the "
-            "board meanwhile is in the figures, too (--rounds)"
+            f"all boots of one variant ran before those of the other{takes}: other changes on the "
+            "board in between affect the figures (--rounds)"
         )
     if not deploys:
-        found.append("nothing puts images onto the board but the build itself (--deploy)")
+        found.append("no deploy command: the build must deploy the images (--deploy)")
     return (*found, *pair.missed, *(note for note in pair.variant.notes if note not in pair.base.notes))

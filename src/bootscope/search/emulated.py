@@ -48,7 +48,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         self.scheduler.give_up_after(_PATIENCE * base.total_ns)
         first = ExactVerdict(base, self.outcome(accepted) if accepted else base)
         if not first.works:
-            raise UserError(f"what it was begun with does not work: {first.variant.message}")
+            raise UserError(f"the starting point does not work: {first.variant.message}")
         self.stands(first)
         return first
 
@@ -121,7 +121,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         """Changes as they are made together. Raises UserError when they conflict."""
         return composed(self.loaded.system, {name: accepted[name] for name in in_order(accepted)})
 
-    def told(self, e: Experiment[ExactVerdict]) -> str:
+    def experiment_line(self, e: Experiment[ExactVerdict]) -> str:
         name = title(e.techniques)
         if not e.accepted or not e.verdict or e.saving_ns is None:
             return f"{name}: {e.reason}{'; trying parts of them' if e.halved else ''}"

@@ -170,7 +170,7 @@ class Bench(Protocol[V]):
     def take_out(self, accepted: Changes, name: str, ahead: Ahead) -> Worth[V] | None:
         """What an accepted technique is worth beside the others; None where these cannot be put together."""
 
-    def told(self, e: Experiment[V]) -> str:
+    def experiment_line(self, e: Experiment[V]) -> str:
         """An experiment in a line."""
 
     def told_worth(self, worth: Worth[V]) -> str:

@@ -32,7 +32,7 @@ def interleaved(variants: Sequence[str], boots: int, seed: int = 0) -> tuple[Tur
     Raises UserError for no variant, one that is named twice, or no boots.
     """
     if not variants:
-        raise UserError("no variants to take turns")
+        raise UserError("no variants to interleave")
     twice = [name for name in variants if list(variants).count(name) > 1]
     if twice:
         raise UserError(f"the variant {printable(twice[0])} is named twice")
@@ -53,7 +53,7 @@ def _drawn(variants: Sequence[str], seed: int, block: int) -> list[str]:
     return [variants[place] for place in sorted(range(len(variants)), key=lot)]
 
 
-def told(turns: Sequence[Turn], seed: int) -> str:
+def order_words(turns: Sequence[Turn], seed: int) -> str:
     """The order in words: `2 variants in 3 blocks (seed 0): A B | B A | A B`."""
     blocks: dict[int, list[str]] = {}
     for turn in turns:

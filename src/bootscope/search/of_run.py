@@ -33,7 +33,7 @@ def techniques_of_run(store: Path, name: str) -> list[str]:
         techniques = list(runs.load_measured(name).info.techniques) if runs.kind(name) == BOARD else []
     if not techniques:
         raise UserError(
-            f"run {name}: it is not known of it that techniques were tried in it",
-            hint="name the techniques themselves; known are runs of `optimize`, and of `try` on a real board",
+            f"run {name}: it is not known to try techniques",
+            hint="name the techniques; only runs of `optimize`, and of `try` on a real board, are known",
         )
     return techniques

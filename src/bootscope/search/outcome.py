@@ -81,7 +81,7 @@ def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:
     found = []
     # Other milestones than the one waited for may well be missing: what is not needed may come later.
     if base.until in base.milestones and base.until not in variant.milestones:
-        found.append(f"{base.until} is not reached any more")
+        found.append(f"{base.until} is no longer reached")
     if variant.picture != base.picture:
-        found.append("the picture on the screen is another one")
+        found.append("the picture on the screen differs")
     return (*found, *variant.unanswered)

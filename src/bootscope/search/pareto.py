@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time against abilities: which systems of a search nobody would prefer another one to.
+"""Time against capabilities: which systems of a search nobody would prefer another one to.
 
 A system is on the list when no other one is at least as fast and loses no more. Systems that were booted
 in a search are figures; for each ability that the result has lost there is one more, the result without
@@ -24,7 +24,7 @@ from bootscope.techniques.model import ABILITIES, measured, techniques
 
 @dataclass(frozen=True)
 class Point:
-    """A system: its time in ns, the abilities it has lost, its techniques. `run_id` is empty when the
+    """A system: its time in ns, the capabilities it has lost, its techniques. `run_id` is empty when the
     time is estimated; `keeps` is the ability for whose sake it was made up, if any."""
 
     total_ns: int
@@ -35,15 +35,15 @@ class Point:
 
 
 def loses(names: Iterable[str]) -> tuple[str, ...]:
-    """The abilities that techniques take away together, in the order of the catalogue."""
+    """The capabilities that techniques take away together, in the order of the catalogue."""
     known = techniques()
     lost = {ability for name in names for ability in known[name_of(name)].loses}
     return tuple(ability for ability in ABILITIES if ability in lost)
 
 
-def keeping(accepted: Mapping[str, Change], abilities: Iterable[str]) -> dict[str, Change]:
-    """Those of the accepted techniques that take none of some abilities."""
-    wanted = set(abilities)
+def keeping(accepted: Mapping[str, Change], capabilities: Iterable[str]) -> dict[str, Change]:
+    """Those of the accepted techniques that take none of some capabilities."""
+    wanted = set(capabilities)
     return {name: change for name, change in accepted.items() if not wanted & set(loses([name]))}
 
 

@@ -43,7 +43,7 @@ class PhysicalBench(Bench[BoardVerdict]):
 
     pairs: BoardBench
     first_run: str = ""
-    """The recording of the system as it was."""
+    """The recording of the original system."""
     only: bool = False
     """Techniques were asked for by name."""
     open: list[Finding] = field(default_factory=list)
@@ -53,7 +53,7 @@ class PhysicalBench(Bench[BoardVerdict]):
     def begin(self, goal: Goal, accepted: Changes) -> None:
         tell = self.pairs.observer.says
         if self.pairs.forgot:
-            tell("the images without changes are others than the last time: nothing of that counts")
+            tell("the images without changes differ from last time: earlier results are discarded")
         self.first_run = self.pairs.once(self.pairs.shop.variants.base)
         self.only = bool(goal.only)
         self.open = [f for f in self._findings(goal) if goal.allows(f)]
@@ -121,7 +121,7 @@ class PhysicalBench(Bench[BoardVerdict]):
         """A variant measured beside another one. Raises as :meth:`BoardBench.pair` does."""
         return board_verdict(self.pairs.store, self.pairs.pair(base, variant), self.pairs.shop.deploys)
 
-    def told(self, e: Experiment[BoardVerdict]) -> str:
+    def experiment_line(self, e: Experiment[BoardVerdict]) -> str:
         name, found = title(e.techniques), e.verdict
         if not e.accepted or not found or found.saving_ns is None or not found.comparison:
             parts = "; trying parts of them" if e.halved else ""
@@ -133,6 +133,6 @@ class PhysicalBench(Bench[BoardVerdict]):
         name, c = worth.technique, worth.verdict.comparison if worth.verdict else None
         out = ", taken out" if worth.dropped else ""
         if worth.why or c is None or worth.ns is None:
-            return f"without {name}: {printable(worth.why) or 'these boots do not tell'}{out}"
+            return f"without {name}: {printable(worth.why) or 'these boots are not conclusive'}{out}"
         more = f"{span(abs(worth.ns))} {'more' if worth.ns > 0 else 'less'}"
         return f"without {name}: {more} (the time changes by {interval(c.goal)}){out}"

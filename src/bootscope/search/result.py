@@ -60,7 +60,7 @@ class Result:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """What is in the last system, in the order in which it came."""
+        """Techniques in the final system, in the order in which it came."""
         return tuple(self.search.accepted)
 
     @property
@@ -73,7 +73,7 @@ class Result:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The abilities that the last system has lost."""
+        """The capabilities that the last system has lost."""
         return loses(self.accepted)
 
     @property

@@ -68,7 +68,7 @@ class Search(Generic[V]):
             self.ended = str(over)
         except (BoardError, BaseFailedError) as error:
             # What was proven until then is worth having.
-            self.ended = f"it could not go on: {error.message}"
+            self.ended = f"stopped by an error: {error.message}"
             return False
         self.bench.end()
         return True
@@ -162,7 +162,7 @@ class Search(Generic[V]):
             self.accepted, self.now = with_it, made.verdict
             self.bench.stands(made.verdict)
         self.experiments.append(made)
-        self.tell(self.bench.told(made))
+        self.tell(self.bench.experiment_line(made))
         return made
 
     def _with(self, trial: Iterable[Finding], out: Collection[str] = ()) -> dict[str, Change]:

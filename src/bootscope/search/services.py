@@ -54,7 +54,7 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UserError(f"the check {printable(command)} is no command: {error}") from error
+        raise UserError(f"the check {printable(command)} is not a command: {error}") from error
     if not words:
         raise UserError("the check is empty", hint="for example --check './smoke-test --quick'")
     return words

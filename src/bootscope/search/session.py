@@ -27,7 +27,7 @@ from bootscope.system.load import LoadedSystem
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a search. `beside`: abilities that a second search keeps; none for no second one.
+    """What is asked of a search. `beside`: capabilities that a second search keeps; none for no second one.
     `ablate`: also take away what needs a new kernel. `measure_pareto`: boot what is only estimated."""
 
     goal: Goal = field(default_factory=Goal)
@@ -63,7 +63,7 @@ def search_emulated(
 
 
 def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVerdict]]) -> Result:
-    """The same search for a system that keeps some abilities: from what of the first one may stay.
+    """The same search for a system that keeps some capabilities: from what of the first one may stay.
 
     What was refused is tried again only where it was tried on something that has gone, or because of it.
     """
@@ -121,7 +121,7 @@ def search_on_board(pairs: BoardBench, options: Options) -> BoardResult:
                 found.worths = ablate(search)
             found.whole = _whole(found)
         except (BoardError, BaseFailedError) as error:
-            search.ended += f", but what was accepted could not be measured to the end: {error.message}"
+            search.ended += f", but the final measurement failed: {error.message}"
     return found
 
 
@@ -133,5 +133,5 @@ def _whole(found: BoardResult) -> BoardVerdict | None:
     last = [e for e in search.experiments if e.accepted][-1]
     if not last.on and last.techniques == tuple(search.accepted):
         return last.verdict
-    search.tell("all that was accepted, beside the system as it was")
+    search.tell("all that was accepted, beside the original system")
     return bench.measured(bench.pairs.shop.variants.base, bench.variant(search.accepted))

@@ -75,7 +75,7 @@ class ExactVerdict(Verdict):
             return ""
         if replaced:
             place = " and ".join(replaced)
-            return f"no better than {place}, in whose place it would come: {span(-saving_ns)} more"
+            return f"no better than {place}, which it would replace: {span(-saving_ns)} more"
         return f"it costs {span(-saving_ns)}" if saving_ns else "it saves nothing"
 
 

@@ -37,7 +37,7 @@ class Noise:
     def __init__(self, *samples: Sequence[int], step_ns: int = 0) -> None:
         self._apart = sorted(abs(x - y) for sample in samples for x, y in combinations(sample, 2))
         if not self._apart:
-            raise ValueError("one boot has no noise")
+            raise ValueError("one boot has no spread")
         self._step_ns = step_ns
         self._samples = samples
         self._stretch = stretch(sum(len(sample) - 1 for sample in samples if sample))

@@ -54,7 +54,7 @@ class Change(Setting, frozen=True):
     def __post_init__(self) -> None:
         """Raises ValueError where a path is to be a file and a link."""
         if both := sorted(self.write.keys() & self.link.keys()):
-            raise ValueError(f"{printable(both[0])} is in write and in link; a path is one of them")
+            raise ValueError(f"{printable(both[0])} is in both write and link")
 
     @property
     def from_nothing(self) -> bool:
@@ -67,7 +67,9 @@ class Change(Setting, frozen=True):
         for tree in TREES:
             symbols: Symbols = getattr(self, tree)
             found.update({f"{tree}.config.{name}": value for name, value in symbols.items()})
-        found.update({f"wish for kernel {name} {value}": True for name, value in self.kernel_wishes.items()})
+        found.update(
+            {f"optional kernel symbol {name} {value}": True for name, value in self.kernel_wishes.items()}
+        )
         found.update({f"command line {word_name(w)}": None for w in self.command_line_drop})
         found.update({f"command line {word_name(w)}": w for w in self.command_line})
         # What is removed and written is there in the end, and so are the words that replace others.
@@ -130,7 +132,7 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
         first, second, key = clashing[0]
         raise UserError(
             f"{printable(first)} and {printable(second)} cannot be used together: "
-            f"they want different things of {printable(key)}"
+            f"they set {printable(key)} differently"
         )
     for name, change in changes.items():
         refuse_configuring(system, name, change)
@@ -146,8 +148,7 @@ def refuse_configuring(system: System, name: str, change: Change) -> None:
     configured = [tree for tree in TREES if getattr(change, tree) or tree in settings]
     if configured:
         raise UserError(
-            f"{printable(name)} configures {configured[0]}, "
-            f"which {system.name} takes as others have built it",
+            f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",
             hint="try it with a system that is built from source, such as stock",
         )
 
@@ -214,7 +215,7 @@ def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
     for key, value in settings.items():
         own = next((name for name in _OWN_KEYS if key == name or key.startswith(f"{name}.")), None)
         if own:
-            raise UserError(f"a change of {printable(key)} is not written as a setting", hint=_OWN_KEYS[own])
+            raise UserError(f"{printable(key)} cannot be changed as a setting", hint=_OWN_KEYS[own])
         *folders, last = key.split(".")
         inner = table
         for folder in folders:
@@ -226,4 +227,6 @@ def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
         return msgspec.convert(table, System)
     except msgspec.ValidationError as error:
         names = ", ".join(settings)
-        raise UserError(f"a change of {printable(names)} gives no system: {printable(str(error))}") from error
+        raise UserError(
+            f"a change of {printable(names)} gives an invalid system: {printable(str(error))}"
+        ) from error

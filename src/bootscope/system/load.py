@@ -120,11 +120,9 @@ def check_system(system: System, path: Path) -> None:
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
     for name, milestone in system.milestones.items():
-        require(
-            name not in built_in(system), f"milestones.{name}", "another name: this one is seen from outside"
-        )
+        require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
         text = milestone.console.encode()
-        require(0 < len(text) <= 120, f"milestones.{name}.console", "a text of 1 to 120 bytes")
+        require(0 < len(text) <= 120, f"milestones.{name}.console", "a string of 1 to 120 bytes")
     if system.framebuffer:
         fb = system.framebuffer
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
@@ -163,9 +161,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
     prebuilt = system.prebuilt
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
         if isinstance(prebuilt, msgspec.UnsetType):
-            require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to begin with")
+            require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to start from")
         else:
-            require(not tree.config, f"{key}.config", "nothing: [prebuilt] says that it is not compiled here")
+            require(not tree.config, f"{key}.config", "nothing: [prebuilt] is not compiled here")
     if not isinstance(prebuilt, msgspec.UnsetType):
         require(not system.uboot.falcon, "uboot.falcon", "false: a prebuilt U-Boot stays as it is")
         archive = system.initramfs

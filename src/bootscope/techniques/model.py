@@ -48,7 +48,7 @@ class Applies(Setting, frozen=True):
     `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths
     of which the root file system must have at least one each. `compiler_options`: of the application;
     `compiler_options_lack`: such as it must not have.
-    `shows`: something that a recorded boot must show (`SIGNS` in inventory/indicators.py).
+    `shows`: something that a recorded boot must show (`INDICATORS` in inventory/indicators.py).
     """
 
     kernel: dict[str, str | bool] = {}

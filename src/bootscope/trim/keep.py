@@ -23,7 +23,7 @@ IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
         "errors": ("BUG", "PRINTK", "DEBUG_BUGVERBOSE"),
         "recovery": ("PANIC_*", "BLK_DEV_WRITE_MOUNTED"),
         "measuring": ("PRINTK_TIME",),
-        "a kernel for several CPUs on one": ("SMP_ON_UP",),
+        "an SMP kernel on one CPU": ("SMP_ON_UP",),
     },
     "uboot": {
         "recovery": (
@@ -43,7 +43,7 @@ def in_case(tree: str, names: Iterable[str]) -> dict[str, str]:
     """Symbols that are there for when something goes wrong, with the reason to keep them."""
     groups = IN_CASE.get(tree, {})
     return {
-        name: f"for {what}: that it never ran is no evidence"
+        name: f"for {what}: never running is no evidence"
         for name in names
         for what, patterns in groups.items()
         if any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -61,10 +61,10 @@ def by_nature(tree: str, system: System, arch: Architecture, files: Mapping[str,
         why = "the root file system has nothing in /dev"
         found |= {"DEVTMPFS": why, "DEVTMPFS_MOUNT": why}
     if system.framebuffer:
-        found["PROC_FS"] = "without it the kernel registers the frame buffer, but makes no /dev/fb0"
+        found["PROC_FS"] = "without it the kernel registers the frame buffer but creates no /dev/fb0"
     if any(_SHELL_FILE.search(path) for path in files):
         found["BINFMT_SCRIPT"] = "init runs scripts"
-    found["HIGH_RES_TIMERS"] = "else programs that sleep would wake up later"
+    found["HIGH_RES_TIMERS"] = "otherwise sleeping programs wake up later"
     if any(path.startswith(f"/lib/{arch.tools.libraries[0]}") for path in files):
         found |= arch.program_symbols
     if f"root={sd_card.ROOT}" in system.kernel.command_line:

@@ -3,7 +3,7 @@
 
 A recording counts every block of code that ran, for how long and whether for the application. Object
 files and Makefiles lead from there to Kconfig symbols. What never ran goes off in one large group, then
-what is less certain; each group is built, booted and compared with the system as it was. A group that
+what is less certain; each group is built, booted and compared with the original system. A group that
 breaks something is halved until what must stay is found, and that is remembered with the reason.
 """
 
@@ -137,7 +137,7 @@ class Trim:
                     self._tree(tree)
             self.ended = "nothing is left to try"
         except Over:
-            self.ended = "the time allowed is over; asked again, it goes on from here"
+            self.ended = "the time limit is reached; the same command continues from here"
 
     def _tree(self, tree: TrimTree) -> None:
         for title, all_kinds in STEPS[tree.name]:
@@ -212,7 +212,7 @@ def trimming(bench: Bench, loaded: LoadedSystem, goal: Goal, tell: Callable[[str
     when the host is too slow for a boot.
     """
     deadline = time.monotonic() + goal.budget_s
-    tell("recording the system itself, and which code runs ...")
+    tell("recording the base system and the code that runs ...")
     run = bench.measured(loaded, until=until(loaded.system))
     base = view(bench.store, run)
     if not base.boot.info.complete:
@@ -235,7 +235,7 @@ def _trees(
         source = bench.source(loaded, name)
         asked_for = wanted(loaded.system, name)
         trees[name] = tree = TrimTree(name, source, arch, known.configs[name], asked_for)
-        asked = {n: "it was asked for" for n in goal.keep if n in tree.symbols}
+        asked = {n: "requested" for n in goal.keep if n in tree.symbols}
         tree.spared = {} if goal.bare else in_case(name, tree.symbols)
         tree.kept = {**by_nature(name, loaded.system, arch, known.files), **asked}
         missing -= asked.keys()

@@ -159,7 +159,7 @@ def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[s
 
 def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mapping[str, str]) -> str:
     if _LEAVES_OUT.search(candidate.symbol):
-        return "it leaves something out by being on"
+        return "it removes code when it is on"
     needing = sorted(candidate.goes & tree.fixed)
     if needing:
         return f"{needing[0]} needs it ({tree.kept.get(needing[0], 'the system asks for that')})"
@@ -168,7 +168,7 @@ def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mappi
     if driver:
         return f"{driver} drives {in_use[driver]}"
     own = next((name for name in lost if _is_the_applications(build.code[name].ran)), "")
-    return f"{own} ran for the application and hardly for anybody else" if own else ""
+    return f"{own} ran almost only for the application" if own else ""
 
 
 def _is_the_applications(ran: Ran) -> bool:

@@ -68,7 +68,7 @@ class Trials:
             # That says something of this host, and nothing of the variant.
             raise ToolError(
                 f"a boot took too long: {found.boot.info.message}",
-                hint="asked again when the host has less to do, trim goes on from here",
+                hint="on a less busy host the same command continues from here",
             )
         outcome = Tried("; ".join(self._faults(found)), found.run.info.run_id)
         return self.memory.keep(key, outcome), None if outcome.reason else found
@@ -81,11 +81,11 @@ class Trials:
         wrong = faults(outcome_of(self.base), outcome_of(found))
         if wrong:
             # What a program complains of last is nearest to the cause.
-            return [*wrong, *(f"it says: {line}" for line in new_lines(self.base, found)[-1:])]
+            return [*wrong, *(f"it prints: {line}" for line in new_lines(self.base, found)[-1:])]
         less = _less_busy(self.base, found)
         if not less and self.services and programs_say(found) != programs_say(self.base):
             new = new_lines(self.base, found)
-            less.append(f"init's programs say something else: {new[0] if new else 'a line is missing'}")
+            less.append(f"init's programs print something else: {new[0] if new else 'a line is missing'}")
         return less
 
 
@@ -101,7 +101,7 @@ def _less_busy(base: View, found: View) -> list[str]:
     before, after = own_instructions(base), own_instructions(found)
     if after * 100 >= before * AS_BUSY_PERCENT:
         return []
-    return [f"the application does {100 * after // before} % of what it did in the same time"]
+    return [f"the application does {100 * after // before} % of its former work in the same time"]
 
 
 def programs_say(of: View) -> list[str]:

@@ -39,7 +39,11 @@ def _culprit(boot: RecordedBoot, kind: str, name: str, calls: list[Call], own: O
     asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
     in_task = "" if loader else f"in {boot.evidence.who(calls[0].task, calls[0].start_ns)}"
     if loader:
-        what = "it fails here: leave its driver out" if error else "leave out what does not boot this board"
+        what = (
+            "it fails here: remove its driver"
+            if error
+            else ("leave out what this board does not need to boot")
+        )
         cure = Cure(what, boot.evidence.run.board.boot_loader.cures.trim)
     else:
         cure = _driver(name, kind)
@@ -59,7 +63,7 @@ def _culprit(boot: RecordedBoot, kind: str, name: str, calls: list[Call], own: O
 def _driver(name: str, kind: str) -> Cure:
     usb = ("kernel-no-usb",) if any(word in name.lower() for word in ("usb", "ehci", "ohci", "phy")) else ()
     what_if = (f"without:{name}",) if kind == "initcall" and " " not in name else ()
-    return Cure("leave it out, or do it later", usb + DRIVER, what_if)
+    return Cure("remove it or defer it", usb + DRIVER, what_if)
 
 
 def _error(calls: Iterable[Call]) -> str:

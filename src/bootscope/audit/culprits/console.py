@@ -14,9 +14,9 @@ from bootscope.loaders.model import ROM
 from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
 _LOADERS = (ROM.phase, *LOADER_PHASES)
-QUIET = Cure("keep them off the console", ("kernel-quiet", "kernel-printk-diet"), ("quiet",))
+QUIET = Cure("do not print them on the console", ("kernel-quiet", "kernel-printk-diet"), ("quiet",))
 SILENT = Cure(BUILT.cures.silent_words, BUILT.cures.silent)
-_PROGRAMS = Cure("print less, or to a file: the console is slow", ())
+_PROGRAMS = Cure("print less, or to a file", ())
 
 
 def find(boot: RecordedBoot) -> Iterator[Culprit]:

@@ -21,11 +21,12 @@ _SHARE = 0.6
 _ENTROPY = ("try_to_generate_entropy", "wait_for_random_bytes", "crng_reseed")
 _SCRIPTS = ("postpone-rc-scripts", "init-app-first", "parallel-init", "init-replace-by-app")
 _APPLICATION = Cure(
-    "find out what it does first; start it sooner",
+    "check what it does first; start it earlier",
     ("app-profile-hot-code", "app-static-link", "app-fix-redundant-syscalls"),
 )
 _DEVICES = Cure(
-    "let the kernel make the device nodes", ("udev-to-devtmpfs", "static-dev-nodes", "postpone-rc-scripts")
+    "let the kernel create the device nodes (devtmpfs)",
+    ("udev-to-devtmpfs", "static-dev-nodes", "postpone-rc-scripts"),
 )
 
 
@@ -64,7 +65,7 @@ def _culprit(boot: RecordedBoot, task: Task, found: Sequence[tuple[Task, Own]], 
     asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
     others = f"with {len(found) - 1} more processes" if len(found) > 1 else ""
     name = evidence.who(task, task.end_ns or evidence.timeline.total_ns - 1)
-    does = " waits for entropy: the kernel makes random numbers" if function in _ENTROPY else " runs"
+    does = " waits for entropy: the kernel gathers random numbers" if function in _ENTROPY else " runs"
     command = f"`{cut(_command(task), _LONGEST)}`" if _command(task) else ""
     return Culprit(
         kind="processes",
@@ -87,7 +88,7 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
         return Cure(_DEVICES.do, _DEVICES.techniques, what_if)
     if function in _ENTROPY:
         return Cure("start it after the application, or give the kernel a seed", _SCRIPTS, what_if)
-    return Cure("start it after the application, or not at all", _SCRIPTS, what_if)
+    return Cure("start it after the application or remove it", _SCRIPTS, what_if)
 
 
 def _application(boot: RecordedBoot) -> str:

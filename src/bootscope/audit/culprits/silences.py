@@ -14,8 +14,8 @@ from bootscope.loaders.registry import BUILT
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
 _LONGEST = 50
-_LOOK_KERNEL = Cure("add initcall_debug to the command line: it names what runs there")
-_LOOK_PROGRAMS = Cure("bootscope-agent on the board names what runs there (bootscope help agent)")
+_LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
+_LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
 _LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
 _KNOWN: tuple[tuple[re.Pattern[str], str, Cure], ...] = (
     (
@@ -25,9 +25,9 @@ _KNOWN: tuple[tuple[re.Pattern[str], str, Cure], ...] = (
     ),
     (
         re.compile(f"^{console.HANDOVER}"),
-        "the kernel unpacks itself and starts, its console not yet there",
+        "the kernel unpacks itself and starts, before its console works",
         Cure(
-            "a smaller or better packed kernel",
+            "a smaller or better compressed kernel",
             ("kernel-compression", "kernel-uncompressed", "kernel-remove-unused"),
         ),
     ),
@@ -65,7 +65,7 @@ def culprit(log: BootLog, index: int, gap_ns: int, begins: tuple[int, int]) -> C
     before, after = log.lines[index], log.lines[index + 1]
     last = next(said, before)
     known = next((k for k in _KNOWN if k[0].search(last.text)), None)
-    what, cure = (known[1], known[2]) if known else ("the console says nothing", _look(index, begins))
+    what, cure = (known[1], known[2]) if known else ("no console output", _look(index, begins))
     start_ns = before.at_ns if log.timed else max(0, before.kernel_ns)
     return Culprit(
         kind="silences",

@@ -13,7 +13,7 @@ from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.recorded import KERNEL, RecordedBoot
 
 _CURE = Cure(
-    "find out what it waits for", ("kernel-async-probe", "kernel-driver-params", "kernel-remove-unused")
+    "check what it waits for", ("kernel-async-probe", "kernel-driver-params", "kernel-remove-unused")
 )
 
 

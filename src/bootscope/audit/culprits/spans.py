@@ -10,8 +10,8 @@ from bootscope.audit.culprits.calls import DRIVER
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.timeline.trace import Trace
 
-_UNIT = Cure("does the application need it? start it later or not at all", ("systemd-long-units",))
-_CALL = Cure("leave it out, or do it later", DRIVER)
+_UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
+_CALL = Cure("remove it or defer it", DRIVER)
 _KINDS = {
     "initcall": ("kernel: initcall", "--view initcalls", _CALL),
     "probe": ("kernel: probe of", "--view initcalls", _CALL),

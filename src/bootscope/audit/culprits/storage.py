@@ -14,12 +14,12 @@ from bootscope.core.text import size, span
 ROOT = "the root file system"
 _CURES = {
     "kernel": Cure(
-        "make it smaller, or pack it better",
+        "make it smaller or compress it better",
         ("kernel-compression", "kernel-zstd", "kernel-remove-unused"),
         ("kernel-bytes=-1M", "card=2x"),
     ),
     ROOT: Cure(
-        "compress it, or have smaller programs",
+        "compress it or use smaller programs",
         ("fs-squashfs-ro", "fs-erofs-ro", "app-static-link", "toolchain-small-libc"),
         ("rootfs=squashfs-lz4hc", "card=2x"),
     ),

@@ -26,7 +26,7 @@ MODULES = (measuring, method, bootloader, falcon, kernel, filesystem, userland)
 
 @dataclass(frozen=True)
 class Warned:
-    """A pitfall that a system is in (or, for advice, touches), and what shows it.
+    """A pitfall that a system is in (or, for advice, touches), and evidence.
 
     `technique` is one of the audit's findings that says the same; empty when none does.
     """
@@ -38,7 +38,7 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class Beware:
+class FoundPitfalls:
     """`warnings` are what was found, `advice` what only a person can judge; `undecided` maps the others to
     what would have to be known."""
 
@@ -47,7 +47,7 @@ class Beware:
     undecided: dict[str, str]
 
 
-def beware(known: Inventory, findings: Sequence[Finding] = ()) -> Beware:
+def find_pitfalls(known: Inventory, findings: Sequence[Finding] = ()) -> FoundPitfalls:
     """Goes through all pitfalls; `findings` are those of the audit of the same system."""
     found: list[Warned] = []
     undecided: dict[str, str] = {}
@@ -60,9 +60,9 @@ def beware(known: Inventory, findings: Sequence[Finding] = ()) -> Beware:
             # What a fragment of a configuration does not name may be set all the same.
             seen, missing = None, f"all of the {partly}"
         if seen is None:
-            undecided[ident] = missing or "more than is told here"
+            undecided[ident] = missing or "more input"
         elif seen:
             same = next((name for name in pitfall.covered_by if name in listed), "")
             found.append(Warned(ident, pitfall, seen, same))
     checked = tuple(w for w in found if w.pitfall.how == How.CHECKED)
-    return Beware(checked, tuple(w for w in found if w.pitfall.how == How.ADVICE), undecided)
+    return FoundPitfalls(checked, tuple(w for w in found if w.pitfall.how == How.ADVICE), undecided)

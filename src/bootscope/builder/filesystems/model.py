@@ -82,7 +82,7 @@ class Order:
         links = [p for p in path.parents if p in self.entries and self.entries[p].target is not None]
         if links or ".." in path.parts or path.is_absolute():
             why = f": /{links[0]} is a link" if links else ""
-            raise UserError(f"/{printable(str(path))} has no place in a root file system{printable(why)}")
+            raise UserError(f"/{printable(str(path))} cannot be in a root file system{printable(why)}")
 
 
 def _put(entry: Entry, place: Path) -> None:
@@ -118,7 +118,7 @@ def check_size(order: Order) -> None:
     if size > order.room_bytes:
         raise ToolError(
             f"the root file system has {size:,} bytes, there is room for {order.room_bytes:,}",
-            hint="give card.root_sectors more, or put less into it",
+            hint="increase card.root_sectors, or put less into it",
         )
 
 

@@ -23,7 +23,7 @@ def source_id() -> str:
     """A hash of the library's source. Raises ToolError when it is not there."""
     if not steady_source().exists():
         raise ToolError(
-            f"{steady_source()} is not there: without it this file system would differ each time",
+            f"{steady_source()} is missing: without it each build of this file system would differ",
             hint=hints.REINSTALL,
         )
     return file_sha256(steady_source())

@@ -58,8 +58,8 @@ def _prototype(order: Order) -> Iterator[str]:
 def _word(text: str) -> str:
     if not text or text.split() != [text] or text in ("$", ":"):
         raise UserError(
-            f"no XFS image can be given this name: '{printable(text)}'",
-            hint="mkfs.xfs reads names as words: none may hold a space",
+            f"an XFS image cannot have this name: '{printable(text)}'",
+            hint="mkfs.xfs splits names at spaces: remove the space",
         )
     return text
 

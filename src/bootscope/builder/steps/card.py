@@ -132,7 +132,7 @@ def _environment(context: Context, wanted: Environment) -> bytes:
     """All variables: a stored environment takes the place of the whole one that U-Boot has in itself."""
     defaults = default_environment((context.results["uboot"] / uboot.IMAGE).read_bytes())
     if not defaults:
-        raise UserError("uboot.environment: the U-Boot has no default environment that could be found")
+        raise UserError("uboot.environment: the U-Boot has no default environment that bootscope can find")
     return stored({**defaults, **wanted.variables}, wanted.size_bytes)
 
 

@@ -46,7 +46,7 @@ def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: 
     if release != version:
         raise ToolError(
             f"the headers are of kernel {release}, the kernel is {version}",
-            hint=f"remove {context.cache.sources}/linux*, and both are fetched anew",
+            hint=f"remove {context.cache.sources}/linux* to fetch both again",
         )
     return kernel_layout.from_headers(context, generated, _command(arch, generated, common))
 

@@ -80,7 +80,7 @@ def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
         for member in members:
             found |= _ask(context, at, command, [member])
     if not found:
-        raise ToolError("the layout of the kernel's structures could not be found")
+        raise ToolError("the layout of the kernel's structures was not found")
     return found
 
 

@@ -204,14 +204,14 @@ def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
 def _name(path: str) -> PurePosixPath:
     name = PurePosixPath(_printable(path).lstrip("/"))
     if ".." in name.parts or not name.parts:
-        raise UserError(f"'{printable(path)}' is no path in a root file system")
+        raise UserError(f"'{printable(path)}' is not a valid path in a root file system")
     return name
 
 
 def _printable(text: str) -> str:
     """Raises UserError for what a tool would take for the beginning of another command."""
     if '"' in text or not text.isprintable():
-        raise UserError(f"no image can be given this name: {printable(text)}")
+        raise UserError(f"an image cannot have this name: {printable(text)}")
     return text
 
 

@@ -26,7 +26,7 @@ def step(name: str, source: Resolved) -> Step:
         context.run(["tar", "-xf", source.path, "-C", unpacked, "--no-same-owner"])
         folders = list(unpacked.iterdir())
         if len(folders) != 1:
-            raise ToolError(f"{source.path} holds {len(folders)} things at its top, expected one folder")
+            raise ToolError(f"{source.path} holds {len(folders)} entries at its top, expected one folder")
         folders[0].rename(tree)
 
     where = source.path if source.is_tree else ""

@@ -163,9 +163,7 @@ def _is_logic(labels: list[str], column: int) -> bool:
 def _times(lines: Lines, layout: _Layout, tally: Tally) -> Times:
     if not layout.timed:
         if not layout.rate_hz:
-            tally.ask(
-                "the file does not tell its sample rate: --option samplerate_hz=N does; taken as 1 a second"
-            )
+            tally.ask("the file has no sample rate: give --option samplerate_hz=N; assumed 1 a second")
         return SampleTimes(layout.rate_hz or 1)
     title = layout.titles[0].lower()
     first = _cells(lines.text(layout.first))[0]
@@ -174,12 +172,12 @@ def _times(lines: Lines, layout: _Layout, tally: Tally) -> Times:
     match = _TIME_HEAD.fullmatch(title)
     unit_ns = _UNITS_NS.get(match[1].lower() if match else "", 0)
     if layout.sigrok and layout.rate_hz:
-        tally.repair("sigrok's time column is rounded: times reckoned from the sample rate", layout.first + 1)
+        tally.repair("sigrok's time column is rounded: times computed from the sample rate", layout.first + 1)
         return SigrokTimes(layout.rate_hz)
     if layout.sigrok:
-        tally.ask("sigrok cuts its times to whole units: --option samplerate_hz=N makes them exact")
+        tally.ask("sigrok truncates times to whole units: --option samplerate_hz=N makes them exact")
     elif not unit_ns:
-        tally.ask("the file does not tell the unit of its times: taken as seconds")
+        tally.ask("the file has no unit of time: assumed seconds")
     unit_ns = unit_ns or _UNITS_NS["s"]
     digits = len(first.partition(".")[2])
     return PlainTimes(unit_ns, max(1, unit_ns // 10 ** min(digits, 18)))
@@ -204,7 +202,7 @@ def _rows(lines: Lines, layout: _Layout, times: Times, pins: list[Pin], tally: T
             _odd(raw, number, tally)
             continue
         if last_ns is not None and at_ns < last_ns:
-            tally.repair("clock went back: held where it was", number)
+            tally.repair("clock went back: held", number)
             at_ns = last_ns
         last_ns = at_ns
         if levels != before:

@@ -138,7 +138,7 @@ def _read_stash(source: Source, options: Options) -> Reading:
         raise FormatError(source.name, STASH, 1, f"version {version} of the stash is not known")
     tally = Tally()
     if size > len(source.data) or count > _MAX_RECORDS:
-        tally.repair(f"the stash tells of {size:,} bytes, there are {len(source.data):,}", 1)
+        tally.repair(f"the stash declares {size:,} bytes, there are {len(source.data):,}", 1)
     data = source.data[: size or len(source.data)]
     for width, (record_bytes, layout) in _LAYOUTS.items():
         names = data[_HEADER_BYTES + count * record_bytes :].split(b"\0")
@@ -148,7 +148,7 @@ def _read_stash(source: Source, options: Options) -> Reading:
             boot = boot_of(records, tally, options)
             boot.facts["layout"] = f"{8 * width}-bit, {'little' if order == '<' else 'big'}-endian"
             return tally.reading([boot])
-    raise FormatError(source.name, STASH, 1, "its names fit neither 32-bit nor 64-bit records")
+    raise FormatError(source.name, STASH, 1, "its names match neither 32-bit nor 64-bit records")
 
 
 def _is_name(name: bytes) -> bool:

@@ -36,7 +36,7 @@ def read(source: Source, options: Options) -> Reading:
         found = json.loads(source.data.decode("utf-8", "backslashreplace"), parse_float=str, parse_int=str)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise FormatError(source.name, NAME, line, "it is no JSON, or breaks off") from error
+        raise FormatError(source.name, NAME, line, "it is not JSON, or truncated") from error
     entries = found if isinstance(found, list) else [found]
     tally, boots = Tally(), []
     for number, entry in enumerate(entries, 1):

@@ -138,7 +138,7 @@ class _File:
         seen = sum(_at(f.own, 0) for f in self._functions.values())
         self.facts[f"{self._events[0]} in total"] = str(seen)
         if self._told and seen != self._told:
-            self._tally.repair(f"costs add up to {seen:,}, the file tells of {self._told:,}", 1)
+            self._tally.repair(f"costs add up to {seen:,}, the file declares {self._told:,}", 1)
         rows = sorted(
             (self._row(f) for f in self._functions.values()), key=lambda r: (-int(r[4] or 0), str(r[0]))
         )

@@ -120,7 +120,7 @@ def read(source: Source, options: Options) -> Reading:
         else:
             tally.understood += 1
             if ticks.anew and len(recordings) < MAX_BOOTS:
-                tally.repair("the analyser was started anew, read as a recording of its own", number)
+                tally.repair("the analyser was restarted, read as a separate recording", number)
                 recordings.append(_Recording())
             _take(recordings[-1], line, at_ns, options, tally, number)
     tally.require(source, NAME, lines, "lines of an analyser (bs1 ...)")
@@ -131,7 +131,7 @@ def _take(to: _Recording, line: Row, at_ns: int, options: Options, tally: Tally,
     at_ns = to.at_ns = max(to.at_ns, at_ns)
     if line.lost:
         to.lost += line.lost
-        tally.repair("edges came faster than the analyser could tell them: some are lost", number)
+        tally.repair("edges came faster than the analyser could report them: some are lost", number)
     elif line.pin:
         pin = to.pins.get(line.pin) or _new(to, line.pin, options)
         if pin and pin.level is None:
@@ -160,7 +160,7 @@ def _boot(recording: _Recording, options: Options, tally: Tally) -> Boot:
     resolution_ns = min(_LATEST_NS, max(1, worth.get("resolution_ns", 0), worth.get("tick_ns", 0)))
     if not worth:
         resolution_ns = _DEFAULT_TICK_NS
-        tally.ask("the analyser did not tell what its stamps are worth: taken as whole µs")
+        tally.ask("the analyser did not report the resolution of its stamps: assumed whole µs")
     boot = Boot(Clock("sample", "the start of the analyser", resolution_ns))
     boot.facts["tool"] = "bootscope's analyser"
     if "ppm" in worth:
@@ -174,7 +174,7 @@ def _boot(recording: _Recording, options: Options, tally: Tally) -> Boot:
 READERS = (
     Reader(
         NAME,
-        "edges, as bootscope's Arduino sketch and Pico program tell them",
+        "edges from bootscope's Arduino sketch or Pico program",
         "picocom -b 115200 /dev/ttyACM0 > edges.txt",
         sure,
         read,

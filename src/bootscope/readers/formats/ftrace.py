@@ -166,7 +166,7 @@ class FtraceText:
         """Takes the time of the next event; a new header with an earlier time is another boot's."""
         if self._header and self._at_ns is not None and at_ns < self._at_ns:
             self.finish()
-            self._tally.repair("a second trace with an earlier clock: read as another boot", number)
+            self._tally.repair("a second trace with an earlier clock, read as another boot", number)
         elif self._at_ns is not None and at_ns < self._at_ns:
             self._tally.repair("the clock went back", number)
         self._header = False
@@ -269,7 +269,7 @@ class FtraceText:
         boot.facts["tool"] = NAME
         if self._graph.placed:
             boot.facts["places"] = "lengths are from the file; calls are placed one after the other"
-            self._tally.ask("calls have no stamps: trace with the option funcgraph-abstime to place them")
+            self._tally.ask("calls have no stamps: trace with the option funcgraph-abstime")
         for name, count in (
             ("storage requests without an end", self._events.unfinished_requests),
             ("calls without a beginning", self._graph.without_start),
@@ -292,10 +292,10 @@ class FtraceText:
             return Clock("kernel", "the kernel's start, in ticks of 10 ms", 10_000_000)
         if self._whole and not self._hz:
             self._tally.ask(
-                "stamps are whole numbers, taken as nanoseconds: say what they count with "
-                "trace_clock=uptime, or their rate with trace_clock_hz=HZ"
+                "stamps are whole numbers, assumed nanoseconds: give the clock with "
+                "trace_clock=uptime, or its rate with trace_clock_hz=HZ"
             )
-            return Clock("none", "stamps count something that the file does not name", 1)
+            return Clock("none", "the file does not name the unit of its stamps", 1)
         if self._whole:
             return Clock("counter", "the counter's zero", max(1, 1_000_000_000 // int(self._hz)))
         if self._at_ns is None:

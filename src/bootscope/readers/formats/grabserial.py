@@ -102,7 +102,7 @@ def _read(source: Source, options: Options) -> Reading:
         source = replace(source, data=b"".join(_text_of_hex(split(source.data).blob)))
     result = read_console(source, options, _tool(source))
     if hexadecimal:
-        what = "hexadecimal rows read as text: a line has the stamp of the row that it begins in"
+        what = "hexadecimal rows read as text: a line has the stamp of its first row"
         result.repairs.append(Repair(what, 1, 1))
     _add_patterns(source, result)
     return result

@@ -110,7 +110,7 @@ def _read(source: Source, options: Options) -> Reading:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
     if len(boots) > 1:
         result.repairs.append(
-            Repair(f"{len(boots)} boots in one journal, read as so many", len(boots) - 1, 1)
+            Repair(f"{len(boots)} boots in one journal, read separately", len(boots) - 1, 1)
         )
     return result
 
@@ -147,7 +147,7 @@ def _read_short(source: Source, options: Options) -> Reading:
             _merge(result, one, "")
         first_line += piece.count(b"\n")
     if len(cuts) > 1:
-        result.repairs.append(Repair(f"{len(cuts)} boots in one journal, read as so many", len(cuts) - 1, 1))
+        result.repairs.append(Repair(f"{len(cuts)} boots in one journal, read separately", len(cuts) - 1, 1))
     return result
 
 

@@ -53,9 +53,7 @@ def read(source: Source, options: Options) -> Reading:
     session = _metadata(metadata, tally)
     rate_hz = sample_rate_hz(options) or session.rate_hz
     if rate_hz is None:
-        tally.ask(
-            "the file does not tell its sample rate: --option samplerate_hz=N does; taken as 1 a second"
-        )
+        tally.ask("the file has no sample rate: give --option samplerate_hz=N; assumed 1 a second")
         rate_hz = 1
     limit = edge_limit(len(session.channels))
     pins = {bit: Pin(name, limit, options) for bit, name in session.channels.items()}
@@ -133,7 +131,7 @@ def _feed(chunks: Iterable[bytes], unit_bytes: int, rate_hz: int, pins: dict[int
             last = piece[-unit_bytes:]
             done += len(piece) // unit_bytes
     if rest:
-        tally.repair("the last sample is cut off", done + 1)
+        tally.repair("the last sample is truncated", done + 1)
     return done
 
 

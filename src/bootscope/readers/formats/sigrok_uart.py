@@ -60,7 +60,7 @@ def read(source: Source, options: Options) -> Reading:
         tally.ask("without --protocol-decoder-samplenum the decoder's output has no times")
     rate_hz = sample_rate_hz(options)
     if rate_hz is None and timed:
-        tally.ask("the file does not tell its sample rate: --option samplerate_hz=N does; taken as 1 MHz")
+        tally.ask("the file has no sample rate: give --option samplerate_hz=N; assumed 1 MHz")
     console = sorted(_console(rows, tally), key=lambda line: line.first)
     rate_hz = rate_hz or 1_000_000
     reading = _reading(source, console, _clock(rate_hz, timed), rate_hz)
@@ -128,7 +128,7 @@ def _reading(source: Source, console: list[_Line], clock: Clock, rate_hz: int) -
     try:
         return read_console(Source(source.name, bytes(stamped)), Options(), Tool(NAME, (form,)), form)
     except FormatError as error:
-        raise FormatError(source.name, NAME, 1, "its bytes make no line of text") from error
+        raise FormatError(source.name, NAME, 1, "its bytes contain no line of text") from error
 
 
 READERS = (

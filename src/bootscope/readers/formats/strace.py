@@ -49,9 +49,9 @@ def _read(source: Source, name: str, what: str) -> Reading:
     boot = trace.finish()
     boot.facts["tool"] = name
     if not boot.tracks:
-        tally.ask(f"the file has no stamps: run {name} with -f -ttt -T to see when and for how long")
+        tally.ask(f"the file has no stamps: run {name} with -f -ttt -T")
     elif not any(t.kind == "function" for t in boot.tracks):
-        tally.ask(f"the file does not tell how long calls took: run {name} with -T")
+        tally.ask(f"the file has no durations of calls: run {name} with -T")
     return tally.reading([boot], lines.repairs)
 
 

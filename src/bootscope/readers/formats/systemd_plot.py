@@ -72,7 +72,7 @@ def _before_the_break(text: str, tally: Tally) -> object:
         found = json.loads(f"{text[: text.rfind('}') + 1]}]")
     except (ValueError, RecursionError):
         return None
-    tally.repair("the file breaks off: units before the break", 1)
+    tally.repair("the file is truncated: only the units before that", 1)
     return found
 
 

@@ -73,12 +73,12 @@ def _read(source: Source, options: Options) -> Reading:
     ]
     boot.facts.update(_facts(found))
     if found.early:
-        boot.facts[EARLY] = f"{found.early:,} bytes that came before its power was switched on"
+        boot.facts[EARLY] = f"{found.early:,} bytes from before power-on"
     total = len(boot.log)
-    repairs = [] if found.whole else [Repair("the capture was cut off", 1, total)]
+    repairs = [] if found.whole else [Repair("the capture is truncated", 1, total)]
     lost = len(found.of("lost"))
     if lost:
-        repairs.append(Repair("the port vanished while it was listened to; bytes may lack", lost, 1))
+        repairs.append(Repair("the port vanished during the capture; bytes may be missing", lost, 1))
     return Reading([boot], total, total - empty, empty, [], repairs)
 
 

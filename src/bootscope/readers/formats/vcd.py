@@ -65,7 +65,7 @@ def read(source: Source, options: Options) -> Reading:
     dumps = [_Dump(options=options)]
     for number, text in enumerate(lines, 1):
         if dumps[-1].stamps and len(dumps) < MAX_BOOTS and text.lstrip().startswith(_BEGINS):
-            tally.repair("another recording begins here, read as one of its own", number)
+            tally.repair("another recording begins here, read separately", number)
             dumps.append(_Dump(options=options))
         if not text.strip():
             tally.empty += 1
@@ -175,7 +175,7 @@ def _stamp(text: str, dump: _Dump, tally: Tally, number: int) -> bool:
     if at_ns > _LATEST_NS:
         return False
     if at_ns < dump.at_ns:
-        tally.repair("clock went back: held where it was", number)
+        tally.repair("clock went back: held", number)
     dump.at_ns = max(dump.at_ns, at_ns)
     dump.stamps += 1
     return True

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed, loader_delay
 from bootscope.core.text import size, span
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.inventory.indicators import told
+from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Image, Inventory, Part, number
 from bootscope.inventory.loader_script import hexadecimal
 
@@ -114,7 +114,7 @@ def _checksum(known: Inventory) -> str | None:
 
 @check("bootdelay", one_of=(Part.LOG, Part.LOADER, Part.ENVIRONMENT))
 def _delay(known: Inventory) -> str | None:
-    return told("countdown", known)
+    return indicator_evidence("countdown", known)
 
 
 @check("zero-bootdelay-lockout", one_of=(Part.LOADER, Part.ENVIRONMENT))
@@ -130,7 +130,7 @@ def _locked_out(known: Inventory) -> str | None:
         or asks
     ):
         return ""
-    return "the boot delay is -2, and there is neither a boot counter nor a pin that is asked"
+    return "the boot delay is -2, with neither a boot counter nor an input pin"
 
 
 def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]:
@@ -203,5 +203,5 @@ def _uncached(known: Inventory) -> str | None:
         return "CONFIG_SPL_SYS_DCACHE_OFF=y where the SPL loads Linux"
     log = known.log
     if log and log.find(r"^AT91Bootstrap ") and log.has_kernel_start and not log.find(r"^U-Boot \d"):
-        return "AT91Bootstrap starts Linux; whether its caches are on the log does not tell"
+        return "AT91Bootstrap starts Linux; the log does not show whether its caches are on"
     return ""

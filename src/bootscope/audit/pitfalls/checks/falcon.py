@@ -141,9 +141,7 @@ def _stale(known: Inventory) -> str | None:
     if booted is None or wanted is None:
         return None
     changed = sorted(set(wanted.split()) ^ set(booted.split()))
-    return (
-        f"the kernel was given another command line than is configured: {listed(changed)}" if changed else ""
-    )
+    return f"the kernel's command line differs from the configured one: {listed(changed)}" if changed else ""
 
 
 @check("falcon-slow-spl-driver", Part.BOOT)
@@ -162,7 +160,7 @@ def _slow_driver(known: Inventory) -> str:
 
 @check("falcon-kernel-depends-on-uboot", one_of=(Part.LOADER, Part.SETTINGS))
 def _relied_on(known: Inventory) -> str:
-    return "the SPL starts Linux by itself" if first_stage_boots(known) else ""
+    return "the SPL starts Linux (Falcon mode)" if first_stage_boots(known) else ""
 
 
 @check("falcon-no-decompression", Part.LOADER)
@@ -195,4 +193,4 @@ def _slots(known: Inventory) -> str:
 def _way_back(known: Inventory) -> str:
     # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
     ours = known.settings.get("uboot.falcon") == "True"
-    return "the SPL starts Linux by itself" if first_stage_boots(known) and not ours else ""
+    return "the SPL starts Linux (Falcon mode)" if first_stage_boots(known) and not ours else ""

@@ -104,7 +104,7 @@ def _btrfs(known: Inventory) -> str:
     if not known.on("kernel", "BTRFS_FS"):
         return ""
     count = len(re.findall(r"^raid6: .*gen\(\)|^xor: measuring", known.console, re.MULTILINE))
-    return "CONFIG_BTRFS_FS=y" + (f", {count} lines of measuring in the log" if count else "")
+    return "CONFIG_BTRFS_FS=y" + (f", {count} lines of benchmarks in the log" if count else "")
 
 
 @check("static-dev-in-initramfs", Part.FILES)

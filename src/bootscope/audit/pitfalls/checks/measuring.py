@@ -12,7 +12,7 @@ from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
 from bootscope.core.text import seconds, size, span
 from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
-from bootscope.inventory.indicators import told
+from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.inventory.log_indicators import loader_is_silent
 from bootscope.inventory.recorded import Recorded
@@ -33,17 +33,17 @@ def _stamped_as(known: Inventory, moment: str) -> bool:
 def _first_character(known: Inventory) -> str:
     if not _stamped_as(known, FIRST_BYTE):
         return ""
-    return "the stamps of this log are of the first character of each line"
+    return "this log stamps the first character of each line"
 
 
 @check("serialchrono-end-of-line", Part.LOG)
 def _end_of_line(known: Inventory) -> str:
-    return "the stamps of this log are of the end of each line" if _stamped_as(known, END_OF_LINE) else ""
+    return "this log stamps the end of each line" if _stamped_as(known, END_OF_LINE) else ""
 
 
 @check("grabserial-regex", Part.LOG)
 def _patterns(known: Inventory) -> str:
-    return "the log is grabserial's" if known.log and known.log.tool == "grabserial" else ""
+    return "the log is from grabserial" if known.log and known.log.tool == "grabserial" else ""
 
 
 @check("usb-serial-on-target-host-port", Part.COMMAND_LINE)
@@ -239,7 +239,7 @@ def _emulated_line(known: Inventory) -> str:
     if not known.log or known.log.clock == RECORDED:
         return ""
     found = known.log.find(_EMULATORS)
-    return f"the log is of an emulator: {next(filter(None, found.groups()))}" if found else ""
+    return f"the log is from an emulator: {next(filter(None, found.groups()))}" if found else ""
 
 
 @check("icount-vs-throttle", Part.EMULATOR)
@@ -252,7 +252,7 @@ def _two_clocks(known: Inventory) -> str:
 
 @check("lpj-missing", one_of=(Part.LOG,))
 def _calibrated(known: Inventory) -> str | None:
-    return told("calibration", known)
+    return indicator_evidence("calibration", known)
 
 
 def console_off(known: Inventory) -> Sequence[str]:

@@ -41,7 +41,7 @@ def _too_early(known: Inventory, findings: Sequence[Finding]) -> str:
         for f in findings
         if f.saving_ns and f.saving_ns >= _WORTH_NS and "measuring" not in f.technique.loses
     ]
-    return f"{listed(off)}, while there is still {listed(still, 2)}" if off and still else ""
+    return f"{listed(off)}, but the system still has {listed(still, 2)}" if off and still else ""
 
 
 @check("three-runs", Part.LOG)
@@ -50,7 +50,7 @@ def _few_boots(known: Inventory) -> str:
     if not log or log.clock == RECORDED or log.boots >= _ENOUGH_BOOTS:
         return ""
     count = f"{log.boots} boot{'s' if log.boots > 1 else ''}"
-    return f"{count}, at least {_ENOUGH_BOOTS} are needed to know the spread"
+    return f"{count}, at least {_ENOUGH_BOOTS} are needed to estimate the spread"
 
 
 @check("best-vs-average", Part.LOG)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit found of its subject: what takes the time, which techniques apply, what to beware of."""
+"""What an audit found of its subject: what takes the time, which techniques apply and pitfalls."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from bootscope.audit.alternatives import Group, groups
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.findings import Audit, audit
-from bootscope.audit.pitfalls.find import Beware, beware
+from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.audit.subject import Subject
 from bootscope.inventory.inventory import Inventory
 from bootscope.timeline.trace import Trace
 
 
 @dataclass(frozen=True)
-class Looked:
+class AuditResult:
     """What was found; `culprits` that cost most are first. `alternatives` are places in the audit's findings,
     the best of each group of alternatives first."""
 
     audit: Audit
-    beware: Beware
+    pitfalls: FoundPitfalls
     culprits: tuple[Culprit, ...]
     alternatives: tuple[tuple[int, ...], ...]
 
@@ -31,17 +31,19 @@ class Looked:
         return [tuple(self.audit.findings[at] for at in places) for places in self.alternatives]
 
 
-def looked(about: Subject) -> Looked:
+def run_audit(about: Subject) -> AuditResult:
     """Goes through all techniques and pitfalls; of a recorded boot, what its index has is used."""
     if about.seen:
-        return about.seen.kept("audit", Looked, lambda: look_at(about.known), about.depends)
+        return about.seen.kept("audit", AuditResult, lambda: look_at(about.known), about.depends)
     return look_at(about.known, about.trace)
 
 
-def look_at(known: Inventory, trace: Trace | None = None) -> Looked:
+def look_at(known: Inventory, trace: Trace | None = None) -> AuditResult:
     """All findings and pitfalls of a system."""
     found = audit(known)
     place = {id(finding): at for at, finding in enumerate(found.findings)}
     # Which are alternatives is told by the whole catalogue, which takes long to read.
     alternatives = tuple(tuple(place[id(f)] for f in group) for group in groups(found.findings))
-    return Looked(found, beware(known, found.findings), tuple(culprits(known, trace)), alternatives)
+    return AuditResult(
+        found, find_pitfalls(known, found.findings), tuple(culprits(known, trace)), alternatives
+    )
