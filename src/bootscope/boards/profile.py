@@ -184,7 +184,7 @@ def _positive(board: Board) -> list[tuple[str, int]]:
         for n, c in board.card_classes.items()
     ]
     for name, device in board.devices.items():
-        found += [(f"devices.{name}.{key}", number) for key, number in device.divisors().items()]
+        found += [(f"devices.{name}.{key}", number) for key, number in device.above_zero().items()]
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import head, text
 from bootscope.buildtrees.parts import Parts, symbol
+from bootscope.devices import sunxi_boot_rom
 
 LOOKED_FOR = ".config with BR2_ symbols, here or above a folder called output"
 _HEAD = re.compile(r"^# Buildroot (\S+) Configuration", re.MULTILINE)
@@ -44,7 +45,7 @@ def collect(parts: Parts) -> None:
     wanted = symbol(told, "BR2_LINUX_KERNEL_INTREE_DTS_NAME").split()
     parts.versions |= {"device tree": Path(wanted[0]).name} if wanted else {}
     common.device_trees(parts, [f"{images}*.dtb", f"{images}*/*.dtb"], wanted[0] if wanted else "")
-    names = ("u-boot-sunxi-with-spl.bin", "u-boot-with-spl.bin", "u-boot.itb", "u-boot.img", "u-boot*.bin")
+    names = (sunxi_boot_rom.IMAGE, "u-boot-with-spl.bin", "u-boot.itb", "u-boot.img", "u-boot*.bin")
     uboot = symbol(told, "BR2_TARGET_UBOOT") == "y"
     if uboot:
         parts.want("uboot-image", [f"{images}{name}" for name in names])

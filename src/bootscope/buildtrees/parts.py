@@ -10,6 +10,7 @@ from pathlib import Path
 from bootscope.buildtrees.look import Check, Look, head, text
 from bootscope.buildtrees.model import ROLES
 from bootscope.core.errors import printable
+from bootscope.devices import sunxi_boot_rom
 
 KERNEL_IMAGES = ("zImage", "Image", "Image.gz", "Image.lz4", "uImage", "bzImage", "fitImage", "vmlinuz")
 ROOT_IMAGES = (
@@ -121,7 +122,7 @@ def uboot_tree(parts: Parts, folder: Path | None) -> None:
         return
     at = _prefix(parts, folder)
     parts.want("uboot-elf", [f"{at}u-boot"])
-    names = ("u-boot-with-spl.bin", "u-boot-sunxi-with-spl.bin", "u-boot.itb", "u-boot.img", "u-boot.bin")
+    names = ("u-boot-with-spl.bin", sunxi_boot_rom.IMAGE, "u-boot.itb", "u-boot.img", "u-boot.bin")
     if "uboot-image" not in parts.paths:
         parts.want("uboot-image", [f"{at}{name}" for name in names])
     if parts.look.all(f"{at}spl/u-boot-spl") or parts.look.all(f"{at}spl/u-boot-spl.bin"):

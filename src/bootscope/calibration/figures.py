@@ -33,7 +33,7 @@ def known_line(emulated: EmulatedBoot, boots: Sequence[RealBoot]) -> dict[int, T
     if rates or not rate or not emulated.byte_ns:
         return {}
     ratio = _BITS * _NS / rate / emulated.byte_ns
-    # What divisors make of a rate is never quite that rate: the emulated one has the same.
+    # What a port's clock makes of a rate is never quite that rate: the emulated one has the same.
     ratio = 1.0 if abs(ratio - 1) <= _SAME_RATE else ratio
     return {LINE: Told(ratio, ratio * _RATE_HALF, f"the console was read at {rate} baud")}
 

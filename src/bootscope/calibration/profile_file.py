@@ -91,7 +91,7 @@ def text(found: Calibration, board: Board) -> str:
         "cpu_scale_ppm": _note(found.figure(result.CPU_SCALE)),
         f"{card}.bandwidth_bytes_per_s": _note(found.figure(result.BANDWIDTH)),
         f"{card}.command_latency_ns": _note(found.figure(result.LATENCY)),
-        f"{console}.clock_hz": f"line rate in baud: {_note(line)}",
+        f"{console}.{board.console_called(board.console).rate_key}": f"line rate in baud: {_note(line)}",
     }
     head = [
         f"# {found.board.name} as it is: fitted by bootscope calibrate to boots of the real board.",

@@ -82,7 +82,7 @@ class Device(Protocol):
     def decoder(self, name: str, medium_bytes: int) -> Decoder:
         """A decoder for the device called `name`; what it stores to holds `medium_bytes`, if it does."""
 
-    def divisors(self) -> Mapping[str, int]:
+    def above_zero(self) -> Mapping[str, int]:
         """The settings that formulas divide by, with their keys: they must be above 0."""
 
 
@@ -93,6 +93,10 @@ class Console(Device, Protocol):
     @property
     def data_offset(self) -> int:
         """Where in the device the register lies that bytes to be sent are stored to."""
+
+    @property
+    def rate_key(self) -> str:
+        """The setting that the line's rate depends on most."""
 
     @property
     def fifo_bytes(self) -> Sourced:

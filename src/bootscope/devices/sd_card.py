@@ -14,10 +14,17 @@ IMAGE_SIZE = "a power of two, 1 MiB or more"
 
 ROOT = "/dev/mmcblk"
 """How Linux's names of cards begin."""
-KERNEL_SYMBOL = "MMC_BLOCK"
-"""What Linux needs for a root file system on one."""
-LOADER_SYMBOL = "CMD_MMC"
-"""What a boot loader needs to let a user read one."""
+KERNEL_SYMBOLS = {"MMC_BLOCK": "the root file system is on an MMC or SD card"}
+"""What Linux needs for a root file system on one, and why."""
+COMMAND, COMMAND_SYMBOL = "mmc", "CMD_MMC"
+"""U-Boot's command that reads and writes one by sectors, and what it needs for it."""
+FROM_SECTORS = "SPL_FALCON_BOOT_MMCSD"
+ARGUMENTS_SECTOR = "SYS_MMCSD_RAW_MODE_ARGS_SECTOR"
+ARGUMENTS_SECTORS = "SYS_MMCSD_RAW_MODE_ARGS_SECTORS"
+KERNEL_SECTOR = "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"
+"""What an SPL of U-Boot needs to load Linux from sectors of one, and where it looks for what."""
+FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}
+"""What it needs to load Linux from files of the first partition."""
 
 
 def byte_addressed(card_bytes: int) -> bool:

@@ -16,7 +16,7 @@ class SunxiGpio(Setting, frozen=True, tag="sunxi-gpio", tag_field="kind"):
     def decoder(self, name: str, medium_bytes: int) -> SunxiGpioDecoder:
         return SunxiGpioDecoder(name)
 
-    def divisors(self) -> dict[str, int]:
+    def above_zero(self) -> dict[str, int]:
         return {}
 
 

@@ -17,7 +17,7 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     def decoder(self, name: str, medium_bytes: int) -> SunxiMmcDecoder:
         return SunxiMmcDecoder(name, sd_card.byte_addressed(medium_bytes))
 
-    def divisors(self) -> dict[str, int]:
+    def above_zero(self) -> dict[str, int]:
         return {}
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:

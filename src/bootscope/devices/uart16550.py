@@ -17,6 +17,7 @@ class Uart16550(Setting, frozen=True, tag="uart16550", tag_field="kind"):
     """A 16550-class serial port with registers `register_bytes` apart."""
 
     data_offset: ClassVar[int] = 0
+    rate_key: ClassVar[str] = "clock_hz"
 
     base: int
     size: int
@@ -28,7 +29,7 @@ class Uart16550(Setting, frozen=True, tag="uart16550", tag_field="kind"):
     def decoder(self, name: str, medium_bytes: int) -> Uart16550Decoder:
         return Uart16550Decoder(name, self)
 
-    def divisors(self) -> dict[str, int]:
+    def above_zero(self) -> dict[str, int]:
         sourced = ("clock_hz", "fifo_bytes", "default_baud")
         numbers = {f"{key}.value": getattr(self, key).value for key in sourced}
         return {"register_bytes": self.register_bytes, **numbers}

@@ -11,7 +11,8 @@ import msgspec
 
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import plan
-from bootscope.builder.steps import kernel, programs, rootfs, uboot
+from bootscope.builder.steps import kernel, programs, rootfs
+from bootscope.devices import sunxi_boot_rom
 from bootscope.emulator.recording import flat
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
@@ -42,7 +43,7 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
     root, boot = built.get("rootfs"), built.get(BUILT.tree)
     settings = flat(system)
     environment = with_stored(
-        default_environment((boot / uboot.IMAGE).read_bytes()) if boot else {}, settings
+        default_environment((boot / sunxi_boot_rom.IMAGE).read_bytes()) if boot else {}, settings
     )
     parts |= {Part.ENVIRONMENT} if environment else set()
     parts |= {Part.FILES, Part.SCRIPTS} if root else set()

@@ -172,8 +172,6 @@ class Loader:
     first_boots_title: str
     """What it is called that the first of its programs starts Linux."""
     settings: Settings
-    image_file: str
-    """What is put on the card, of the build."""
     images: ImageLines
     announced: tuple[Announced, ...]
     cures: Cures

@@ -95,7 +95,6 @@ UBOOT = Loader(
         rate="BAUDRATE",
         first_boots="SPL_OS_BOOT",
     ),
-    image_file="u-boot-sunxi-with-spl.bin",
     images=_IMAGES,
     announced=(
         Announced("spl", BANNERS[2].pattern, 0, _LATE_NS, "the SPL prints late"),

@@ -28,7 +28,7 @@ IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
     "uboot": {
         "recovery": (
             *("AUTOBOOT", "CMDLINE", "CMD_BOOTDELAY", "HUSH_PARSER", "CMD_RUN", "CMD_ENV*"),
-            sd_card.LOADER_SYMBOL,
+            sd_card.COMMAND_SYMBOL,
         ),
         "errors": ("PRINTF", "PANIC_HANG", "SYS_HUSH_PARSER"),
     },
@@ -68,5 +68,5 @@ def by_nature(tree: str, system: System, arch: Architecture, files: Mapping[str,
     if any(path.startswith(f"/lib/{arch.tools.libraries[0]}") for path in files):
         found |= arch.program_symbols
     if f"root={sd_card.ROOT}" in system.kernel.command_line:
-        found[sd_card.KERNEL_SYMBOL] = "the root file system is on an MMC or SD card"
+        found |= sd_card.KERNEL_SYMBOLS
     return found

@@ -16,6 +16,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects, usage
 from bootscope.capture.record import USAGE
+from bootscope.devices import sunxi_boot_rom
 from bootscope.kbuild import symbols as kconfig
 from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.kconfig import written
@@ -29,7 +30,7 @@ from bootscope.trim.devices import devices, drivers
 
 IMAGE = {
     "kernel": "kernel/zImage",
-    BUILT.tree: f"{BUILT.tree}/{BUILT.image_file}",
+    BUILT.tree: f"{BUILT.tree}/{sunxi_boot_rom.IMAGE}",
     "busybox": "busybox/busybox",
 }
 """What gets smaller, as the parts of a run are called."""

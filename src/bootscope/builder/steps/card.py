@@ -16,9 +16,10 @@ import msgspec
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, initramfs, payload, rootfs, uboot
+from bootscope.builder.steps import falcon, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
+from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
 from bootscope.system.model import Card, Environment, System
@@ -51,7 +52,7 @@ def step(system: System, script: str, arch: Architecture) -> Step:
         files = _boot_files(context, system, script, arch)
         boot = _fat(context, card, files)
         _partition(context, image, card)
-        loader = context.results["uboot"] / uboot.IMAGE
+        loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
         root = context.results["rootfs"] / rootfs.IMAGE
         room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
         if loader.stat().st_size > room:
@@ -130,7 +131,7 @@ def _boot_files(context: Context, system: System, script: str, arch: Architectur
 
 def _environment(context: Context, wanted: Environment) -> bytes:
     """All variables: a stored environment takes the place of the whole one that U-Boot has in itself."""
-    defaults = default_environment((context.results["uboot"] / uboot.IMAGE).read_bytes())
+    defaults = default_environment((context.results["uboot"] / sunxi_boot_rom.IMAGE).read_bytes())
     if not defaults:
         raise UserError("uboot.environment: the U-Boot has no default environment that bootscope can find")
     return stored({**defaults, **wanted.variables}, wanted.size_bytes)
@@ -178,8 +179,8 @@ def _sectors(size_bytes: int) -> int:
 
 def _fixed_extents(context: Context, card: Card) -> list[Extent]:
     loader = context.results["uboot"]
-    spl = _sectors((loader / uboot.SPL_IMAGE).stat().st_size)
-    whole = _sectors((loader / uboot.IMAGE).stat().st_size)
+    spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
+    whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
     return [
         Extent(name="partition table", sector=0, sectors=1),
         Extent(name="SPL", sector=card.loader_sector, sectors=spl),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Falcon mode: the SPL loads Linux itself, from sectors or files of the card; U-Boot stays as the way back.
 
-Allwinner's boards lack the function that decides between the two, so it is added to a view of U-Boot's
+The code of the boards lacks the function that decides between the two, so it is added to a view of U-Boot's
 tree. What U-Boot would have put into the device tree, the command line and the memory, is put in here.
 """
 
@@ -15,6 +15,8 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import payload
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import TREE, tree_of
+from bootscope.devices import sd_card
+from bootscope.devices.sunxi_boot_rom import UBOOT_FOLDER
 from bootscope.system.model import Card, Kernel, Symbols, System, UBoot
 
 ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
@@ -39,7 +41,6 @@ int spl_start_uboot(void)
 }
 """
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
-_BOARD = "board/sunxi"
 
 
 def symbols(card: Card, kernel: Kernel) -> Symbols:
@@ -56,8 +57,7 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
 def _files(kernel: str) -> Symbols:
     return {
         "SPL_FS_FAT": True,
-        "SYS_MMCSD_FS_BOOT": True,
-        "SYS_MMCSD_FS_BOOT_PARTITION": 1,
+        **sd_card.FROM_FILES,
         "SPL_FS_LOAD_KERNEL_NAME": kernel,
         "SPL_FS_LOAD_ARGS_NAME": ARGUMENTS,
         "SPL_FS_LOAD_PAYLOAD_NAME": WAY_BACK,
@@ -66,10 +66,10 @@ def _files(kernel: str) -> Symbols:
 
 def _raw(card: Card) -> Symbols:
     return {
-        "SPL_FALCON_BOOT_MMCSD": True,
-        "SYS_MMCSD_RAW_MODE_ARGS_SECTOR": hex(card.raw_sector),
-        "SYS_MMCSD_RAW_MODE_ARGS_SECTORS": hex(ARGUMENT_SECTORS),
-        "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR": hex(card.raw_sector + ARGUMENT_SECTORS),
+        sd_card.FROM_SECTORS: True,
+        sd_card.ARGUMENTS_SECTOR: hex(card.raw_sector),
+        sd_card.ARGUMENTS_SECTORS: hex(ARGUMENT_SECTORS),
+        sd_card.KERNEL_SECTOR: hex(card.raw_sector + ARGUMENT_SECTORS),
     }
 
 
@@ -97,8 +97,8 @@ def tree_step(uboot: UBoot) -> Step:
 def tree_with(tree: Path, view: Path) -> None:
     """Makes the view."""
     shutil.copytree(tree, view, symlinks=True, copy_function=_link)
-    (view / _BOARD / "falcon.c").write_text(_DECIDES)
-    makefile = view / _BOARD / "Makefile"
+    (view / UBOOT_FOLDER / "falcon.c").write_text(_DECIDES)
+    makefile = view / UBOOT_FOLDER / "Makefile"
     text = makefile.read_text()
     makefile.unlink()
     makefile.write_text(text + _MAKE)

@@ -8,20 +8,19 @@ package does not hold is left out, and the views that need it say so.
 from __future__ import annotations
 
 import shutil
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import kernel, kernel_headers, rootfs, uboot, userland
+from bootscope.builder.steps import kernel, kernel_headers, rootfs, userland
 from bootscope.core.errors import UserError, printable
+from bootscope.devices import sunxi_boot_rom
 from bootscope.image import kallsyms, vmlinux
 from bootscope.system.model import Prebuilt, System
 
 _DPKG = "dpkg-deb"
-_SPL_MAGIC, _SPL_SIZE_AT, _SPL_MOST_BYTES = b"eGON.BT0", 16, 0x10000
 _LARGEST_TABLE_BYTES = 0x10000
 
 
@@ -30,20 +29,19 @@ def uboot_step(prebuilt: Prebuilt, source: Resolved) -> Step:
 
     def work(context: Context) -> None:
         image = _only(unpacked(context, source), prebuilt.uboot)
-        shutil.copy(image, context.out / uboot.IMAGE)
-        (context.out / uboot.SPL_IMAGE).write_bytes(_spl(image))
+        shutil.copy(image, context.out / sunxi_boot_rom.IMAGE)
+        (context.out / sunxi_boot_rom.FIRST_STAGE_IMAGE).write_bytes(_spl(image))
 
     inputs = {"prebuilt": prebuilt.uboot, "source": source.sha256}
     return Step("uboot", "taking U-Boot out of its package", 1, work, inputs, (), (_DPKG,))
 
 
 def _spl(image: Path) -> bytes:
-    """The SPL at the beginning of an image for Allwinner SoCs, which says its own length."""
-    data = image.read_bytes()[:_SPL_MOST_BYTES]
-    if data[4:12] != _SPL_MAGIC:
-        raise UserError(f"prebuilt.uboot: {image.name} does not begin with an SPL for an Allwinner SoC")
-    (size,) = struct.unpack_from("<I", data, _SPL_SIZE_AT)
-    return data[:size]
+    """The SPL at the beginning of an image."""
+    found = sunxi_boot_rom.first_stage(image.read_bytes())
+    if found is None:
+        raise UserError(f"prebuilt.uboot: {image.name} does not begin with an SPL for {sunxi_boot_rom.TITLE}")
+    return found
 
 
 def kernel_step(

@@ -12,10 +12,10 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
+from bootscope.devices.sunxi_boot_rom import FIRST_STAGE_IMAGE, IMAGE
 from bootscope.kbuild import kconfig
 from bootscope.system.model import System
 
-IMAGE, SPL_IMAGE = "u-boot-sunxi-with-spl.bin", "sunxi-spl.bin"
 
 
 def step(system: System, arch: Architecture) -> Step:
@@ -35,7 +35,7 @@ def step(system: System, arch: Architecture) -> Step:
         context.make(arch, tree, build)
         for path, name in (
             (build / IMAGE, IMAGE),
-            (build / "spl" / SPL_IMAGE, SPL_IMAGE),
+            (build / "spl" / FIRST_STAGE_IMAGE, FIRST_STAGE_IMAGE),
             (config, "config"),
         ):
             shutil.copy(path, context.out / name)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed, loader_delay
 from bootscope.core.text import size, span
+from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Image, Inventory, Part, number
@@ -135,10 +136,10 @@ def _locked_out(known: Inventory) -> str | None:
 
 def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]:
     """(command, address, bytes) of what is read from raw storage."""
-    for words in known.loader.called("mmc", "nand", "sf"):
+    for words in known.loader.called(sd_card.COMMAND, "nand", "sf"):
         if words[1:2] == ["read"] and len(words) > 4:
             count = hexadecimal(words[4])
-            factor = SECTOR_BYTES if words[0] == "mmc" else 1
+            factor = SECTOR_BYTES if words[0] == sd_card.COMMAND else 1
             yield " ".join(words), hexadecimal(words[2]), count * factor if count is not None else None
 
 

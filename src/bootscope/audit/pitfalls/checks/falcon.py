@@ -8,6 +8,7 @@ from itertools import combinations
 
 from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed
 from bootscope.core.text import size, span
+from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.loader_script import hexadecimal
@@ -17,7 +18,7 @@ _UNIT_SECTORS = 8192
 """4 MiB: what most cards tell as their preferred erase size."""
 _MOST_SECTORS = (1 << 30) // SECTOR_BYTES
 _MS = 1_000_000
-_WRITE = re.compile(r"\bmmc write(?:\.\w+)?\s+(\S{1,80})\s+(\S{1,80})\s+([^\s;]{1,80})")
+_WRITE = re.compile(rf"\b{sd_card.COMMAND} write" r"(?:\.\w+)?\s+(\S{1,80})\s+(\S{1,80})\s+([^\s;]{1,80})")
 Region = tuple[str, int, int]
 """(name, first sector, sectors)."""
 
@@ -62,7 +63,7 @@ def _tree_cut_off(known: Inventory) -> str | None:
     if not first_stage_boots(known):
         return ""
     tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
-    sectors = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS")
+    sectors = known.number("uboot", sd_card.ARGUMENTS_SECTORS)
     room = sectors * SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
     if not tree or not room:
         return None
@@ -72,11 +73,11 @@ def _tree_cut_off(known: Inventory) -> str | None:
 def _raw(known: Inventory) -> list[Region]:
     """What Falcon mode keeps outside of partitions; of a size that is not known, the first sector."""
     found: list[Region] = []
-    first = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTOR")
+    first = known.number("uboot", sd_card.ARGUMENTS_SECTOR)
     if first:
-        count = known.number("uboot", "SYS_MMCSD_RAW_MODE_ARGS_SECTORS") or 1
+        count = known.number("uboot", sd_card.ARGUMENTS_SECTORS) or 1
         found.append(("the device tree", first, count))
-    first = known.number("uboot", "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR")
+    first = known.number("uboot", sd_card.KERNEL_SECTOR)
     kernel = next((i for i in known.images.values() if i.kind in ("zImage", "uImage", "Image")), None)
     if first:
         found.append(("the kernel", first, -(-kernel.size_bytes // SECTOR_BYTES) if kernel else 1))

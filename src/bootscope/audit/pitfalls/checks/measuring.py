@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
 from bootscope.core.text import seconds, size, span
+from bootscope.devices import sd_card
 from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
 from bootscope.inventory.indicators import indicator_evidence
@@ -209,7 +210,8 @@ def _unclean_root(known: Inventory) -> str:
 @check("network-jitter", one_of=(Part.COMMANDS, Part.ENVIRONMENT, Part.COMMAND_LINE))
 def _network(known: Inventory) -> str:
     script = known.loader
-    raw = [words for words in script.called("mmc", "nand", "sf", "ubi", "usb") if words[1:2] == ["read"]]
+    storage = script.called(sd_card.COMMAND, "nand", "sf", "ubi", "usb")
+    raw = [words for words in storage if words[1:2] == ["read"]]
     if script.network and not script.loads and not raw:
         return f"{BUILT.title} loads by {listed(script.network)}"
     found = [word for word in known.words if re.match(r"root=/dev/nfs|nfsroot=|ip=(?!off|none)", word)]
