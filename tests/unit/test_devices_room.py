@@ -28,10 +28,10 @@ WORDS = {
 LINUX = "a name that Linux has for all disks"
 ALLOWED = {
     ("artefacts/loader.py", "a card"): "a command of U-Boot, one of all that a script may have",
-    ("audit/culprits/calls.py", "a card"): "the id of a technique",
-    ("audit/culprits/silences.py", "a card"): "the id of a technique",
     ("audit/pitfalls/checks/kernel.py", "a card"): LINUX,
     ("audit/pitfalls/checks/kernel.py", "a system on chip"): "Linux's names of all families of chips",
+    ("inventory/loader_script.py", "a card"): "says by an example what the field holds",
+    ("loaders/uboot.py", "a card"): "the id of a technique",
     ("readers/bootchart_load.py", "a card"): LINUX,
     ("trim/devices.py", "a card"): "a property that device trees have",
 }

@@ -29,6 +29,7 @@ _SYSTEM = "a key of files that users have: systems, changes, techniques"
 _FORMAT = "a format that only this boot loader writes"
 _TYPED = "what a user types: a change of what-if, an option, a technique"
 _OWN = "pitfalls of exactly this boot loader and its settings"
+_DEVICE = "what this boot loader calls the device and what it needs of it"
 _HOST = "what a build of it needs on the host, in Debian's words"
 ALLOWED = {
     "builder/": _BUILT,
@@ -60,6 +61,8 @@ ALLOWED = {
     "cli/techniques.py": _TYPED,
     "cli/whatif.py": _TYPED,
     "audit/pitfalls/": _OWN,
+    "devices/sd_card.py": _DEVICE,
+    "devices/sunxi_boot_rom.py": _DEVICE,
     "core/needs.py": _HOST,
     "core/tools.py": _HOST,
 }

@@ -17,7 +17,6 @@ from bootscope.kbuild import kconfig
 from bootscope.system.model import System
 
 
-
 def step(system: System, arch: Architecture) -> Step:
     """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
     U-Boot was linked from."""
