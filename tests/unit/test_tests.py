@@ -50,7 +50,6 @@ PATCHED = {
     "tests/unit/test_trim.py": OUTSIDE,
     "tests/unit/test_trim_cli.py": LIMIT,
     "tests/unit/test_widths.py": "the width of the terminal",
-    "tests/unit/trim_scenes.py": OUTSIDE,
 }
 SLEEPING = {
     "tests/board/": "boards, farms and analysers made of programs live in real time",
