@@ -31,7 +31,6 @@ from bootscope.search.journal import Journal
 from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
-from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, Status, Technique
 
 from .lab_scenes import CONFIGS, boot, keep, stock
@@ -210,7 +209,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (findings, journal, trials, pareto, ablation, model, search_html):
+        for module in (findings, journal, trials, pareto, ablation, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})
