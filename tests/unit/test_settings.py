@@ -71,7 +71,7 @@ def test_a_file_is_taken_by_its_path(tmp_path: Path) -> None:
             "board",
             "schema = 1",
             'schema = "one"',
-            "FILE: schema: expected a whole number, got a text in quotes",
+            "FILE: schema: expected a whole number, got a string in quotes",
         ),
         (
             "board",
@@ -86,7 +86,7 @@ def test_a_file_is_taken_by_its_path(tmp_path: Path) -> None:
         ("system", "[card]", "[card]\nspeed = 3", "FILE: card: unknown key `speed`"),
         ("system", 'process = "testcard"\n', "", "FILE: application: missing value for `process`"),
         ("system", 'title = "U-Boot', 'extra = 1\ntitle = "U-Boot', "FILE: top level: unknown key `extra`"),
-        ("system", '"home",', "7,", "FILE: rootfs.folders[4]: expected a text in quotes"),
+        ("system", '"home",', "7,", "FILE: rootfs.folders[4]: expected a string in quotes"),
     ],
 )
 def test_a_wrong_value_is_named_by_file_key_and_expectation(
@@ -196,7 +196,7 @@ SYSTEM_CHECKS = [
     ("[sources.linux]", '[sources.x]\nversion = "1"\n[sources.linux]', "sources.x: expected a path, a url"),
     ('sha256 = "cdef7d', '# sha256 = "cdef7d', "sources.uboot.sha256: expected a hash beside the url"),
     ('"testcard: ready"', '""', "milestones.app-ready.console: expected a string of 1 to 120 bytes"),
-    ('"testcard: ready"', f'"{"x" * 121}"', "milestones.app-ready.console: expected a text of 1"),
+    ('"testcard: ready"', f'"{"x" * 121}"', "milestones.app-ready.console: expected a string of 1"),
     ('"a8r8g8b8"', '"yuv"', "framebuffer.format: expected one of"),
     ("stride_bytes = 3200", "stride_bytes = 3196", "framebuffer.stride_bytes: expected"),
     ('name = "stock"', 'name = "a/../b"', "name: expected"),

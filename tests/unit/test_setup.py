@@ -103,7 +103,7 @@ def test_no_cross_compiler_for_this_architecture(computer: Computer) -> None:
 def test_no_network_and_no_index(computer: Computer) -> None:
     computer.stand_in("apt-get", 'case "$*" in *update*) echo "E: no network" >&2; exit 100;; esac')
     computer.stand_in("apt-cache", "exit 100")
-    _refused(computer, "E: no network", "check the network")
+    _refused(computer, "E: no network", "is the network there")
 
 
 def test_packages_that_do_not_go_together(computer: Computer) -> None:

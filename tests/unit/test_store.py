@@ -62,7 +62,7 @@ def test_a_whole_id_goes_before_the_longer_ids_that_begin_with_it(store: Store) 
 
 def test_a_name_that_fits_several_runs_lists_them(store: Store) -> None:
     ids = [keep_run(store, day=day) for day in (20, 21)]
-    with pytest.raises(UserError, match="'2026112' fits 2 runs") as caught:
+    with pytest.raises(UserError, match="'2026112' matches 2 runs") as caught:
         store.find("2026112")
     assert caught.value.hint == ", ".join(ids)
 

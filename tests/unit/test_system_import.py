@@ -243,7 +243,9 @@ def test_a_tree_is_no_system_for_the_emulated_board(main_here: Command, tmp_path
 
 def test_names_that_cannot_be(main_here: Command, tmp_path: Path) -> None:
     folder = trees.buildroot(tmp_path / "out")
-    refused(main_here("system", "import", folder, "--as", "stock"), "'stock' is the name of a system")
+    refused(
+        main_here("system", "import", folder, "--as", "stock"), "'stock' is the name of a built-in system"
+    )
     refused(main_here("system", "import", folder, "--as", "../x"), "'../x' is not a valid name")
     main_here("system", "import", folder, "--as", "one")
     other = trees.bare(tmp_path / "bare")

@@ -27,7 +27,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_it_is_not(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no folder of Yocto that was built"):
+    with pytest.raises(UserError, match="is not a folder of Yocto that was built"):
         found(trees.buildroot(tmp_path), made_by="yocto")
 
 

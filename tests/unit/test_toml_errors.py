@@ -21,11 +21,11 @@ BUDGET = '[budget]\n"app-ready" = "2 s" # fine\n'
 CHECK_FILES = [
     (
         f"{BUDGET}first-frame = 500\n",
-        "c.toml:3: budget.first-frame: expected a text in quotes or a table, got a whole number",
+        "c.toml:3: budget.first-frame: expected a string in quotes or a table, got a whole number",
         'for example: "first-frame" = "2.5 s"',
     ),
     (f'{BUDGET}first-frame = "2.5"\n', "c.toml:3: budget 'first-frame': '2.5' is no time", "such as 2.5 s"),
-    (f"{BUDGET}x = {{ limit = 2 }}\n", "c.toml:3: budget.x.limit: expected a text in quotes", ""),
+    (f"{BUDGET}x = {{ limit = 2 }}\n", "c.toml:3: budget.x.limit: expected a string in quotes", ""),
     (f'{BUDGET}x = {{ limt = "2 s" }}\n', "c.toml:3: budget.x: unknown key `limt`", ""),
     (f'{BUDGET}\n[budget.x]\nlimt = "2 s"\n', "c.toml:5: budget.x: unknown key `limt`", ""),
     (f'{BUDGET}\n[budget.x]\nof = "p95"\n', "c.toml:4: budget.x: missing value for `limit`", ""),
@@ -33,7 +33,7 @@ CHECK_FILES = [
     ("budget = 5\n", "c.toml:1: budget: expected a table, got a whole number", ""),
     (
         '[baseline]\nfile = ["a"]\nmax_regression = "2 %"\n',
-        "c.toml:2: baseline.file: expected a text in quotes, got a list",
+        "c.toml:2: baseline.file: expected a string in quotes, got a list",
         'for example: file = "boot-baseline.json"',
     ),
     (
@@ -43,12 +43,12 @@ CHECK_FILES = [
     ),
     (
         f"{BUDGET}first-frame = 2.5 s\n",
-        "c.toml:3:19: not valid TOML: expected the end of the line after a value; a text is written in quo",
+        "c.toml:3:19: not valid TOML: expected the end of the line after a value; strings need quotes",
         "line 3 is: first-frame = 2.5 s",
     ),
     (f"{BUDGET}x 5\n", "c.toml:3:3: not valid TOML: expected '=' after a key", "line 3 is: x 5"),
     (f"{BUDGET}x = s\n", "c.toml:3:5: not valid TOML: expected a value: a string in quotes, a number", ""),
-    (f'{BUDGET}x = "2 s\n', "c.toml:3:9: not valid TOML: the text does not end on its line", ""),
+    (f'{BUDGET}x = "2 s\n', "c.toml:3:9: not valid TOML: the string does not end on its line", ""),
     (f'{BUDGET}x = """2 s\n', "c.toml:3: not valid TOML: a string has no closing quotes", ""),
     (f"{BUDGET}[budget]\n", "c.toml:3:8: not valid TOML: duplicate table or key", ""),
     (f"{BUDGET}[other\n", "c.toml:3:7: not valid TOML: expected ']'", "line 3 is: [other"),
@@ -65,7 +65,7 @@ def test_a_check_file_is_mended_by_what_is_said_of_it(
 
 def test_what_is_no_utf_8_has_its_line(main_here: Command, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_bytes(b"[budget]\n# caf\xe9\n")
-    assert_refused(main_here("check", "-f", "c.toml"), "c.toml:2: not valid TOML: not all of it is text")
+    assert_refused(main_here("check", "-f", "c.toml"), "c.toml:2: not valid TOML: it is not UTF-8 text")
 
 
 # ---- --board ----
@@ -73,21 +73,21 @@ def test_what_is_no_utf_8_has_its_line(main_here: Command, tmp_path: Path) -> No
 
 BOARDS = [
     (None, "cannot read b.toml: No such file or directory"),
-    ('[console]\nkind = "serial\n', "b.toml:2:15: not valid TOML: the text does not end on its line"),
+    ('[console]\nkind = "serial\n', "b.toml:2:15: not valid TOML: the string does not end on its line"),
     (
         '[console]\nkind = "serial"\nport = 5\n',
-        "b.toml:3: console.port: expected a text in quotes, got a whole",
+        "b.toml:3: console.port: expected a string in quotes, got a whole",
     ),
     (
         '[console]\nport = "x"\nrate = "115200"\n',
-        "b.toml:3: console.rate: expected a whole number, got a text",
+        "b.toml:3: console.rate: expected a whole number, got a string",
     ),
     ('[console]\nport = "x"\nspeed = 1\n', "b.toml:3: console: unknown key `speed`"),
     ('[console]\nkind = "serail"\n', "b.toml:2: console.kind: expected one of serial, tcp"),
     ('[console]\nport = "x"\n[power]\non = ["a"]\n', "b.toml:3: power: expected both on and off, or neither"),
     (
         '[console]\nport = "x"\n[power]\non = "a"\noff = "b"\n',
-        "b.toml:4: power.on: expected a list, got a text",
+        "b.toml:4: power.on: expected a list, got a string",
     ),
     (
         'title = "an emulated board"\n',

@@ -269,7 +269,7 @@ def test_a_header_is_checked_also_where_nothing_is_printed() -> None:
     story = Story().hook("uboot.start").work(MS).read(KERNEL, 500).work(MS).hook("kernel.start").work(MS)
     found = predicted(seen(story.sample()), "uimage")
     assert found.saving_ns == -(512_000 * load(RATES, LoaderRates).checksum_ps.value // 1000)
-    assert not any("letters" in text for text in found.assumptions)
+    assert not any("characters" in text for text in found.assumptions)
 
 
 @pytest.mark.parametrize("change", ["bootz", "appended-tree:x"])

@@ -19,7 +19,7 @@ from bootscope.capture.objects import Program
 from bootscope.image.symbols import Symbols
 from bootscope.loaders.model import Loader
 
-NO_MMU = "kernel, before the MMU is on"
+NO_MMU = "kernel, before its MMU is on"
 _DECOMPRESS = "decompress"
 
 

@@ -36,7 +36,7 @@ def bootz(plan: Plan, evidence: Evidence) -> None:
     said = loader.images
     first = next((i for i, line in enumerate(lines) if line.text.startswith(said.header)), None)
     if first is None:
-        raise UserError(f"{loader.title} was not given a kernel with a header in this boot")
+        raise UserError(f"{loader.title} did not boot a kernel with a header here")
     end = next((i for i in range(first + 1, len(lines)) if not lines[i].text.startswith("   ")), len(lines))
     told = lines[first:end] + [line for line in lines[end:] if line.text.startswith(said.moves)]
     plan.hide(told)
@@ -70,7 +70,7 @@ def _check(plan: Plan, evidence: Evidence, size: int) -> None:
     if not headed:
         _say(plan, loader, sum(map(len, said.headed)) - len(said.plain), lines)
     plan.assume(
-        f"{more} bytes{' more' if headed else ''} are checkedat the {rate / 1000:.1f} ns for a byte that "
+        f"{more} bytes{' more' if headed else ''} are checked at the {rate / 1000:.1f} ns for a byte that "
         "another boot showed"
     )
 
@@ -79,7 +79,7 @@ def _say(plan: Plan, loader: Loader, letters: int, lines: list[Line]) -> None:
     cost_ns = plan.letters_ns(letters, lines)
     plan.counted_ns -= cost_ns
     if cost_ns:
-        plan.assume(f"{loader.title} prints {letters} letters more")
+        plan.assume(f"{loader.title} prints {letters} more characters")
 
 
 def _loaded_bytes(evidence: Evidence, name: str) -> int:
@@ -112,7 +112,7 @@ def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: st
     tree, kernel = _loaded_bytes(evidence, DEVICE_TREE), _loaded_bytes(evidence, KERNEL_IMAGE)
     if tree and kernel:
         image(plan, evidence, 1 + Fraction(tree, kernel), Fraction(1))
-    plan.assume(f"what {loader.title} would put into the device tree, the kernel finds in it or does without")
+    plan.assume(f"the kernel does not need what {loader.title} adds to the device tree")
 
 
 def _without_move(start_ns: int, end_ns: int, lines: list[Line], moves: str) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
     """The console's lines while the kernel is loaded. Raises UserError where there are none."""
     found = _lines(plan, evidence)
     if not found:
-        raise UserError(f"{evidence.run.board.boot_loader.title} says nothing on the console of this boot")
+        raise UserError(f"{evidence.run.board.boot_loader.title} prints nothing on the console in this boot")
     return found
 
 

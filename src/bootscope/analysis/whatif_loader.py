@@ -31,7 +31,7 @@ def no_countdown(plan: Plan, evidence: Evidence) -> None:
         plan.assume(f"{loader.title} did not wait for a key in this boot")
         return
     plan.gone.append((waits[0].start_ns, waits[-1].end_ns))
-    plan.assume(f"{loader.title} still looks once whether a key was pressed")
+    plan.assume(f"{loader.title} still checks once for a key")
 
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
@@ -48,7 +48,7 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
     first = next(c for c in commands if c.depth == around[-1].depth + 1 and _holds(around[-1], c))
     plan.gone.append((around[0].start_ns, first.start_ns))
     told = "the script" if _word(around[-1]) in loader.script_commands else around[-1].text
-    plan.assume(f"{loader.title}'s boot command is what {told} does, and no card has to be looked for")
+    plan.assume(f"{loader.title}'s boot command does what {told} does, without searching for a card")
 
 
 def _word(call: Call) -> str:
@@ -65,7 +65,7 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
     first, main = loader.first, loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
     if not all(phase in phases for phase in loader.phases_of(main)):
-        raise UserError(f"this boot has no {loader.title} that loads the kernel")
+        raise UserError(f"in this boot no {loader.title} loads the kernel")
     *before, load = (phases[phase] for phase in loader.phases_of(main))
     kept = reading(evidence, load, (KERNEL_IMAGE, DEVICE_TREE))
     if not kept:
