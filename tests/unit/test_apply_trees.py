@@ -75,9 +75,9 @@ def test_a_layer_for_yocto() -> None:
 
 
 def test_a_series_must_be_known(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="for which series of Yocto"):
+    with pytest.raises(UserError, match="which Yocto series"):
         output("yocto", series="")
-    with pytest.raises(UserError, match="no series of Yocto"):
+    with pytest.raises(UserError, match="not a Yocto series"):
         output("yocto", series='x"')
     tree = import_tree("mine", trees.yocto(tmp_path), Wish())
     target = target_for("fast", tree, "", "", "")
@@ -171,7 +171,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
     [
         (["nonsense"], "unknown technique 'nonsense'"),
         (["kernel-compression"], "several recipes"),
-        (["init-app-first"], "needs to know of your system: application_script, application, process"),
+        (["init-app-first"], "needs these values of your system: application_script, application, process"),
         (["./nowhere"], "not a folder of changes"),
         (["fs-squashfs-ro=lz4", "fs-ext-choice=ext2"], "exclude each other"),
     ],
@@ -305,7 +305,7 @@ def test_apply_writes_says_what_is_left_and_may_be_run_again(main_here: Command,
     assert done.returncode == 0, done.stderr
     assert "by hand: add to the kernel's command line: quiet" in done.stdout
     assert (tmp_path / "ext/board/boot-time/uboot.fragment").read_text() == "CONFIG_BOOTDELAY=0\n"
-    assert "everything is in ext already" in main_here(*words).stdout
+    assert "everything is already in ext" in main_here(*words).stdout
     (tmp_path / "ext/README.md").write_text("my own words\n")
     refused(main_here(*words), "ext already has different files with these names: README.md", "--force")
     assert "overwritten: ext/README.md" in main_here(*words, "--force").stdout
@@ -331,7 +331,7 @@ def test_apply_for_an_imported_tree_knows_its_command_line(main_here: Command, t
         (["--to", "files", "out", "--name", "../x"], "--name: expected small letters"),
         (["--to", "files", "out", "--value", "x"], "--value: expected NAME=TEXT"),
         (["--to", "files", "out", "--system", "nonsense"], "unknown imported system 'nonsense'"),
-        (["--to", "yocto", "out"], "for which series"),
+        (["--to", "yocto", "out"], "which Yocto series"),
         (
             ["--to", "yocto", "out", "--series", "dunfell", "--kernel-recipe", "../x"],
             "'../x' is not a recipe name",

@@ -117,8 +117,8 @@ def test_the_rate_at_which_the_line_was_listened_to_is_that_of_the_line(desk: De
     line = by_name(desk.calibrate(run_id, "-o", file))["line_baud"]
     assert (line["how"], line["value"]) == ("told", 460_800)
     assert line["low"] < TRUTH["line_baud"] < line["high"]
-    assert "listened to at 460800 baud" in line["why"]
-    assert "listened to at 460800 baud" in file.read_text()
+    assert "was read at 460800 baud" in line["why"]
+    assert "was read at 460800 baud" in file.read_text()
 
 
 def test_the_rate_that_divisors_make_is_not_mended(desk: Desk, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_each_mistake_has_its_words(desk: Desk, tmp_path: Path) -> None:
     stock = desk.like.info.run_id
     run_id = keep_measured(desk.store, desk.boots(1))
     assert "is of an emulated board; calibrate takes boots of a real one" in desk.refused(stock)
-    assert "is of a real board; only recordings of an emulated board" in desk.refused(
+    assert "is of a real board; this needs a recording of an emulated board" in desk.refused(
         run_id, "--like", run_id
     )
     assert "unknown run 'nowhere'" in desk.refused("nowhere")

@@ -74,7 +74,7 @@ def test_where_no_run_is_complete_the_newest_is_shown_for_what_it_is() -> None:
         ("nope~1", "'nope' is not a name of runs"),
         (f"{IDS[4]}~1", "is not a name of runs"),
         ("~1", "unknown run '~1'"),
-        ("20261120-12", "fits 2 runs"),
+        ("20261120-12", "matches 2 runs"),
     ],
 )
 def test_a_name_that_means_none_says_why(name: str, words: str) -> None:
@@ -136,11 +136,11 @@ def test_there_is_no_verdict_on_a_boot_that_did_not_come_to_its_end(main_here: C
     good, bad = keep_run(store, BOOT, day=21), broken(store)
     done = main_here("compare", good, bad)
     assert done.returncode == 2
-    assert "no verdict: B did not reach app-ready (hang:  " in done.stderr
+    assert "no verdict: B did not reach app-ready (hang: " in done.stderr
     assert "faster" not in done.stdout
     assert "slower" not in done.stdout
     found = json.loads(main_here("compare", good, bad, "--json").stdout)
-    assert found["refused"].startswith("no verdict: B did not get")
+    assert found["refused"].startswith("no verdict: B did not reach")
     assert found["cut_at"] == "kernel-entry"
 
 

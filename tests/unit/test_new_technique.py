@@ -89,5 +89,5 @@ def test_the_page_has_it(checkout: Path) -> None:
     assert run(checkout, "tools/techniques_page.py").returncode == 0
     page = (checkout / "docs" / "techniques.md").read_text()
     assert "### kernel-no-swap" in page
-    assert f"The {len(techniques()) + 1} known techniques" in page
+    assert f"The {len(techniques()) + 1} known ways" in page
     assert page.count("[kernel-no-swap](#kernel-no-swap)") == 1, "it stands beside kernel-quiet"

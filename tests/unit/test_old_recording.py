@@ -28,11 +28,11 @@ EXPECTED = {
     "initcalls": "the kernel's initcalls, driver probes, U-Boot's steps, U-Boot's probes, U-Boot's commands",
     "functions": "process switches",
     "processes": "process switches, parents of processes",
-    "storage": "process switches, system calls",
+    "storage": "process switches, requesters of reads and writes",
     "console": "process switches, origin and level of kernel messages",
     "waits": "process switches, wake-ups, delays of the kernel, delays of U-Boot",
     "critical-path": "process switches, wake-ups",
-    "floor": "delays of the kernel, delays of U-Boot, files read by the application",
+    "floor": "delays of the kernel, files read by the application, delays of U-Boot",
 }
 
 

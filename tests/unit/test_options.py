@@ -156,7 +156,7 @@ def test_the_options_of_real_boards_are_all_known() -> None:
 def test_the_reproducer_boots_nothing(main_here: Command, tmp_path: Path) -> None:
     shutil.copy(ROOT / "README.md", tmp_path / "on.sh")
     done = main_here("record", "stock", "--power-on", "./on.sh")
-    assert_refused(done, "--power-on is for a real board", "leave the system out: --board serial:")
+    assert_refused(done, "--power-on is for a real board", "leave out the system: --board serial:")
     assert not (tmp_path / "store").exists()
 
 

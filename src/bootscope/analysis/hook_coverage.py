@@ -24,7 +24,7 @@ _NEEDED = {
     },
     "functions": SWITCHES,
     "processes": _PROCESSES,
-    "storage": SWITCHES | {"bio": "system calls"},
+    "storage": SWITCHES | {"bio": "requesters of reads and writes"},
     "console": SWITCHES | {"printk": "origin and level of kernel messages"},
     "waits": _WAKES | _DELAYS,
     "critical-path": _WAKES,
@@ -72,7 +72,7 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     said = [f"Not in this recording: {', '.join(found)}. Record again to see this."] if found else []
     if nameless:
         what = ", ".join(known[hook] for hook in nameless)
-        said.append(f"Not to be seen: {what}. This {_title(evidence)} is prebuilt, without symbols.")
+        said.append(f"Not visible: {what}. This {_title(evidence)} is prebuilt, without symbols.")
     if view == "functions":
         said += _unkept(evidence, shipped(evidence))
     return tuple(said)

@@ -51,7 +51,7 @@ def view(evidence: Evidence) -> Rows:
         "in order of the boot",
         (
             "Assumes the present images: a smaller kernel or another compression moves the bound.",
-            f"Assumes a jump from {first.phrase} into the kernel, and the application as init.",
+            f"Assumes that {first.phrase} starts the kernel and that the application is init.",
         ),
         {
             "floor_ns": floor,
