@@ -16,7 +16,7 @@ from bootscope.system.load import load_system
 from .builders import ROOT
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
-STEP = TUTORIAL.partition("Make a system of your own")[2].partition("What would have to be built?")[0]
+STEP = TUTORIAL.partition("Derive your own system")[2].partition("What must be built?")[0]
 TEXT, PLACE = re.findall(r"((?:    .+\n)+)", STEP)[-1], "add at the end of the file:"
 
 
