@@ -47,7 +47,7 @@ def test_processes_and_loads() -> None:
 def test_half_a_drawing_and_none() -> None:
     whole = unpacked(*FILE).data
     reading = DRAWING.read(Source("x", whole[: len(whole) // 2]), Options())
-    assert reading.boots[0].tracks and any("broken" in r.what for r in reading.repairs)
+    assert reading.boots[0].tracks and any("malformed" in r.what for r in reading.repairs)
     with pytest.raises(UserError):
         DRAWING.read(Source("x", b"<svg/>"), Options())
 

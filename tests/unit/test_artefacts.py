@@ -168,7 +168,7 @@ def test_other_images(file: Path) -> None:
 
 
 def test_an_image_of_mkimage_that_is_no_kernel_is_named(file: Path) -> None:
-    with pytest.raises(UserError, match="header of mkimage and is a RAM disk"):
+    with pytest.raises(UserError, match="has an mkimage header and is a RAM disk"):
         one(file, made.uimage(b"x" * 100, kind=3))
 
 

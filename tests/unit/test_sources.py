@@ -71,7 +71,7 @@ def test_a_tarball_of_the_users_is_used_where_it_is(cache: Cache, tarball: Path,
 def test_a_tarball_of_the_users_with_another_hash_is_refused(
     cache: Cache, tarball: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ToolError, match=r"is not what sources\.thing expects") as caught:
+    with pytest.raises(ToolError, match=r"does not match sources\.thing") as caught:
         get(wanted(tmp_path, path=str(tarball), sha256=BAD), cache)
     assert caught.value.hint == f"expected sha256 {BAD}, found {GOOD}"
     assert tarball.exists()
@@ -139,7 +139,7 @@ def test_a_download_with_another_hash_is_refused_kept_aside_and_nothing_else_is_
     tried: list[Archive] = []
     monkeypatch.setattr(archive.Archives, "fetch", lambda _self, what: tried.append(what))
     want = wanted(tmp_path, url=tarball.as_uri(), sha256=BAD, from_archive=ARCHIVE)
-    with pytest.raises(ToolError, match="the source of thing is not what it should be") as caught:
+    with pytest.raises(ToolError, match="the source of thing has the wrong hash") as caught:
         get(want, cache)
     assert BAD in caught.value.message
     assert GOOD in caught.value.message
@@ -155,7 +155,7 @@ def test_a_file_of_the_archive_with_another_hash_is_refused_too(
 ) -> None:
     monkeypatch.setattr(archive.Archives, "fetch", lambda _self, _what: archive.Fetched(tarball, "1.0-1"))
     want = wanted(tmp_path, url="file:///nowhere/thing.tar", sha256=BAD, from_archive=ARCHIVE)
-    with pytest.raises(ToolError, match="the source of thing is not what it should be"):
+    with pytest.raises(ToolError, match="the source of thing has the wrong hash"):
         get(want, cache)
     assert [path.read_bytes() for path in cache.refused.iterdir()] == [CONTENT]
 

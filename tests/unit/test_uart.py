@@ -118,7 +118,7 @@ def test_pins_and_console_of_one_capture_are_on_one_clock() -> None:
 def test_a_rate_that_cannot_be_is_told() -> None:
     wave = sent([(NS // 20, TEXT * 20)], 115200)
     for reading in read_both({"uart": "D1:1500000"}, wave):
-        assert any("sampled less than 4 times a bit" in q for q in reading.questions)
+        assert any("fewer than 4 samples a bit" in q for q in reading.questions)
     for reading in read_both({"uart": "D1:230400"}, wave):
         assert any("without a stop bit" in r.what for r in reading.repairs)
     with pytest.raises(UserError, match="uart: no channel 'D7'"):

@@ -180,7 +180,7 @@ def test_a_symbol_that_is_not_there_has_no_hook_and_the_rest_keep_their_meaning(
 
 
 def test_a_milestone_whose_symbol_is_not_there_cannot_be_waited_for() -> None:
-    with pytest.raises(UserError, match="milestone init cannot be seen"):
+    with pytest.raises(UserError, match="milestone init cannot be observed"):
         made("init", kernel=kernel_of("panic"))
 
 
