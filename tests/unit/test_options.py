@@ -189,3 +189,17 @@ def test_a_wrong_path_of_a_switch_is_named(
         power = f"[power]\non = {json.dumps(on.split())}\noff = {json.dumps(off.split())}\n"
         (tmp_path / "b.toml").write_text(f"[console]\nport = '/dev/null'\n{power}")
         assert_refused(main_here("record", "--board", "b.toml"), message, hint)
+
+
+@pytest.mark.parametrize(
+    ("verb", "old", "new", "value"),
+    [
+        (("record", "--board", "serial:x"), "--leave", "--power-after", "off"),
+        (("system", "import", "x", "--as", "y"), "--works", "--check", "true"),
+    ],
+)
+def test_the_earlier_spelling_of_an_option_means_the_same(
+    verb: tuple[str, ...], old: str, new: str, value: str
+) -> None:
+    assert parser().parse_args([*verb, old, value]) == parser().parse_args([*verb, new, value])
+    assert parser().parse_args([*verb, new, value]) != parser().parse_args([*verb])
