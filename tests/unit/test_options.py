@@ -201,5 +201,11 @@ def test_a_wrong_path_of_a_switch_is_named(
 def test_the_earlier_spelling_of_an_option_means_the_same(
     verb: tuple[str, ...], old: str, new: str, value: str
 ) -> None:
-    assert parser().parse_args([*verb, old, value]) == parser().parse_args([*verb, new, value])
-    assert parser().parse_args([*verb, new, value]) != parser().parse_args([*verb])
+    def meant(*options: str) -> dict[str, object]:
+        return {
+            name: given
+            for name, given in vars(parser().parse_args([*verb, *options])).items()
+            if name != "do"
+        }
+
+    assert meant(old, value) == meant(new, value) != meant()
