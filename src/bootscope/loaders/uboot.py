@@ -107,7 +107,7 @@ UBOOT = Loader(
         trim=("uboot-trim", "falcon-fat", "falcon-raw-mmc"),
         countdown=("uboot-bootdelay",),
         silent=("uboot-silent",),
-        silent_words="it silences Linux too, unless CONFIGSILENT_U_BOOT_ONLY=y",
+        silent_words="it silences Linux too, unless CONFIG_SILENT_U_BOOT_ONLY=y",
         look="U-Boot's bootstage shows what runs there",
     ),
     stages=(
