@@ -150,7 +150,7 @@ def test_power_that_fails_is_told_and_what_was_measured_stays(bootscope: Bootsco
     (["--board", "serial:/dev/x", "--until", "tea-time"], "unknown milestone 'tea-time'", 2),
     (["--board", "serial:/dev/x", "--until", "login", "--until-time", "3"], "choose one end", 2),
     (["--board", "serial:/dev/x", "--power-on", "a"], "belong together", 2),
-    (["--board", "serial:/dev/x", "--rate", "12345"], "baud rate", 3),
+    (["--board", "serial:/dev/x", "--rate", "12345"], "does not support 12345 baud", 3),
     ([], "name a system", 2),
 ])  # fmt: skip
 def test_what_cannot_be_is_told(

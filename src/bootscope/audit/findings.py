@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bootscope.audit.forecast import can_be_told, forecast
 from bootscope.changes.applies import not_known, why_not
-from bootscope.changes.compose import with_values
+from bootscope.changes.compose import with_known_values
 from bootscope.changes.experiment import title
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import indicator_evidence
@@ -77,7 +77,7 @@ def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:
 
 def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) -> Finding:
     evidence = (indicator_evidence(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
-    change = with_values(recipe.change, facts)
+    change = with_known_values(recipe.change, facts)
     if not isinstance(facts, Recorded):
         found = _without_recording(recipe, facts)
         saving_ns, assumptions = found or (None, ())

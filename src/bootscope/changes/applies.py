@@ -16,7 +16,7 @@ import msgspec
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
-from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in
+from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in, value_if_known
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Recipe
@@ -48,11 +48,12 @@ def each_with_values(text: str, facts: Inventory) -> list[str]:
 
 
 def filled(change: Change, facts: Inventory) -> Change:
-    """The change with the values of this system and this boot put in for its placeholders.
+    """The change with the values of this system and this boot put in for its placeholders. Where too little
+    is known of the system to find one, it stays: that does not speak against the change.
 
-    Raises UserError when nothing tells one, or the system has no such thing.
+    Raises UserError when nothing tells one of the others, or the system has no such thing.
     """
-    return fill(change, lambda text: with_values(text, facts))
+    return fill(change, lambda text: put_in(text, lambda name: value_if_known(name, facts, known_value)))
 
 
 def fill(change: Change, put_in: Callable[[str], str]) -> Change:

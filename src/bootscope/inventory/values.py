@@ -20,6 +20,9 @@ VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders, and where in the console log their values stand."""
 
 
+_NO_DEVICE = "it is not known from where the boot loader reads files"
+
+
 class Absent(UserError):
     """A system is known not to have what a technique speaks of."""
 
@@ -62,6 +65,23 @@ def boot_value(name: str, known: Inventory) -> str | None:
     return FOUND[name](known) if name in FOUND else None
 
 
+def value_if_known(
+    name: str, known: Inventory, value_of: Callable[[str, Inventory], str | None]
+) -> str | None:
+    """What `value_of` tells of a placeholder; None where too little is known of the system to find it.
+
+    Raises UserError when a boot does not tell one, Absent where there is no such thing.
+    """
+    try:
+        return value_of(name, known)
+    except Absent:
+        raise
+    except UserError:
+        if name in FOUND:
+            return None
+        raise
+
+
 def known_value(name: str, known: Inventory) -> str:
     """The value of a placeholder in this system and this boot; empty where there is no such thing.
 
@@ -88,9 +108,11 @@ def found_in(known: Inventory) -> dict[str, str]:
 def _boot_device(known: Inventory) -> str:
     """Interface and partition from which the boot loader reads files."""
     if not known.knows(Part.COMMANDS) and not known.knows(Part.ENVIRONMENT):
-        raise UserError("it is not known from where the boot loader reads files")
-    devices = (load.device for load in known.loader.loads)
-    return next((device for device in devices if _DEVICE.fullmatch(device)), "")
+        raise UserError(_NO_DEVICE)
+    for load in known.loader.loads:
+        if _DEVICE.fullmatch(load.device):
+            return load.device
+    raise UserError(_NO_DEVICE)
 
 
 def _root_device(known: Inventory) -> str:
@@ -122,6 +144,17 @@ def _of_scripts(read: Callable[[StartScripts], str]) -> Callable[[Inventory], st
     return find
 
 
+def _of_application(read: Callable[[StartScripts], str]) -> Callable[[Inventory], str]:
+    """What finds something that depends on which script starts the application."""
+
+    def find(known: Inventory) -> str:
+        if "application.path" not in known.settings:
+            raise UserError("the path of the application is not known")
+        return _of_scripts(read)(known)
+
+    return find
+
+
 def _pattern(role: str) -> Callable[[Inventory], str]:
     return _of_scripts(lambda scripts: " ".join(scripts.patterns(role)))
 
@@ -140,10 +173,10 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
     "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
     "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
-    "early_tens": _of_scripts(lambda scripts: scripts.tens[0]),
-    "late_tens": _of_scripts(lambda scripts: scripts.tens[1]),
-    "application_tens": _of_scripts(lambda scripts: scripts.tens[2]),
-    "application_script": _of_scripts(lambda scripts: scripts.name("application")),
+    "early_tens": _of_application(lambda scripts: scripts.tens[0]),
+    "late_tens": _of_application(lambda scripts: scripts.tens[1]),
+    "application_tens": _of_application(lambda scripts: scripts.tens[2]),
+    "application_script": _of_application(lambda scripts: scripts.name("application")),
     **{f"scripts_{role}": _pattern(role) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""
