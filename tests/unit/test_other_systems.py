@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bootscope.changes.applies import changes_nothing, each_with_values, filled, unmet
 from bootscope.changes.experiment import check
+from bootscope.core.errors import UserError
 from bootscope.emulator.recording import flat
-from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.start_scripts import StartScripts
 from bootscope.inventory.values import Absent, found_in
 from bootscope.system.changes import Change
@@ -177,3 +180,22 @@ def test_debians_system_gets_what_is_right_for_it() -> None:
     assert found_in(known)["boot_device"] == "mmc 0:1"
     assert found_in(known)["free_sector"] == str(67584 + 61440)
     assert unmet(recipe("udev-to-devtmpfs"), known) == "the system has no scripts devices"
+
+
+def test_what_is_not_known_of_single_files_does_not_speak_against_a_technique(player: Inventory) -> None:
+    settings = {"application.path": "/opt/player/play"}
+    loose = replace(player, scripts={}, settings=settings, parts=frozenset({Part.COMMAND_LINE}))
+    spec = "postpone-rc-scripts"
+    assert "@" in str(change(spec, loose)) and "@" not in str(change(spec, player))
+    assert unmet(recipe(spec), loose) == ""
+    # A recorded system is built with the change: nothing may be left open in it.
+    recorded = replace(loose, parts=loose.parts | {Part.BOOT})
+    with pytest.raises(UserError, match="init scripts are not known"):
+        change(spec, recorded)
+    assert unmet(recipe(spec), recorded) == "the init scripts are not known"
+
+
+def test_whose_application_is_not_known_may_have_a_script_for_it(player: Inventory) -> None:
+    nameless = replace(player, settings={})
+    assert "application_script" not in found_in(nameless)
+    assert found_in(nameless)["mount_script"] == "/etc/init.d/S03filesystems"

@@ -19,7 +19,7 @@ PLACEHOLDER = re.compile(r"@(\w+)\??@")
 VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders, and where in the console log their values stand."""
 
-
+_DEVICE = re.compile(r"\w+ [\w:.#-]+")
 _NO_DEVICE = "it is not known from where the boot loader reads files"
 
 
@@ -68,16 +68,17 @@ def boot_value(name: str, known: Inventory) -> str | None:
 def value_if_known(
     name: str, known: Inventory, value_of: Callable[[str, Inventory], str | None]
 ) -> str | None:
-    """What `value_of` tells of a placeholder; None where too little is known of the system to find it.
+    """What `value_of` tells of a placeholder; None where single files of a system do not tell it.
 
-    Raises UserError when a boot does not tell one, Absent where there is no such thing.
+    Raises UserError when a boot does not tell it, Absent where there is no such thing. A recorded system must
+    tell everything: a change that is built from it must not have placeholders left.
     """
     try:
         return value_of(name, known)
     except Absent:
         raise
     except UserError:
-        if name in FOUND:
+        if name in FOUND and not known.knows(Part.BOOT):
             return None
         raise
 
@@ -159,7 +160,6 @@ def _pattern(role: str) -> Callable[[Inventory], str]:
     return _of_scripts(lambda scripts: " ".join(scripts.patterns(role)))
 
 
-_DEVICE = re.compile(r"\w+ [\w:.#-]+")
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,

@@ -93,7 +93,7 @@ def show(out: Console, found: BoardResult, folder: Path | None) -> None:
     out.print(Text(f"ended: {named(search.ended, 400)}", "dim"))
     out.print()
     for worth in found.worths:
-        out.print(Text(named(found.bench.told_worth(worth), 400), "dim"))
+        out.print(Text(named(found.bench.worth_line(worth), 400), "dim"))
     if not search.accepted:
         out.print("no saving shown; more boots (-n) can show smaller savings")
         return

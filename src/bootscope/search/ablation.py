@@ -41,6 +41,6 @@ def ablate(search: Search[V], everything: bool = True) -> list[Worth[V]]:
         found.append(worth)
         if worth.dropped:
             search.accepted, search.now = without(search.accepted, name), worth.verdict
-        if told := bench.told_worth(worth):
-            search.tell(told)
+        if line := bench.worth_line(worth):
+            search.tell(line)
     return found

@@ -240,7 +240,7 @@ class _Turns:
                 # A board may stumble once; twice in a row, and at once, is the variant.
                 info = run.boot(bench.observer)
                 if not info.complete:
-                    return self._does_not(variant, "boot", f"it did not boot, twice: {told_of(info)}")
+                    return self._does_not(variant, "boot", f"it did not boot, twice: {how_it_ended(info)}")
             self.made[key] += 1
             self.came |= {key} if info.complete else set()
         if checks:
@@ -298,7 +298,7 @@ def whole(boots: Iterable[StoredBoot]) -> tuple[StoredBoot, ...]:
     )
 
 
-def told_of(info: BootInfo) -> str:
+def how_it_ended(info: BootInfo) -> str:
     """How a boot ended that came to nothing."""
     return f"{info.ended}: {info.message} ({info.boot_id})"
 

@@ -127,7 +127,7 @@ class EmulatedBench(Bench[ExactVerdict]):
             return f"{name}: {e.reason}{'; trying parts of them' if e.halved else ''}"
         return f"{name}: saves {span(e.saving_ns)}, now {seconds(e.verdict.total_ns)} s"
 
-    def told_worth(self, worth: Worth[ExactVerdict]) -> str:
+    def worth_line(self, worth: Worth[ExactVerdict]) -> str:
         if worth.ns is None:
             return ""
         said = "no slower, taken out" if worth.dropped else f"{span(worth.ns)} more"

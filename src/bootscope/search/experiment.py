@@ -173,7 +173,7 @@ class Bench(Protocol[V]):
     def experiment_line(self, e: Experiment[V]) -> str:
         """An experiment in a line."""
 
-    def told_worth(self, worth: Worth[V]) -> str:
+    def worth_line(self, worth: Worth[V]) -> str:
         """What a technique is worth in a line; empty where nothing is to be said."""
 
 

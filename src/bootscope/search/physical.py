@@ -129,7 +129,7 @@ class PhysicalBench(Bench[BoardVerdict]):
         change = interval(found.comparison.goal)
         return f"{name}: saves {span(found.saving_ns)} (the time changes by {change})"
 
-    def told_worth(self, worth: Worth[BoardVerdict]) -> str:
+    def worth_line(self, worth: Worth[BoardVerdict]) -> str:
         name, c = worth.technique, worth.verdict.comparison if worth.verdict else None
         out = ", taken out" if worth.dropped else ""
         if worth.why or c is None or worth.ns is None:
