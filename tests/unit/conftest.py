@@ -16,9 +16,11 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.main import main
 from bootscope.readers import registry
+from bootscope.search.emulated import EmulatedSearch
 from bootscope.techniques.model import Technique
 
 from .builders import environment
+from .finished_search import overlapping_search
 from .import_builders import LOG, OTHER, STAMPED
 from .search_scenes import Make, Scene
 
@@ -150,3 +152,9 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     yield make
     for made in scenes:
         made.close()
+
+
+@pytest.fixture
+def overlapping(scene: Make) -> EmulatedSearch:
+    """A search of which two techniques save the same time."""
+    return overlapping_search(scene)

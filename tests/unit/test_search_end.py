@@ -1,69 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes after a search: taking away, the list of times against capabilities, the account of it all."""
+"""After a search: ablation, boot time against capabilities, and variants that keep some."""
 
 from __future__ import annotations
 
-import io
-import itertools
-import json
-from collections.abc import Callable
-from dataclasses import replace
-from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from rich.console import Console
 
-from bootscope.capture.store import Store
-from bootscope.changes.change_files import write
-from bootscope.cli import optimize as verb
-from bootscope.cli.parsers import parser
-from bootscope.core.errors import UserError
-from bootscope.report import search_html
-from bootscope.report.search_html import render
-from bootscope.report.search_json import document
-from bootscope.report.search_text import show
 from bootscope.search import pareto as pareto_module
 from bootscope.search.ablation import ablate
 from bootscope.search.emulated import EmulatedSearch
-from bootscope.search.experiment import Goal
-from bootscope.search.journal import Journal
 from bootscope.search.pareto import Point, front, loses, measure_keepers, pareto
-from bootscope.search.result import Result, result_of
-from bootscope.search.session import Options, search_emulated
+from bootscope.search.session import Options
 from bootscope.system.changes import Change
-from bootscope.techniques.model import Measured, Recipe, Technique
+from bootscope.techniques.model import Measured, Recipe
 
-from .lab_scenes import stock
-from .search_scenes import FakeBench, Make, Scene, made_up, removals
+from .finished_search import Overlapping, searched
+from .search_scenes import Make, made_up, removals
 
 MS = 1_000_000
-
-
-class Overlapping(FakeBench):
-    """A bench on which EARLY=on saves nothing beside LATE=on."""
-
-    def saved(self, symbols: frozenset[str]) -> int:
-        worth = super().saved(symbols)
-        return worth - self.worth["EARLY=on"] if {"EARLY=on", "LATE=on"} <= symbols else worth
-
-
-@pytest.fixture
-def overlapping(scene: Make) -> EmulatedSearch:
-    """A search that has accepted `early`, which `late` makes superfluous, and `other`."""
-    here = scene(made_up("early", "application", loses=("console",)), made_up("late"), made_up("other"))
-    here.bench = Overlapping(here.store, {"EARLY=on": 10, "LATE=on": 30, "OTHER=on": 5})
-    search = here.again()
-    search.run()
-    assert list(search.accepted) == ["early", "late", "other"]
-    return search
-
-
-def everything(search: EmulatedSearch) -> Result:
-    worths = ablate(search, True)
-    return result_of(search, worths, pareto(search, worths), 5.0)
 
 
 # ---- taking away ----
@@ -151,7 +106,7 @@ def test_members_of_a_group_share_its_saving(
     assert (search.base.total_ns - point_.total_ns) // MS == kept
 
 
-def test_abilities_are_counted_together(scene: Make) -> None:
+def test_capabilities_are_counted_together(scene: Make) -> None:
     scene(made_up("a", loses=("usb", "console")), made_up("b", loses=("usb", "login")))
     assert loses(["a", "b"]) == ("console", "login", "usb")
     assert loses([]) == ()
@@ -197,13 +152,6 @@ def test_what_was_not_booted_is_estimated_until_it_is(scene: Make) -> None:
 # ---- beside ----
 
 
-def conducted(scene: Make, options: Options, *found: Technique, worth: dict[str, int]) -> Result:
-    here = scene(*found)
-    bench = FakeBench(here.store, worth)
-    journal = Journal(here.store.root, "stock")
-    return search_emulated(bench, journal, stock(), options, 1, here.told.append)
-
-
 def test_beside_the_fastest_stands_the_fastest_that_keeps_something(scene: Make) -> None:
     found = (
         made_up("quiet", "kernel", "all", loses=("console",)),
@@ -212,7 +160,7 @@ def test_beside_the_fastest_stands_the_fastest_that_keeps_something(scene: Make)
         made_up("bad", "init"),
     )
     worth = {"QUIET=all": 50, "LESS=on": 20, "GOOD=on": 10, "BAD=on": -10}
-    made = conducted(scene, Options(beside=("console",)), *found, worth=worth)
+    made = searched(scene, Options(beside=("console",)), *found, worth=worth)
     assert sorted(made.accepted) == ["good", "quiet"]
     assert made.lost == ("console",)
     assert made.beside is not None
@@ -227,194 +175,4 @@ def test_beside_the_fastest_stands_the_fastest_that_keeps_something(scene: Make)
 
 
 def test_without_being_asked_there_is_nothing_beside(scene: Make) -> None:
-    assert conducted(scene, Options(), made_up("good"), worth={"GOOD=on": 1}).beside is None
-
-
-# ---- the account ----
-
-
-def test_the_steps_lead_from_the_first_boot_to_the_last(overlapping: EmulatedSearch) -> None:
-    made = everything(overlapping)
-    steps = made.steps
-    assert [(s.came, s.went) for s in steps] == [
-        (("early",), ()), (("late",), ()), (("other",), ()), ((), ("early",)),
-    ]  # fmt: skip
-    assert steps[0].before_ns == made.base.total_ns
-    assert steps[-1].after.total_ns == made.final.total_ns
-    assert all(a.after.total_ns == b.before_ns for a, b in itertools.pairwise(steps))
-    assert sum(s.saving_ns for s in steps) == made.base.total_ns - made.final.total_ns
-    assert sum(b - a for _, b, a in made.phases) == sum(s.saving_ns for s in steps)
-
-
-def test_what_was_accepted_in_the_end_is_not_among_the_refused(overlapping: EmulatedSearch) -> None:
-    first = overlapping.experiments[0]
-    refused = [replace(first, refusal=f"no {n}", techniques=("bad",)) for n in (1, 2)]
-    overlapping.experiments = [replace(first, refusal="not yet"), *overlapping.experiments, *refused]
-    assert [(e.techniques, e.refusal) for e in everything(overlapping).refused] == [(("bad",), "no 2")]
-
-
-def test_the_account_as_json(overlapping: EmulatedSearch) -> None:
-    made = everything(overlapping)
-    found = json.loads(msgspec.json.encode(document(made)))
-    assert found["accepted"] == ["late", "other"]
-    assert found["base_ns"] - found["final_ns"] == 35 * MS
-    assert [e["accepted"] for e in found["experiments"]] == [True, True, True]
-    assert found["experiments"][0]["technique"] == "early"
-    assert found["ablation"][0] == {
-        "technique": "early", "worth_ns": 0, "dropped": True, "why": "", "run_id": made.final.run_id,
-    }  # fmt: skip
-    assert found["floor"]["floor_ns"] <= found["final_ns"]
-    assert found["pareto"][0]["total_ns"] == found["final_ns"]
-    assert found["pareto"][0]["measured"] is True
-    assert found["beside"] is None
-
-
-def printed(a: Result, width: int = 120) -> str:
-    out = io.StringIO()
-    show(Console(file=out, width=width, highlight=False), a)
-    return out.getvalue()
-
-
-def test_the_account_on_a_terminal(overlapping: EmulatedSearch) -> None:
-    text = printed(everything(overlapping))
-    assert "(without early)" in text
-    assert "early: taken out" in text
-    assert "nothing is left to try" in text
-    assert max(map(len, printed(everything(overlapping), 60).splitlines())) <= 60
-
-
-def hostile(scene: Make) -> Result:
-    """Refusals as tools and targets would like to write them."""
-    here = scene(made_up("good"), made_up("bad"))
-    search = here.search({"GOOD=on": 5}, wrong={"BAD=on": "build"})
-    search.run()
-    (bad,) = (n for n, e in enumerate(search.experiments) if not e.accepted)
-    text = "<script>alert(1)</script>\x1b[31m\x00</style>" + "x" * 5000
-    search.experiments[bad] = replace(search.experiments[bad], refusal=text)
-    return everything(search)
-
-
-class Reader(HTMLParser):
-    """Collects what an HTML page consists of."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
-
-
-def test_the_report_asks_for_nothing_and_runs_nothing(overlapping: EmulatedSearch) -> None:
-    text = render(everything(overlapping))
-    page = Reader(text)
-    assert "script" not in page.tags
-    assert all(link.startswith(("#", "data:")) for link in page.links)
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "default-src 'none'" in text
-    assert "prefers-color-scheme: dark" in text
-
-
-def test_the_report_tells_it_all(overlapping: EmulatedSearch) -> None:
-    made = everything(overlapping)
-    text = render(made)
-    for e in made.search.experiments:
-        assert e.verdict
-        assert e.verdict.base.run_id in text
-    for words in (
-        "early",
-        "taken out",
-        "nothing is left to try",
-        "Every experiment",
-        "floor",
-        "capabilities",
-    ):
-        assert words in text
-    assert "search2" not in text
-
-
-def test_a_report_of_two_searches_shows_both(scene: Make) -> None:
-    found = (made_up("quiet", loses=("console",)), made_up("good", "init"))
-    made = conducted(scene, Options(beside=("console",)), *found, worth={"QUIET=on": 50, "GOOD=on": 10})
-    text = render(made)
-    assert 'id="search2"' in text
-    assert "keeping console" in text
-    assert "and keeping console:" in printed(made)
-
-
-def test_no_text_is_markup_or_reaches_a_terminal(scene: Make) -> None:
-    made = hostile(scene)
-    text = render(made)
-    assert "<script>" not in text
-    assert "&lt;script&gt;" in text
-    assert "\x1b" not in text + printed(made)
-    assert "x" * (search_html.MAX_REASON + 1) not in text
-
-
-# ---- as files, and as a verb ----
-
-
-def test_the_report_lies_beside_the_files(overlapping: EmulatedSearch, tmp_path: Path) -> None:
-    made = everything(overlapping)
-    system = overlapping.bench.system(overlapping.accepted).system
-    catalogue = {name: Change(command_line=("quiet",)) for name in ("kernel-quiet",)}
-    names = write(tmp_path / "out", system, catalogue, {"report.html": render(made)})
-    assert names == ["README.md", "command-line-words.txt", "command-line.txt", "report.html"]
-
-
-@pytest.fixture
-def asked(scene: Make, monkeypatch: pytest.MonkeyPatch, store: Store) -> Callable[..., Options]:
-    """Runs the verb with some arguments; returns the options that it made of them."""
-    here: Scene = scene(made_up("good"))
-    caught: list[Options] = []
-
-    def stand_in(_bench: object, journal: Journal, _loaded: object, options: Options, *_: Any) -> Result:
-        caught.append(options)
-        made = here.search({"GOOD=on": 5})
-        made.run()
-        return everything(made)
-
-    monkeypatch.setattr(verb, "search_emulated", stand_in)
-    monkeypatch.setattr(verb, "store_dir", lambda: store.root)
-    monkeypatch.setattr(verb, "cache_dir", lambda: store.root.parent / "cache")
-
-    def run(*arguments: str) -> Options:
-        args = parser(["optimize"]).parse_args(["optimize", "stock", *arguments])
-        assert args.do(args) == 0
-        return caught[-1]
-
-    return run
-
-
-def test_what_is_asked_for_is_done(asked: Callable[..., Options]) -> None:
-    assert asked() == Options()
-    found = asked("--goal", "2000", "--keep", "usb,login", "--budget", "90m", "--beside", "console")
-    assert found == Options(Goal(2_000 * MS, 5400, ("usb", "login")), beside=("console",))
-    found = asked("--ablate", "--pareto", "--only", "kernel-quiet", "uboot-trim")
-    assert found == Options(Goal(only=("kernel-quiet", "uboot-trim")), ablate=True, measure_pareto=True)
-
-
-def test_a_search_goes_on_as_it_was_asked(asked: Callable[..., Options]) -> None:
-    first = asked("--goal", "2000", "--keep", "usb", "--pareto", "--only", "kernel-quiet")
-    assert asked("--resume") == first
-    shorter = asked("--resume", "--budget", "5s")
-    assert shorter == Options(Goal(2_000 * MS, 5, ("usb",), ("kernel-quiet",)), measure_pareto=True)
-    assert asked("--resume") == shorter
-    assert asked() == Options()
-
-
-def test_there_must_be_a_search_to_go_on_with(asked: Callable[..., Options]) -> None:
-    with pytest.raises(UserError, match="no search of stock"):
-        asked("--resume")
-
-
-@pytest.mark.parametrize(
-    "arguments", ["--keep everything", "--beside usb,no", "--budget soon", "--only x", "--goal 0"]
-)
-def test_what_makes_no_sense_is_refused(asked: Callable[..., Options], arguments: str) -> None:
-    with pytest.raises(UserError):
-        asked(*arguments.split())
+    assert searched(scene, Options(), made_up("good"), worth={"GOOD=on": 1}).beside is None

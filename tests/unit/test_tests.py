@@ -17,7 +17,7 @@ PUBLIC = {"_replace", "_exit"}
 
 PRIVATE = {
     "tests/unit/search_scenes.py": "its own bench, whose threads share a counter",
-    "tests/unit/test_optimize.py": "the journal's outcomes and the search's patience have no public name yet",
+    "tests/unit/test_optimize_end.py": "the journal's outcomes have no public name",
     "tests/unit/test_options.py": "argparse has no public way to ask for the options of a parser",
     "tests/unit/test_scheduler.py": "that no thread outlives a scheduler can be seen nowhere else",
 }
@@ -40,11 +40,13 @@ PATCHED = {
     "tests/unit/test_index.py": f"{LIMIT}; {SOURCE}",
     "tests/unit/test_initramfs.py": OUTSIDE,
     "tests/unit/test_kept_reading.py": SOURCE,
-    "tests/unit/test_optimize.py": "the measured savings, the program's hash, the answers of a service",
+    "tests/unit/test_optimize.py": "the measured savings",
+    "tests/unit/test_optimize_end.py": "the program's hash, the answers of a service",
     "tests/unit/test_reproduce.py": "the folder of the published tables",
     "tests/unit/test_rootfs.py": OUTSIDE,
     "tests/unit/test_scheduler.py": f"a fault of the program itself; {SOURCE}",
-    "tests/unit/test_search_end.py": "the table of measured savings, and a search that ends at once",
+    "tests/unit/test_search_end.py": "the table of measured savings",
+    "tests/unit/test_search_verb.py": "a search that ends at once",
     "tests/unit/test_statistics.py": LIMIT,
     "tests/unit/test_tables.py": "the folder of the published tables",
     "tests/unit/test_trim.py": OUTSIDE,

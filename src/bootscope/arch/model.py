@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be known of an architecture; each file beside this one fills it in for one of them."""
+"""The description of an architecture. Each file beside this one fills it in for one architecture."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The architectures that there are. A new one is a file beside this one, and its line here."""
+"""All supported architectures. To add one, write a file beside this one and list it here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be known of a device, and what devices do. Each device fills it in, in a file beside this one.
+"""The interface of a device, and the events that devices cause. Each file beside this one implements it.
 
 A device is a table of a board profile (``[devices.NAME]``, ``kind``), so its class is a Setting with a tag.
 """

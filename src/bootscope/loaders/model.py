@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be known of a boot loader; each file beside this one fills it in for one of them."""
+"""The description of a boot loader. Each file beside this one fills it in for one boot loader."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boot loaders that there are. A new one is a file beside this one, and its line here."""
+"""All boot loaders that bootscope can boot. To add one, write a file beside this one and list it here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bootscope.loaders.uboot import UBOOT
 
 LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT,)}
 BUILT = UBOOT
-"""The one that systems are built with."""
+"""The boot loader that systems are built with."""
 PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program in found.programs))
 
 

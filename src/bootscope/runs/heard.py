@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that were not recorded on the emulated board: boots of a real one, and imports."""
+"""Runs that the emulator did not record: boots of a real board, and imports."""
 
 from __future__ import annotations
 
