@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search from its beginning to its result: searching, taking away, and the same once more for those
-who want to keep something."""
+"""A whole search: trying techniques, ablation, and a second search that keeps some capabilities."""
 
 from __future__ import annotations
 

@@ -23,11 +23,12 @@ from bootscope.inventory.recorded import facts
 from bootscope.loaders.registry import BUILT
 from bootscope.search.bench import Bench
 from bootscope.search.bisect import Attempt, Bisection
+from bootscope.search.search import Over
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import System
 from bootscope.trim.keep import by_nature, in_case
 from bootscope.trim.memory import Memory
-from bootscope.trim.state import LEAST_BYTES, Over, State
+from bootscope.trim.state import LEAST_BYTES, State
 from bootscope.trim.tree import Stay, TrimTree, drivers_in_use, group, phase_ns, size_bytes, switched_on
 from bootscope.trim.trial import Trials, limits_beside
 

@@ -15,6 +15,7 @@ from bootscope.kbuild.resolve import Landed, land
 from bootscope.loaders.registry import BUILT
 from bootscope.search.bench import Bench
 from bootscope.search.bisect import Attempt
+from bootscope.search.search import Over
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols, System
@@ -26,10 +27,6 @@ LEAST_BYTES = 4096
 """What is worth a build and a boot of its own."""
 SMALLER = {"kernel": ("CC_OPTIMIZE_FOR_SIZE", "THUMB2_KERNEL", "LD_DEAD_CODE_DATA_ELIMINATION")}
 """Symbols that, switched on, have the same code take less room; kept where the boot gets no longer."""
-
-
-class Over(Exception):
-    """The time allowed is over."""
 
 
 @dataclass
