@@ -95,8 +95,9 @@ check_beforehand() {
 	as_root apt-get -q -o APT::Update::Error-Mode=any update ||
 		say "setup: some of apt's indexes could not be fetched; going on with those that are there"
 	# Every Debian has 'make': where apt does not know it, it knows nothing.
+	known=$(apt-cache show make "$@" 2> /dev/null | sed -n 's/^Package: //p')
 	for package in make "$@"; do
-		apt-cache show "$package" > /dev/null 2>&1 && continue
+		printf '%s\n' "$known" | grep -qxF "$package" && continue
 		case $package in
 		gcc-arm-linux-gnueabihf | libc6-dev-armhf-cross)
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 32-bit ARM here" ;;

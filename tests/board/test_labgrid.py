@@ -23,6 +23,8 @@ from .conftest import HELLO, Bootscope, FakeBoard
 from .farm import ANNA, Farm, Qemu, Switch, as_user, labgrid, pty_resources, wait_for
 from .sshd import FarComputer
 
+pytestmark = pytest.mark.long
+
 TAKEN = "acquired by desk-pc/tester"
 
 

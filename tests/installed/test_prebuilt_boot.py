@@ -12,7 +12,7 @@ from tests.command import Bootscope
 
 from .conftest import Installed
 
-pytestmark = pytest.mark.boot
+pytestmark = [pytest.mark.boot, pytest.mark.long]
 
 
 def test_the_wheel_boots_what_debian_has_built_exactly_as_a_checkout_does(

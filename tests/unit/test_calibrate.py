@@ -20,6 +20,8 @@ from tests.fixtures import stock_boot
 from .conftest import Command
 from .real_boards import Bytes, heard, keep_measured, profile, varied
 
+pytestmark = pytest.mark.long
+
 TRUTH = {
     "cpu_scale_ppm": 1_600_000,
     "bandwidth_bytes_per_s": 20_000_000,

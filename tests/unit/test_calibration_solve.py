@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bootscope.calibration.robust import Row, fit, known
@@ -16,6 +16,7 @@ COLUMNS = st.floats(0, 1000)
 
 
 @given(st.lists(st.tuples(st.tuples(COLUMNS, COLUMNS, COLUMNS), NUMBERS, st.floats(0.01, 10)), min_size=1))
+@example([((0.0, 0.0, 5.923831266450263e-160), 1.0, 1.0)])
 def test_no_step_to_another_allowed_solution_is_better(
     equations: list[tuple[tuple[float, float, float], float, float]],
 ) -> None:

@@ -24,6 +24,8 @@ from . import lab_scenes
 from .builders import BOOT, keep_run
 from .conftest import Command
 
+pytestmark = pytest.mark.long
+
 CALLS = [
     ["show", "last"],
     ["show", "last", "--json"],

@@ -14,6 +14,8 @@ import pytest
 
 from .builders import ROOT, environment
 
+pytestmark = pytest.mark.long
+
 PYTHON_FOLDERS = ("src", "tests", "benchmarks", "tools", "native")
 INIT_SCRIPTS = "src/bootscope/systems.d/stock/rootfs/etc/init.d"
 MAX_LINES, MAX_PYTHON_LINES, MAX_FUNCTION_LINES = 500, 350, 50

@@ -21,6 +21,8 @@ from ..fixtures.stock_boot import unpack
 from ..mounts import own_mounts
 from .builders import BOOT, ROOT, environment, keep_run
 
+pytestmark = pytest.mark.long
+
 MOUNTED = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 LOGS = ROOT / "tests" / "fixtures" / "boots"
 

@@ -20,7 +20,7 @@ GOOD = {
     "df": "echo header; echo 'disk 99999 1 99998 1% /'",
     "dpkg-query": "exit 1",
     "dpkg": "echo riscv64",
-    "apt-cache": "exit 0",
+    "apt-cache": 'for name; do echo "Package: $name"; done',
     "apt-get": "exit 0",
     "python3": "exit 0",
     "qemu-system-arm": "echo QEMU emulator version 10.0.2",
@@ -96,7 +96,10 @@ def test_no_right_to_install(computer: Computer) -> None:
 
 
 def test_no_cross_compiler_for_this_architecture(computer: Computer) -> None:
-    computer.stand_in("apt-cache", 'case "$*" in *gnueabihf*) exit 100;; esac')
+    computer.stand_in(
+        "apt-cache",
+        'for name; do case $name in *gnueabihf) ;; *) echo "Package: $name" ;; esac; done; exit 100',
+    )
     _refused(computer, "riscv64 has no package gcc-arm-linux-gnueabihf", "no cross compiler")
 
 

@@ -25,6 +25,8 @@ from bootscope.report.tables import make_table
 
 from ..fixtures import stock_boot
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES, SNAPSHOTS = ROOT / "tests/fixtures", ROOT / "tests/fixtures/widths"
 WIDTHS = (60, 80, 100, 120)

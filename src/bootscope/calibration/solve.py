@@ -15,6 +15,8 @@ Vector = tuple[float, ...]
 Matrix = list[list[float]]
 
 _SINGULAR = 1e-10
+_TINY = 1e-250
+"""A column whose squares come to no more holds nothing: floats have no room for what is divided by it."""
 
 
 def gram(rows: Sequence[Vector], weights: Sequence[float], count: int) -> Matrix:
@@ -37,7 +39,7 @@ def inverse(matrix: Matrix) -> Matrix | None:
     """The inverse of a positive matrix; None where columns depend on each other."""
     size = len(matrix)
     # Columns of all sizes: bytes by the million stand beside single commands.
-    scale = [math.sqrt(matrix[i][i]) if matrix[i][i] > 0 else 0.0 for i in range(size)]
+    scale = [math.sqrt(matrix[i][i]) if matrix[i][i] > _TINY else 0.0 for i in range(size)]
     if not all(scale):
         return None
     work = [
