@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT
+from tests.command import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
