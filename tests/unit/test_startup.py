@@ -13,8 +13,6 @@ import pytest
 
 from bootscope import __version__
 from bootscope.capture.store import Store
-from bootscope.cli.parsers import load
-from bootscope.cli.verbs import VERBS
 
 from .builders import BOOT, ROOT, environment, keep_run, python
 from .conftest import Command
@@ -37,12 +35,6 @@ def loaded_by(*words: str, **env: str) -> set[str]:
         python(LOADED, *words), env=environment(**env), capture_output=True, text=True, check=True
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
-
-
-@pytest.mark.parametrize("name", VERBS)
-def test_the_table_of_verbs_says_what_the_verbs_say(name: str) -> None:
-    verb = load(name)
-    assert (verb.name, verb.summary) == (name, VERBS[name][1])
 
 
 @pytest.mark.parametrize(

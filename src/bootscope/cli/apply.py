@@ -17,6 +17,7 @@ from bootscope.buildtrees.changeset import change_set
 from bootscope.buildtrees.model import YOCTO, Tree
 from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.subject import values as found
+from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
@@ -28,8 +29,6 @@ YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
 
 
 class Apply(Verb):
-    name = "apply"
-    summary = "write changes for Buildroot, Yocto or OpenWrt, or as plain files"
     example = "bootscope apply kernel-quiet uboot-bootdelay --to buildroot ~/boot-time"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -40,34 +39,22 @@ class Apply(Verb):
             help="technique (ID, ID=RECIPE), folder of `optimize -o` or `trim -o`, or run that `optimize`"
             " made, or `try` on a board",
         )
-        parser.add_argument(
+        option(
+            parser,
             "--to",
+            ("KIND", "DIR"),
+            f"the target ({', '.join(WRITERS)}), and the folder to write, new or existing",
             nargs=2,
-            metavar=("KIND", "DIR"),
             required=True,
-            help=f"the target ({', '.join(WRITERS)}), and the folder to write, new or existing",
         )
-        parser.add_argument(
-            "--system", metavar="S", help="the imported system that it is for: its lists are kept"
-        )
-        parser.add_argument("--name", metavar="NAME", help="its name (default: from the changes)")
-        parser.add_argument("--force", action="store_true", help="overwrite existing files that differ")
-        parser.add_argument("--dry-run", action="store_true", help="write nothing, show a diff")
-        parser.add_argument(
-            "--value",
-            action="append",
-            default=[],
-            metavar="NAME=TEXT",
-            help="the value of @NAME@ in a technique",
-        )
-        parser.add_argument("--series", default="", metavar="S", help="Yocto series that the layer is for")
-        parser.add_argument(
-            "--kernel-recipe",
-            default="",
-            metavar="R",
-            help="the Yocto recipe of the kernel",
-        )
-        parser.add_argument("--uboot-recipe", default="", metavar="R", help="the Yocto recipe of U-Boot")
+        option(parser, "--system", "S", "the imported system that it is for: its lists are kept")
+        option(parser, "--name", "NAME", "its name (default: from the changes)")
+        flag(parser, "--force", "overwrite existing files that differ")
+        flag(parser, "--dry-run", "write nothing, show a diff")
+        several(parser, "--value", "NAME=TEXT", "the value of @NAME@ in a technique")
+        option(parser, "--series", "S", "Yocto series that the layer is for", default="")
+        option(parser, "--kernel-recipe", "R", "the Yocto recipe of the kernel", default="")
+        option(parser, "--uboot-recipe", "R", "the Yocto recipe of U-Boot", default="")
 
     def run(self, args: argparse.Namespace) -> int:
         tree = keep.load_tree(args.system)[0] if args.system else None

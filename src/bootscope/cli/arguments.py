@@ -11,6 +11,23 @@ from typing import Any
 from bootscope.core.errors import UserError, printable, unknown
 
 
+def flag(to: argparse._ActionsContainer, names: str, what: str) -> None:
+    """Adds an option without a value; `names` are one, or a short and a long one. `what` is its help."""
+    to.add_argument(*names.split(), action="store_true", help=what)
+
+
+def option(
+    to: argparse._ActionsContainer, names: str, metavar: str | tuple[str, ...], what: str, **more: Any
+) -> None:
+    """Adds an option with a value; `more` is for argparse."""
+    to.add_argument(*names.split(), metavar=metavar, help=what, **more)
+
+
+def several(to: argparse._ActionsContainer, names: str, metavar: str, what: str) -> None:
+    """Adds an option that may be given several times."""
+    option(to, names, metavar, what, action="append", default=[])
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name what was probably meant. Raises UserError where argparse would exit."""
 

@@ -15,6 +15,7 @@ from bootscope.audit.result import AuditResult, run_audit
 from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
@@ -27,8 +28,6 @@ FINDINGS, ROWS = 5, 7
 
 
 class AuditVerb(Verb):
-    name = "audit"
-    summary = "find what takes the time, which techniques apply and what they save, and known pitfalls"
     example = "bootscope audit stock; bootscope audit .config boot.log /path/to/rootfs"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -39,24 +38,17 @@ class AuditVerb(Verb):
             help="a run, a system (name or .toml), files of one system, or an imported system with "
             "recorded boots or files (default: the last run)",
         )
-        parser.add_argument(
+        flag(
+            parser,
             "--all",
-            action="store_true",
-            help="all techniques, with the capabilities they remove; also those that do not apply, and why",
+            "all techniques, with the capabilities they remove; also those that do not apply, and why",
         )
-        parser.add_argument(
-            "--losses", action="store_true", help="also the capabilities that each technique removes"
-        )
-        parser.add_argument(
-            "--top",
-            type=int,
-            metavar="N",
-            help=f"number of findings and rows (default {FINDINGS} and {ROWS})",
-        )
-        parser.add_argument(
+        flag(parser, "--losses", "also the capabilities that each technique removes")
+        option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
+        flag(
+            parser,
             "--pitfalls",
-            action="store_true",
-            help="the evidence for each pitfall; also advice for manual review, and what was not checked",
+            "the evidence for each pitfall; also advice for manual review, and what was not checked",
         )
 
     def run(self, args: argparse.Namespace) -> int:

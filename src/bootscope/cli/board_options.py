@@ -16,6 +16,7 @@ from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
 from bootscope.boards.pins import edge_names, tells_live
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
+from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.text import seconds, visible
@@ -58,22 +59,12 @@ def ordered(
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
     """The options of what is tried on a real board."""
     group = parser.add_argument_group("imported systems on a real board (bootscope help real-boards)")
-    group.add_argument("--board", metavar="B", help="the board (default: the one given at the import)")
-    group.add_argument("-n", type=int, metavar="N", help="boots of each variant (default 10)")
-    group.add_argument(
-        "--rounds", type=int, metavar="N", help="how often the board alternates between the variants"
-    )
-    group.add_argument("--until", metavar="MILESTONE", help="where a boot ends (default: as record does)")
-    group.add_argument(
-        "--timeout", type=float, metavar="S", help="host time limit for one boot, in seconds (default 120)"
-    )
-    group.add_argument(
-        "--value",
-        action="append",
-        default=[],
-        metavar="NAME=TEXT",
-        help="the value of @NAME@ in a technique",
-    )
+    option(group, "--board", "B", "the board (default: the one given at the import)")
+    option(group, "-n", "N", "boots of each variant (default 10)", type=int)
+    option(group, "--rounds", "N", "how often the board alternates between the variants", type=int)
+    option(group, "--until", "MILESTONE", "where a boot ends (default: as record does)")
+    option(group, "--timeout", "S", "host time limit for one boot, in seconds (default 120)", type=float)
+    several(group, "--value", "NAME=TEXT", "the value of @NAME@ in a technique")
     add_options(parser)
 
 
@@ -102,44 +93,25 @@ def refuse_real_options(args: argparse.Namespace, system: str) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for real boards only."""
     group = parser.add_argument_group("real boards (bootscope help real-boards)")
-    group.add_argument("--rate", type=int, metavar="BAUD", help="line rate of the console (default 115200)")
-    group.add_argument(
+    option(group, "--rate", "BAUD", "line rate of the console (default 115200)", type=int)
+    option(
+        group,
         "--tap-host",
-        metavar="HOST",
-        help="read the console on the computer with the port, by ssh; auto: the computer that labgrid names",
+        "HOST",
+        "read the console on the computer with the port, by ssh; auto: the computer that labgrid names",
     )
-    group.add_argument(
-        "--until-text", metavar="TEXT", help="a boot ends with the first line that contains TEXT"
-    )
-    group.add_argument(
-        "--until-silence",
-        type=float,
-        metavar="S",
-        help="a boot ends when the console is silent for S seconds",
-    )
-    group.add_argument("--until-time", type=float, metavar="S", help="a boot ends S seconds after power on")
-    group.add_argument("--power-on", metavar="CMD", help="command that switches the board on (no shell)")
-    group.add_argument("--power-off", metavar="CMD", help="command that switches it off")
-    group.add_argument("--by-hand", action="store_true", help="you switch the board yourself when asked")
+    option(group, "--until-text", "TEXT", "a boot ends with the first line that contains TEXT")
+    option(group, "--until-silence", "S", "a boot ends when the console is silent for S seconds", type=float)
+    option(group, "--until-time", "S", "a boot ends S seconds after power on", type=float)
+    option(group, "--power-on", "CMD", "command that switches the board on (no shell)")
+    option(group, "--power-off", "CMD", "command that switches it off")
+    flag(group, "--by-hand", "you switch the board yourself when asked")
     places = parser.add_argument_group("boards of a labgrid farm (bootscope help farms)")
-    places.add_argument(
-        "--labgrid-client", metavar="PATH", help="path of labgrid-client (default: from PATH)"
-    )
-    places.add_argument(
-        "--labgrid-env", metavar="FILE", help="labgrid environment file, with drivers and strategy"
-    )
-    places.add_argument(
-        "--labgrid-state", metavar="STATE", help="strategy state that the board is brought to first"
-    )
-    places.add_argument(
-        "--labgrid-port", metavar="NAME", help="the console's port, where a place has several"
-    )
-    places.add_argument(
-        "--labgrid-wait",
-        type=float,
-        metavar="S",
-        help="wait up to S seconds for a place that is in use",
-    )
+    option(places, "--labgrid-client", "PATH", "path of labgrid-client (default: from PATH)")
+    option(places, "--labgrid-env", "FILE", "labgrid environment file, with drivers and strategy")
+    option(places, "--labgrid-state", "STATE", "strategy state that the board is brought to first")
+    option(places, "--labgrid-port", "NAME", "the console's port, where a place has several")
+    option(places, "--labgrid-wait", "S", "wait up to S seconds for a place that is in use", type=float)
     states = ("on", "off")
     group.add_argument("--power-after", choices=states, help="the board's power after the boots (default on)")
     group.add_argument("--leave", dest="power_after", choices=states, help=argparse.SUPPRESS)

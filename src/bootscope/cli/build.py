@@ -13,6 +13,7 @@ from bootscope.builder.plan import build, outlook
 from bootscope.builder.workload import Basis, Workload
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
+from bootscope.cli.arguments import flag
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, jobs_of, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -24,15 +25,11 @@ from bootscope.system.load import load_system
 
 
 class Build(Verb):
-    name = "build"
-    summary = "build the images of a system, from the cache where possible"
     example = "bootscope build stock --plan"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("system", help="name of a system (also an imported one), or path of its file")
-        parser.add_argument(
-            "--plan", action="store_true", help="print steps, ids and the estimated time; build nothing"
-        )
+        flag(parser, "--plan", "print steps, ids and the estimated time; build nothing")
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from bootscope.calibration.model import EmulatedBoot
 from bootscope.calibration.observe import real_boots
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
+from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot
@@ -26,27 +27,17 @@ from bootscope.timeline.build import timeline_of
 
 
 class Calibrate(Verb):
-    name = "calibrate"
-    summary = "fit a board profile to boots of the real board, so that the emulator predicts it"
     example = "bootscope calibrate 20261122-desk --board cubieboard -o desk-board.toml"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "run", nargs="+", help="boots of the real board: run id or part of one, or RUN/BOOT"
         )
-        parser.add_argument(
-            "--board", metavar="B", help="the profile to start from (default: that of the emulated run)"
-        )
-        parser.add_argument(
-            "--like", metavar="RUN", help="the same system on the emulated board (default: the last such run)"
-        )
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE.toml", help="write the fitted profile")
-        parser.add_argument(
-            "--top",
-            type=int,
-            default=8,
-            metavar="N",
-            help="number of worst-fitting stretches to show (default 8)",
+        option(parser, "--board", "B", "the profile to start from (default: that of the emulated run)")
+        option(parser, "--like", "RUN", "the same system on the emulated board (default: the last such run)")
+        option(parser, "-o --output", "FILE.toml", "write the fitted profile", type=Path)
+        option(
+            parser, "--top", "N", "number of worst-fitting stretches to show (default 8)", type=int, default=8
         )
 
     def run(self, args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from bootscope.check import formats
 from bootscope.check.baseline import baseline_of, read_baseline
 from bootscope.check.decide import Outcome, decide
 from bootscope.check.model import DEFAULT, read_check
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.report import write_file
 from bootscope.cli.show import run_and_boot
@@ -33,38 +34,19 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 class CheckVerb(Verb):
-    name = "check"
-    summary = "check a run against budgets and a baseline, for CI (exit code 3: missed)"
     example = "bootscope check last -f bootscope-check.toml --junit boot.xml"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", nargs="?", help="run id or part of one (default: the last run)")
-        parser.add_argument(
-            "-f",
-            "--file",
-            type=Path,
-            metavar="F",
-            help=f"the check file (default {DEFAULT})",
-        )
-        parser.add_argument(
-            "--save-baseline",
-            type=Path,
-            metavar="FILE",
-            help="write the run as a baseline; check nothing",
-        )
-        parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-        parser.add_argument(
-            "--gitlab", type=Path, metavar="FILE", help="write metrics for GitLab (OpenMetrics)"
-        )
-        parser.add_argument(
-            "--github", action="store_true", help="write a step summary and annotations (in GitHub Actions)"
-        )
-        parser.add_argument("--lava", action="store_true", help="print the results as LAVA's signals")
-        parser.add_argument("--kcidb", type=Path, metavar="FILE", help="write tests for KernelCI's database")
-        parser.add_argument(
-            "--kcidb-origin", metavar="NAME", help="the CI system that submits (with --kcidb)"
-        )
-        parser.add_argument("--kcidb-build", metavar="ID", help="the tested build's id there (with --kcidb)")
+        option(parser, "-f --file", "F", f"the check file (default {DEFAULT})", type=Path)
+        option(parser, "--save-baseline", "FILE", "write the run as a baseline; check nothing", type=Path)
+        option(parser, "--junit", "FILE", "write JUnit XML", type=Path)
+        option(parser, "--gitlab", "FILE", "write metrics for GitLab (OpenMetrics)", type=Path)
+        flag(parser, "--github", "write a step summary and annotations (in GitHub Actions)")
+        flag(parser, "--lava", "print the results as LAVA's signals")
+        option(parser, "--kcidb", "FILE", "write tests for KernelCI's database", type=Path)
+        option(parser, "--kcidb-origin", "NAME", "the CI system that submits (with --kcidb)")
+        option(parser, "--kcidb-build", "ID", "the tested build's id there (with --kcidb)")
 
     def run(self, args: argparse.Namespace) -> int:
         _agree(args)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bootscope.cli.arguments import flag, option
 from bootscope.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,23 +22,13 @@ LARGEST = 1_000_000
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """--json, which every verb has."""
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON instead of text (bootscope help json)"
-    )
+    flag(parser, "--json", "print JSON instead of text (bootscope help json)")
 
 
 def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N files at a time") -> None:
     """How to build; `jobs` says what else the number of jobs is for."""
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=int,
-        metavar="N",
-        help=f"{jobs} (default: as many as there are CPUs)",
-    )
-    parser.add_argument(
-        "--no-ccache", action="store_true", help="compile everything again, even if ccache is installed"
-    )
+    option(parser, "-j --jobs", "N", f"{jobs} (default: as many as there are CPUs)", type=int)
+    flag(parser, "--no-ccache", "compile everything again, even if ccache is installed")
 
 
 def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner:

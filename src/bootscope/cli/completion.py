@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from bootscope.cli.arguments import flag
 from bootscope.cli.complete import candidates
 from bootscope.cli.verb import Verb, print_json
 from bootscope.core.errors import UserError, printable
@@ -61,14 +62,12 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 class Completion(Verb):
-    name = "completion"
-    summary = "print shell completion for bash, zsh or fish"
     example = 'eval "$(bootscope completion bash)"   (fish: bootscope completion fish | source)'
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("shell", nargs="?", choices=tuple(SCRIPTS), default="bash")
         # What the scripts ask: completion --line SHELL -- the words up to where the cursor is
-        parser.add_argument("--line", action="store_true", help=argparse.SUPPRESS)
+        flag(parser, "--line", argparse.SUPPRESS)
         parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 
     def run(self, args: argparse.Namespace) -> int:

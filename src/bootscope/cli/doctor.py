@@ -18,8 +18,6 @@ from bootscope.report.tables import make_table
 
 
 class Doctor(Verb):
-    name = "doctor"
-    summary = "show what works on this machine, what is missing, and how to install it"
     example = "bootscope doctor emulated"
 
     def options(self, parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.report import boot_of, write_file
 from bootscope.cli.show import run_and_boot
@@ -58,19 +59,15 @@ def _rows(store: Store, boot_id: str) -> tuple[BootRow, ...]:
 
 
 class Export(Verb):
-    name = "export"
-    summary = "write a recorded boot in another program's format"
     example = "bootscope export last -o boot.pftrace"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "run", nargs="?", help="run id or part of one, or RUN/BOOT (default: the last run)"
         )
-        parser.add_argument("--format", metavar="F", help="the format (default: from the file name)")
-        parser.add_argument(
-            "-o", "--output", metavar="FILE", help="the file to write; - is standard output (text formats)"
-        )
-        parser.add_argument("--formats", action="store_true", help="list the formats")
+        option(parser, "--format", "F", "the format (default: from the file name)")
+        option(parser, "-o --output", "FILE", "the file to write; - is standard output (text formats)")
+        flag(parser, "--formats", "list the formats")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:

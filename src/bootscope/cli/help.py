@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bootscope.cli import documents
+from bootscope.cli.arguments import flag
 from bootscope.cli.common import refuse
 from bootscope.cli.parsers import verb_parser
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -17,16 +18,14 @@ from bootscope.core.paths import data_dir
 
 
 class Help(Verb):
-    name = "help"
-    summary = "show a document on a topic, or list them"
     example = "bootscope help real-boards"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("topic", nargs="?", help="a document or a verb (default: list the documents)")
-        parser.add_argument(
+        flag(
+            parser,
             "--folder",
-            action="store_true",
-            help="print the folder with the documents (docs), the CI files (ci) and the sources of the "
+            "print the folder with the documents (docs), the CI files (ci) and the sources of the "
             "plugin, the collector and the analysers (native)",
         )
 

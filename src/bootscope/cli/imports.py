@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.cli.import_milestones import document, name_milestones, warn
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -29,60 +30,29 @@ _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
 
 
 class Import(Verb):
-    name = "import"
-    summary = "read existing logs and traces, and join them on one clock"
     example = "bootscope import console.log dmesg.txt bootchart.tgz"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "file", nargs="*", metavar="FILE", help="a file, a folder, or - for standard input"
         )
-        parser.add_argument("--formats", action="store_true", help="list the formats that can be read")
-        parser.add_argument(
-            "--format",
-            action="append",
-            default=[],
-            metavar="[FILE=]F",
-            help="read as format F, without detection",
+        flag(parser, "--formats", "list the formats that can be read")
+        several(parser, "--format", "[FILE=]F", "read as format F, without detection")
+        several(
+            parser, "--stamp", "[FILE=]S", "the moment of a line that its stamp means: " + ", ".join(STAMPS)
         )
-        parser.add_argument(
-            "--stamp",
-            action="append",
-            default=[],
-            metavar="[FILE=]S",
-            help="the moment of a line that its stamp means: " + ", ".join(STAMPS),
-        )
-        parser.add_argument(
-            "--option",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="a value that the file lacks (bootscope asks for it)",
-        )
-        parser.add_argument(
+        several(parser, "--option", "NAME=VALUE", "a value that the file lacks (bootscope asks for it)")
+        several(
+            parser,
             "--offset",
-            action="append",
-            default=[],
-            metavar="FILE=SECONDS",
-            help="join FILE manually: its 0 is this long after the first file's 0",
+            "FILE=SECONDS",
+            "join FILE manually: its 0 is this long after the first file's 0",
         )
-        parser.add_argument(
-            "--milestone",
-            action="append",
-            default=[],
-            metavar="NAME=TEXT",
-            help="a milestone: the first line with TEXT",
-        )
-        parser.add_argument(
-            "--run",
-            metavar="RUN",
-            help="add --milestone to a stored run; import nothing",
-        )
-        parser.add_argument("--keep-going", action="store_true", help="skip files that cannot be read")
-        parser.add_argument("--dry-run", action="store_true", help="keep nothing")
-        parser.add_argument(
-            "-o", "--output", metavar="NAME", help="name of the run (default: the first file's)"
-        )
+        several(parser, "--milestone", "NAME=TEXT", "a milestone: the first line with TEXT")
+        option(parser, "--run", "RUN", "add --milestone to a stored run; import nothing")
+        flag(parser, "--keep-going", "skip files that cannot be read")
+        flag(parser, "--dry-run", "keep nothing")
+        option(parser, "-o --output", "NAME", "name of the run (default: the first file's)")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:

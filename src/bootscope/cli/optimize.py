@@ -14,6 +14,7 @@ from bootscope.builder.cache import Cache
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
 from bootscope.changes.change_files import check_new, write
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, jobs_of, runner
 from bootscope.cli.optimize_board import asked_of_board, optimize_on_board
@@ -41,42 +42,30 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class Optimize(Verb):
-    name = "optimize"
-    summary = "try techniques; keep those that verifiably shorten the boot"
     example = "bootscope optimize stock --goal 2000 --keep console,updating -o shorter"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         capabilities = ", ".join(ABILITIES)
         parser.set_defaults(**dict.fromkeys(_DEFAULTS))
         parser.add_argument("system", help="name of a system (also an imported one), or path of its file")
-        parser.add_argument(
-            "--goal", type=float, metavar="MS", help="stop when the boot takes no longer than this"
+        option(parser, "--goal", "MS", "stop when the boot takes no longer than this", type=float)
+        option(parser, "--keep", "LIST", f"capabilities to keep: {capabilities}")
+        option(parser, "--beside", "LIST", "also report the fastest variant that keeps these capabilities")
+        option(parser, "--budget", "T", "limit of host time, such as 90m or 2h (default 2h)")
+        option(parser, "--only", "ID", "only these techniques", nargs="+")
+        flag(
+            parser,
+            "--ablate",
+            "at the end, measure without each accepted technique, also where that needs another kernel "
+            "or a real board",
         )
-        parser.add_argument("--keep", metavar="LIST", help=f"capabilities to keep: {capabilities}")
-        parser.add_argument(
-            "--beside", metavar="LIST", help="also report the fastest variant that keeps these capabilities"
+        flag(
+            parser,
+            "--pareto",
+            "also boot the variants that the table of time against capabilities would only estimate",
         )
-        parser.add_argument(
-            "--budget", metavar="T", help="limit of host time, such as 90m or 2h (default 2h)"
-        )
-        parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
-        parser.add_argument(
-            "--ablate", action="store_true", help="at the end, measure without each accepted "
-                                                  "technique, also where that needs another kernel "
-                                                  "or a real board"
-        )  # fmt: skip
-        parser.add_argument(
-            "--pareto", action="store_true", help="also boot the variants that the table of time "
-                                                  "against capabilities would only estimate"
-        )  # fmt: skip
-        parser.add_argument(
-            "--resume",
-            action="store_true",
-            help="continue the last search of this system, with its options",
-        )
-        parser.add_argument(
-            "-o", type=Path, metavar="DIR", help="write the accepted changes as files, and an HTML report"
-        )
+        flag(parser, "--resume", "continue the last search of this system, with its options")
+        option(parser, "-o", "DIR", "write the accepted changes as files, and an HTML report", type=Path)
         add_build_options(parser, "compile N files and boot N emulated boards at a time")
         add_trial_options(parser)
 

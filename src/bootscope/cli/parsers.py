@@ -39,11 +39,11 @@ def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
     top = _top()
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for name in names:
-        verb = load(name)()
+        verb, summary = load(name)(), VERBS[name][1]
         sub = verbs.add_parser(
-            verb.name,
-            help=verb.summary,
-            description=verb.summary[:1].upper() + verb.summary[1:] + ".",
+            name,
+            help=summary,
+            description=summary[:1].upper() + summary[1:] + ".",
             epilog=f"example: {verb.example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.audit.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
+from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import unknown
@@ -20,13 +21,11 @@ _WHY = {How.CHECKED: "What the audit checks", How.ADVICE: "Why it needs manual r
 
 
 class Pitfalls(Verb):
-    name = "pitfalls"
-    summary = "list the known pitfalls of boot-time work, or explain one"
     example = "bootscope pitfalls savings-overlap"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("id", nargs="?", help="the pitfall to explain (default: list all)")
-        parser.add_argument("--kind", metavar="K", help=f"only of this kind: {', '.join(KINDS)}")
+        option(parser, "--kind", "K", f"only of this kind: {', '.join(KINDS)}")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:

@@ -13,6 +13,7 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.cli import board_options, record_board
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -82,8 +83,6 @@ class LiveView(Plain):
 
 
 class Record(Verb):
-    name = "record"
-    summary = "boot a system on a board N times, and record everything"
     example = "bootscope record stock -n 3 --until first-frame"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -92,47 +91,43 @@ class Record(Verb):
             nargs="?",
             help="name of a system, or path of a system file (.toml); not for a real board",
         )
-        parser.add_argument(
+        option(
+            parser,
             "--board",
-            metavar="B",
-            help="board profile (default: the system's), or a real board: serial:/dev/ttyUSB0, "
+            "B",
+            "board profile (default: the system's), or a real board: serial:/dev/ttyUSB0, "
             "tcp:HOST:PORT, telnet:HOST:PORT, rfc2217:HOST:PORT, pipe:PATH, command:WORDS, "
             "labgrid:PLACE, or a board file",
         )
-        parser.add_argument(
-            "-n",
-            type=int,
-            metavar="N",
-            help="number of boots (default 1; 10 on a real board with power control)",
+        option(
+            parser, "-n", "N", "number of boots (default 1; 10 on a real board with power control)", type=int
         )
-        parser.add_argument(
+        option(
+            parser,
             "--until",
-            metavar="MILESTONE",
-            help="where to stop (default: first-frame, or app-ready for a system without a display); "
+            "MILESTONE",
+            "where to stop (default: first-frame, or app-ready for a system without a display); "
             "pin:NAME on a real board: a named edge (bootscope help pins)",
         )
-        parser.add_argument(
+        option(
+            parser,
             "--timeout",
+            "S",
+            "host time limit for one boot, in seconds (default 900; 120 on a real board)",
             type=float,
-            metavar="S",
-            help="host time limit for one boot, in seconds (default 900; 120 on a real board)",
         )
-        parser.add_argument(
-            "--no-explain",
-            action="store_true",
-            help="record phases and milestones only: smaller, without most of show --view",
+        flag(
+            parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view"
         )
-        parser.add_argument(
-            "--limit",
-            type=float,
-            metavar="S",
-            help="limit of virtual time for one boot, in seconds (default 120)",
+        option(
+            parser, "--limit", "S", "limit of virtual time for one boot, in seconds (default 120)", type=float
         )
-        parser.add_argument(
+        option(
+            parser,
             "--hang",
+            "S",
+            "limit of virtual time without any event, in seconds (default 30)",
             type=float,
-            metavar="S",
-            help="limit of virtual time without any event, in seconds (default 30)",
         )
         board_options.add_options(parser)
         add_build_options(parser)

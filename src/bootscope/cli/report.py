@@ -88,8 +88,6 @@ def _compared(
 
 
 class Report(Verb):
-    name = "report"
-    summary = "write recorded boots as one self-contained HTML file"
     example = "bootscope report last -o boot.html"
 
     def options(self, parser: argparse.ArgumentParser) -> None:

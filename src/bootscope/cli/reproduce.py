@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import flag
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.record import Quiet
@@ -34,17 +35,11 @@ NOTHING = 3
 
 
 class Reproduce(Verb):
-    name = "reproduce"
-    summary = "reproduce a published table on the emulated board, and compare the figures"
     example = "bootscope reproduce quiet"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("table", nargs="?", metavar="TABLE", help="the table (default: list all)")
-        parser.add_argument(
-            "--stored",
-            action="store_true",
-            help="build and boot nothing: show the project's last results",
-        )
+        flag(parser, "--stored", "build and boot nothing: show the project's last results")
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
+from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -51,26 +52,18 @@ def _view(store: Store, run: StoredRun, number: int | None, board: str | None) -
 
 
 class Show(Verb):
-    name = "show"
-    summary = "show where the time of a recorded boot goes"
     example = "bootscope show last --top 20"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "run", nargs="?", help="run id or part of one, or RUN/BOOT (default: the last run)"
         )
-        parser.add_argument("--boot", type=int, metavar="N", help="which boot of the run")
-        parser.add_argument(
-            "--board", metavar="B", help="use the costs of another board profile (without booting again)"
-        )
+        option(parser, "--boot", "N", "which boot of the run", type=int)
+        option(parser, "--board", "B", "use the costs of another board profile (without booting again)")
         parser.add_argument("--view", choices=NAMES, help="explain one thing in detail")
-        parser.add_argument("--phase", metavar="P", help="only this phase of the boot (with --view)")
-        parser.add_argument(
-            "--to", metavar="MILESTONE", help="the critical path to this milestone (default: the last)"
-        )
-        parser.add_argument(
-            "--top", type=int, metavar="N", help="length of the lists (default 12; with --view 25)"
-        )
+        option(parser, "--phase", "P", "only this phase of the boot (with --view)")
+        option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")
+        option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)
 
     def run(self, args: argparse.Namespace) -> int:
         if args.phase and not args.view:
@@ -115,8 +108,6 @@ def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> 
 
 
 class Compare(Verb):
-    name = "compare"
-    summary = "compare two runs and what booted, phase by phase; with statistics where boots vary"
     example = "bootscope compare 20261121-081735 last"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -125,12 +116,13 @@ class Compare(Verb):
 
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("b", help="the run or boot to compare with A")
-        parser.add_argument("--top", type=int, metavar="N", help="differences shown (default 20)")
+        option(parser, "--top", "N", "differences shown (default 20)", type=int)
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
-        parser.add_argument(
+        option(
+            parser,
             "--milestone",
-            metavar="M",
-            help="the milestone or phase to judge, where boots vary (default: the last milestone)",
+            "M",
+            "the milestone or phase to judge, where boots vary (default: the last milestone)",
         )
 
     def run(self, args: argparse.Namespace) -> int:

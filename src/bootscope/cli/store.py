@@ -10,6 +10,7 @@ from dataclasses import asdict
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache, tree_bytes
 from bootscope.builder.step import read_meta
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -20,8 +21,6 @@ from bootscope.runs.listing import Listed, listed
 
 
 class List(Verb):
-    name = "list"
-    summary = "list the recorded runs, oldest first"
     example = "bootscope list --json"
 
     def run(self, args: argparse.Namespace) -> int:
@@ -45,8 +44,6 @@ def _document(each: Listed) -> dict[str, object]:
 
 
 class Remove(Verb):
-    name = "rm"
-    summary = "delete recorded runs"
     example = "bootscope rm 20261121-081735-stock"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -88,17 +85,11 @@ def parse_size(text: str) -> int:
 
 
 class CacheVerb(Verb):
-    name = "cache"
-    summary = "show the cache of sources and builds, or make room"
     example = "bootscope cache prune --limit 5G"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("action", nargs="?", choices=("show", "prune"), default="show")
-        parser.add_argument(
-            "--limit",
-            metavar="SIZE",
-            help="prune: keep at most SIZE, most recently used first (default 30G)",
-        )
+        option(parser, "--limit", "SIZE", "prune: keep at most SIZE, most recently used first (default 30G)")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.action == "show":

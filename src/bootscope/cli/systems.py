@@ -18,6 +18,7 @@ from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, YOCTO, Tree,
 from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
 from bootscope.cli.apply import YOCTOS
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -33,8 +34,6 @@ _OF_IMPORT = (
 
 
 class SystemVerb(Verb):
-    name = "system"
-    summary = "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it"
     example = "bootscope system import ~/buildroot/output --as gateway"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,48 +44,34 @@ class SystemVerb(Verb):
             metavar="DIR",
             help="import: the folder of a build; show, rm: the name of an imported system",
         )
-        parser.add_argument("--as", dest="as", metavar="NAME", help="its name (default: the folder's)")
-        parser.add_argument(
-            "-o", type=Path, metavar="FILE", help="write the record to this file or folder, not to the store"
-        )
+        option(parser, "--as", "NAME", "its name (default: the folder's)", dest="as")
+        option(parser, "-o", "FILE", "write the record to this file or folder, not to the store", type=Path)
         parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: detected)")
-        parser.add_argument(
-            "--machine",
-            default="",
-            metavar="M",
-            help="the machine, or TARGET/SUBTARGET, if there are several",
+        option(parser, "--machine", "M", "the machine, or TARGET/SUBTARGET, if there are several", default="")
+        option(parser, "--image", "I", "the image, or profile, if there are several", default="")
+        option(
+            parser, "--build", "CMD", "the command that builds it, for `bootscope build`; run without a shell"
         )
-        parser.add_argument(
-            "--image", default="", metavar="I", help="the image, or profile, if there are several"
-        )
-        parser.add_argument(
-            "--build",
-            metavar="CMD",
-            help="the command that builds it, for `bootscope build`; run without a shell",
-        )
-        parser.add_argument("--shell", action="store_true", help="run the commands with /bin/sh")
+        flag(parser, "--shell", "run the commands with /bin/sh")
         group = parser.add_argument_group(
             "for `try` and `optimize` on your board (bootscope help real-boards)"
         )
-        group.add_argument("--board", metavar="B", help="the board, as `record --board` takes it")
-        group.add_argument("--deploy", metavar="CMD", help="the command that deploys the images to the board")
-        group.add_argument(
+        option(group, "--board", "B", "the board, as `record --board` takes it")
+        option(group, "--deploy", "CMD", "the command that deploys the images to the board")
+        option(
+            group,
             "--product",
-            action="append",
-            metavar="PATTERN",
-            help="files in DIR that are deployed, such as images/sdcard.img; bootscope keeps them "
+            "PATTERN",
+            "files in DIR that are deployed, such as images/sdcard.img; bootscope keeps them "
             "and builds nothing twice (repeatable)",
+            action="append",
         )
-        group.add_argument(
-            "--check", metavar="CMD", help="a command that must exit with status 0 when the board has booted"
-        )
+        option(group, "--check", "CMD", "a command that must exit with status 0 when the board has booted")
         group.add_argument("--works", dest="check", help=argparse.SUPPRESS)
-        group.add_argument(
-            "--changes", type=Path, metavar="DIR", help="where changes are written, for the build to use"
-        )
-        group.add_argument("--series", metavar="S", help="Yocto series that the layer is for")
-        group.add_argument("--kernel-recipe", metavar="R", help="the Yocto recipe of the kernel")
-        group.add_argument("--uboot-recipe", metavar="R", help="the Yocto recipe of U-Boot")
+        option(group, "--changes", "DIR", "where changes are written, for the build to use", type=Path)
+        option(group, "--series", "S", "Yocto series that the layer is for")
+        option(group, "--kernel-recipe", "R", "the Yocto recipe of the kernel")
+        option(group, "--uboot-recipe", "R", "the Yocto recipe of U-Boot")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.what != "import":

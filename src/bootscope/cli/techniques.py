@@ -9,6 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import unknown
@@ -23,13 +24,11 @@ _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "d
 
 
 class Techniques(Verb):
-    name = "techniques"
-    summary = "list the known techniques to save boot time, or explain one"
     example = "bootscope techniques uboot-bootdelay"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("id", nargs="?", help="the technique to explain (default: list all)")
-        parser.add_argument("--phase", metavar="P", help=f"only of this phase: {', '.join(PHASES)}")
+        option(parser, "--phase", "P", f"only of this phase: {', '.join(PHASES)}")
         parser.add_argument(
             "--status", choices=[str(s) for s in Status], help="only techniques of this status"
         )

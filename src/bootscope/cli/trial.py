@@ -18,6 +18,7 @@ from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import check, variant, with_bases
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.progress import progress
@@ -37,8 +38,6 @@ from bootscope.system.load import LoadedSystem, load_system
 
 
 class Try(Verb):
-    name = "try"
-    summary = "boot a system with and without techniques: measure the saving, check that it works"
     example = "bootscope try kernel-quiet --system stock; bootscope try kernel-quiet --system gateway -n 10"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
@@ -47,24 +46,16 @@ class Try(Verb):
             nargs="+",
             help="ID, or ID=RECIPE where a technique has several; all together",
         )
-        parser.add_argument(
-            "--system",
-            default="stock",
-            metavar="S",
-            help="the base system, also an imported one (default: stock)",
+        option(
+            parser, "--system", "S", "the base system, also an imported one (default: stock)", default="stock"
         )
-        parser.add_argument(
-            "--force", action="store_true", help="even if a technique does not seem to apply to the system"
-        )
-        parser.add_argument(
-            "--own-base",
-            action="store_true",
-            help="start from the techniques' own base system, which does not have them yet",
-        )
-        parser.add_argument(
+        flag(parser, "--force", "even if a technique does not seem to apply to the system")
+        flag(parser, "--own-base", "start from the techniques' own base system, which does not have them yet")
+        option(
+            parser,
             "--check",
-            metavar="CMD",
-            help="a command that must exit with status 0 for a working variant; BOOTSCOPE_RUN is "
+            "CMD",
+            "a command that must exit with status 0 for a working variant; BOOTSCOPE_RUN is "
             "the folder of the recording",
         )
         add_build_options(parser)

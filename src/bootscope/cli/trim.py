@@ -14,6 +14,7 @@ from bootscope.analysis.views import View
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.changes.change_files import check_new, write_change
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import add_build_options, runner
 from bootscope.cli.optimize import budget_s
 from bootscope.cli.progress import progress
@@ -38,41 +39,24 @@ MOST_STAYS = 25
 
 
 class TrimVerb(Verb):
-    name = "trim"
-    summary = "disable configuration symbols that the application does not need, judged by the code that ran"
     example = "bootscope trim stock --only kernel --budget 3h -o trimmed"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
-        parser.add_argument(
-            "--only", nargs="+", default=ORDER, metavar="PART", help=f"only these of: {', '.join(ORDER)}"
-        )
-        parser.add_argument(
-            "--budget", default="4h", metavar="T", help="host time, such as 90m or 4h (default 4h)"
-        )
-        parser.add_argument("--keep", nargs="+", default=(), metavar="SYMBOL", help="symbols to keep")
-        parser.add_argument(
-            "--services",
-            action="store_true",
-            help="what init starts besides the application must behave as before, too",
-        )
-        parser.add_argument("--quiet", action="store_true", help="also keep kernel messages off the console")
-        parser.add_argument(
-            "--sure",
-            action="store_true",
-            help="only symbols whose code never ran beyond its own initialisation",
-        )
-        parser.add_argument(
-            "--bare",
-            action="store_true",
-            help="also symbols for security, error messages and recovery",
-        )
-        parser.add_argument("--all", action="store_true", help="list all kept symbols, with the reason")
-        parser.add_argument(
+        option(parser, "--only", "PART", f"only these of: {', '.join(ORDER)}", nargs="+", default=ORDER)
+        option(parser, "--budget", "T", "host time, such as 90m or 4h (default 4h)", default="4h")
+        option(parser, "--keep", "SYMBOL", "symbols to keep", nargs="+", default=())
+        flag(parser, "--services", "what init starts besides the application must behave as before, too")
+        flag(parser, "--quiet", "also keep kernel messages off the console")
+        flag(parser, "--sure", "only symbols whose code never ran beyond its own initialisation")
+        flag(parser, "--bare", "also symbols for security, error messages and recovery")
+        flag(parser, "--all", "list all kept symbols, with the reason")
+        option(
+            parser,
             "-o",
+            "DIR",
+            "write configuration fragments, the code that ran, and why symbols are kept",
             type=Path,
-            metavar="DIR",
-            help="write configuration fragments, the code that ran, and why symbols are kept",
         )
         add_build_options(parser)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every verb is: a class with a name, help, options and a run."""
+"""What every verb is: a class with an example, options and a run; the table of verbs has the rest."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ JSON_SCHEMA = 1
 class Verb:
     """One verb of the command line. Subclasses parse and print; the work is done elsewhere."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
     example: ClassVar[str]
 
     def options(self, parser: argparse.ArgumentParser) -> None:

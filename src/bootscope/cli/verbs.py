@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs by name: where each is, and what it does in one line.
 
-Listing them (`--help`, completion) loads none of them; tests/unit/test_startup.py compares the lines with
-the verbs' own.
+Listing them (`--help`, completion) loads none of them.
 """
 
 from __future__ import annotations

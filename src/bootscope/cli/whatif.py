@@ -9,6 +9,7 @@ from rich.text import Text
 
 from bootscope.analysis.whatif import KNOWN, predict
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import option
 from bootscope.cli.show import view_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
@@ -17,17 +18,13 @@ from bootscope.core.text import seconds, span
 
 
 class WhatIf(Verb):
-    name = "what-if"
-    summary = "predict the effect of changes, from a recording"
     example = "bootscope what-if last quiet bootdelay=0"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument("run", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("change", nargs="+", help="one or more of the changes listed below")
-        parser.add_argument(
-            "--board", metavar="B", help="predict for another board profile (without booting again)"
-        )
+        option(parser, "--board", "B", "predict for another board profile (without booting again)")
         width = max(len(known) for known in KNOWN)
         listed = "\n".join(f"  {known:{width}}  {what}" for known, what in KNOWN.items())
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
