@@ -8,7 +8,7 @@ try. The tree's own tools have the last word.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bootscope.kbuild.expressions import NO, parse
 from bootscope.kbuild.symbols import Symbol, Symbols
@@ -54,11 +54,14 @@ class Configuration:
 
     def holders(self, name: str) -> list[str]:
         """Symbols that are on and select this one."""
-        return sorted(
-            other
-            for other in self._selected_by.get(name, ())
-            if any(t == name and c.value(self.config) != NO for t, c in self.symbols[other].selects)
-        )
+        return sorted(self._selecting(name, self.config))
+
+    def _selecting(self, name: str, state: Mapping[str, str]) -> Iterator[str]:
+        """Symbols that select this one, of those that are on in `state`."""
+        for other in self._selected_by.get(name, ()):
+            selects = self.symbols[other].selects
+            if state[other] != "n" and any(t == name and c.value(state) != NO for t, c in selects):
+                yield other
 
     def without(self, off: Iterable[str]) -> set[str]:
         """All symbols that go off with these; those of `off` that others hold are not among them."""
@@ -66,7 +69,7 @@ class Configuration:
         while True:
             state = self._state_without(wanted)
             # One that is still selected when everything has settled comes back, and others with it.
-            held = {name for name in wanted if self._selected(name, state)}
+            held = {name for name in wanted if any(self._selecting(name, state))}
             if not held:
                 return {name for name in self.on if state[name] == "n"}
             wanted -= held
@@ -84,23 +87,13 @@ class Configuration:
                 queue |= self._touches[name]
         return state
 
-    def _selected(self, name: str, state: Mapping[str, str]) -> bool:
-        return any(
-            state[other] != "n"
-            and any(t == name and c.value(state) != NO for t, c in self.symbols[other].selects)
-            for other in self._selected_by.get(name, ())
-        )
-
     def _stays(self, name: str, state: Mapping[str, str]) -> bool:
         """Whether a symbol stays on when others are as in `state`."""
-        if self._selected(name, state):
-            return True
         symbol = self.symbols[name]
-        if symbol.needs().value(state) == NO:
-            return False
-        if any(prompt.value(state) != NO for prompt in symbol.prompts):
-            return True
-        return _default(symbol, state) != NO
+        asked = (prompt.value(state) != NO for prompt in symbol.prompts)
+        return any(self._selecting(name, state)) or (
+            symbol.needs().value(state) != NO and (any(asked) or _default(symbol, state) != NO)
+        )
 
 
 def _default(symbol: Symbol, state: Mapping[str, str]) -> int:

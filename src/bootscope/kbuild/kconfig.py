@@ -41,14 +41,8 @@ def fragment(symbols: Symbols) -> list[str]:
 
 def apply(path: Path, symbols: Symbols) -> None:
     """Replaces or adds the symbols in a .config file; the tree's olddefconfig must follow."""
-    wanted = {name: written(value) for name, value in symbols.items()}
-    kept = [line for line in path.read_text().splitlines() if not _is_one_of(line, wanted)]
+    kept = [line for line in path.read_text().splitlines() if parse(line).keys().isdisjoint(symbols)]
     path.write_text("\n".join([*kept, *fragment(symbols)]) + "\n")
-
-
-def _is_one_of(line: str, wanted: dict[str, str]) -> bool:
-    match = _LINE.match(line)
-    return match is not None and (match["set"] or match["unset"]) in wanted
 
 
 def check(path: Path, symbols: Symbols, where: str) -> None:

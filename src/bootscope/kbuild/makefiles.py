@@ -26,6 +26,7 @@ _MOST_WAYS = 16
 _LISTS = ("obj", "lib", "core", "drivers", "machine", "libs", "net", "head", "plat", "virt", "extra")
 _ASSIGN = re.compile(r"^([^\s:#?+=]*(?:\$\([^)]*\)[^\s:#?+=]*)*)\s*(?:[:?+]|::)?=\s*(.*)$")
 _LIST = re.compile(r"^(?P<base>[\w.$()/-]*?)-(?P<suffix>y|m|objs|\$\(.*\))$")
+_CONDITIONS = ("ifdef", "ifeq", "ifneq", "ifndef")
 _CONFIG = re.compile(r"CONFIG_(?:\$\(\w+\))?(\w+)")
 _REFERENCE = re.compile(r"\$\(([\w.-]+?)(?:-y|-objs|-m)\)")
 _INSERTED = re.compile(r"^//kbuild:(.*)$", re.M)
@@ -69,20 +70,10 @@ class Makefiles:
             rules = self._in(folder.as_posix())
             for name in (f"{listed}/", listed) if is_folder else (listed,):
                 for rule in rules.get(name, ()):
-                    found += self._through(folder, rule)
+                    outer = self.ways(f"{folder / rule.target}") if rule.target else self._folder(folder)
+                    found += (rule.way | way for way in outer)
         # A file that no list names is one of its folder's.
         return _least(found) if found or is_folder else self._folder(path.parent)
-
-    def _through(self, folder: PurePosixPath, rule: Rule) -> Iterator[Way]:
-        """A rule's way, joined with those of what it goes into."""
-        if rule.target:
-            outer = self._of_target(folder, rule.target)
-        else:
-            outer = self._folder(folder)
-        yield from (rule.way | way for way in outer)
-
-    def _of_target(self, folder: PurePosixPath, target: str) -> Ways:
-        return self.ways((folder / target).as_posix())
 
     def _folder(self, folder: PurePosixPath) -> Ways:
         return self.ways(folder.as_posix()) if folder.parts else ALWAYS
@@ -133,30 +124,25 @@ def _rules(text: str, folder: str, arch: str) -> Iterator[Rule]:
         target, own = _target(match[1])
         if target is None:
             continue
-        for way in _joined([*inside, own]):
+        for ways in product(*inside, own):
+            way = frozenset[str]().union(*ways)
             yield from (Rule(target, name, way) for name in _listed(match[2], folder, arch))
-
-
-def _joined(conditions: list[Ways]) -> Iterator[Way]:
-    for ways in product(*conditions):
-        yield frozenset[str]().union(*ways)
 
 
 def _conditional(line: str, inside: list[Ways]) -> bool:
     """Takes note of a conditional line; False for another one. What `else` asks for is no symbol."""
     word, _, rest = line.partition(" ")
-    rest = rest.strip()
-    if word in ("ifdef", "ifeq", "ifneq", "ifndef"):
-        inside.append(_condition(word, rest))
+    if word in _CONDITIONS:
+        inside.append(_condition(word, rest.strip()))
     elif word == "else" and inside:
         inside[-1] = ALWAYS
-        inner, _, more = rest.partition(" ")
-        if inner in ("ifdef", "ifeq", "ifneq", "ifndef"):
+        inner, _, more = rest.strip().partition(" ")
+        if inner in _CONDITIONS:
             inside[-1] = _condition(inner, more.strip())
     elif word == "endif" and inside:
         inside.pop()
     else:
-        return word.startswith("if") and word[2:] in ("def", "eq", "neq", "ndef")
+        return False
     return True
 
 
@@ -200,5 +186,4 @@ def _listed(text: str, folder: str, arch: str) -> Iterator[str]:
         if "$" in name or not name.endswith((".o", "/")):
             continue
         # The architecture's Makefile names folders from the top.
-        prefix = f"{folder}/"
-        yield name.removeprefix(prefix) if folder not in ("", ".") else name
+        yield name.removeprefix(f"{folder}/") if folder != "." else name

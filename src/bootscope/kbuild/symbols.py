@@ -8,7 +8,7 @@ to, the tree's own tools decide. Works with the kernel, boot loaders and BusyBox
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,23 +23,21 @@ _TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
 _SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")
 _IF = re.compile(r"\s+if\s+(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
 _IN_SOURCE = re.compile(r"^//config:(.*)$", re.M)
-_PROMPT = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')\s*(?:if\s+(.*))?$")
+_PROMPT = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*')\s*(?:if\s+(.*))?$")
+_BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"[^"]*"|'[^']*')*(?=#)""")
 
 
 @dataclass
 class Symbol:
-    """A symbol. `prompts` are the conditions under which a person is asked; `selects` and `implies` are
-    (symbol, condition); `places` are `file:line` of its definitions."""
+    """A symbol. `prompts` are the conditions under which a person is asked; `selects` are (symbol,
+    condition)."""
 
     name: str
     type: str = ""
-    title: str = ""
     prompts: list[Expression] = field(default_factory=list)
     depends: list[Expression] = field(default_factory=list)
     defaults: list[tuple[str, Expression]] = field(default_factory=list)
     selects: list[tuple[str, Expression]] = field(default_factory=list)
-    implies: list[tuple[str, Expression]] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
     choice: int = 0
     """The number of the choice that it is part of; 0: none."""
 
@@ -105,16 +103,16 @@ class _Reader:
         if text is None:
             return
         self._files.add(name)
-        for number, line in _lines(text):
-            self._line(line, f"{name}:{number}")
+        for line in _lines(text):
+            self._line(line)
 
-    def _line(self, line: str, place: str) -> None:
+    def _line(self, line: str) -> None:
         word, _, rest = line.partition(" ")
         found = _SYMBOL.match(line)
         if found:
-            self._begin(found[1], place)
+            self._begin(found[1])
         elif word in ("source", "rsource", "osource", "orsource"):
-            self._source(rest, place)
+            self._source(rest)
         elif word == "if":
             self._blocks.append(_Block("if", parse(rest)))
         elif word in ("menu", "choice"):
@@ -130,16 +128,15 @@ class _Reader:
         elif self._open is not None:
             self._attribute(word, rest.strip())
 
-    def _source(self, rest: str, place: str) -> None:
+    def _source(self, rest: str) -> None:
         name = rest.strip().strip('"')
         for variable, value in self._variables.items():
             name = name.replace(f"$({variable})", value).replace(f"${variable}", value)
         self._open = None
         self.file(name)
 
-    def _begin(self, name: str, place: str) -> None:
+    def _begin(self, name: str) -> None:
         symbol = self.symbols.setdefault(name, Symbol(name))
-        symbol.places.append(place)
         condition = TRUE
         for block in self._blocks:
             condition = both(condition, block.condition)
@@ -167,17 +164,15 @@ class _Reader:
             self._default(opened, rest)
         elif word == "depends":
             opened.depends[-1] = both(opened.depends[-1], parse(rest.removeprefix("on ")))
-        elif word in ("select", "imply"):
+        elif word == "select":
             target, condition = _conditional(rest)
-            listed = opened.selects if word == "select" else opened.implies
-            listed.append((target, both(condition, opened.depends[-1])))
+            opened.selects.append((target, both(condition, opened.depends[-1])))
 
     @staticmethod
     def _prompt(symbol: Symbol, rest: str) -> None:
         match = _PROMPT.match(rest)
         if match:
-            symbol.title = symbol.title or match[1][1:-1]
-            symbol.prompts.append(both(symbol.depends[-1], parse(match[2]) if match[2] else TRUE))
+            symbol.prompts.append(both(symbol.depends[-1], parse(match[1]) if match[1] else TRUE))
 
     @staticmethod
     def _default(symbol: Symbol, rest: str) -> None:
@@ -193,52 +188,27 @@ def _conditional(rest: str) -> tuple[str, Expression]:
     return rest[: found.start()].strip(), parse(rest[found.end() :])
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) without help texts, comments and indentation; words parted by single spaces."""
-    skip: Callable[[str], bool] | None = None
-    held, first = "", 0
-    for number, raw in enumerate(text.expandtabs().splitlines(), start=1):
-        if skip is not None:
-            if skip(raw):
-                continue
-            skip = None
+def _lines(text: str) -> Iterator[str]:
+    """The lines without help texts, comments and indentation; words parted by single spaces."""
+    held = ""
+    # How far the help text that we are in is indented; 0 before its first line, None outside of one.
+    help_depth: int | None = None
+    for raw in text.expandtabs().splitlines():
         stripped = raw.strip()
+        if help_depth is not None:
+            here = len(raw) - len(raw.lstrip())
+            if not stripped:
+                continue
+            if here >= max(help_depth, 1):
+                help_depth = help_depth or here
+                continue
+            help_depth = None
         if stripped.endswith("\\"):
-            held, first = f"{held}{stripped[:-1]} ", first or number
+            held += f"{stripped[:-1]} "
             continue
-        line, at = " ".join(f"{held}{stripped}".split()), first or number
-        held, first = "", 0
+        line, held = " ".join(f"{held}{stripped}".split()), ""
         if line in ("help", "---help---"):
-            skip = _help()
+            help_depth = 0
         elif line and not line.startswith("#"):
-            yield at, _without_comment(line)
-
-
-def _help() -> Callable[[str], bool]:
-    """Whether a line still belongs to a help text: as long as it is indented like its first line."""
-    depth: int | None = None
-
-    def inside(line: str) -> bool:
-        nonlocal depth
-        if not line.strip():
-            return True
-        here = len(line) - len(line.lstrip())
-        if depth is None:
-            depth = here
-            return here > 0
-        return here >= depth
-
-    return inside
-
-
-def _without_comment(line: str) -> str:
-    """The line up to a `#` that stands in no quotes."""
-    quote = ""
-    for at, character in enumerate(line):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character == "#":
-            return line[:at].rstrip()
-    return line
+            before = _BEFORE_COMMENT.match(line)
+            yield before[0].rstrip() if before else line
