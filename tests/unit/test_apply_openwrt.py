@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.buildtrees.applying import target_for, written
+from bootscope.buildtrees.applying import WRITERS, target_for
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.output import Output
@@ -45,7 +45,7 @@ def sources(folder: Path, config: str = CONFIG) -> Path:
 
 def output(change: Change, folder: Path | None = None) -> Output:
     target = target_for("fast", None, "", "", "", "openwrt", folder)
-    return written("openwrt", ChangeSet(("a: b",), change), target)
+    return WRITERS["openwrt"](ChangeSet(("a: b",), change), target)
 
 
 def lines(out: Output) -> list[str]:

@@ -13,10 +13,9 @@ from bootscope.builder.ids import tree_id
 from bootscope.buildtrees import products
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.buildtrees.keep import load_tree
-from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.owner import changes_folder, command_environment, words
-from bootscope.buildtrees.products import Keeper
+from bootscope.buildtrees.products import Keeper, missed
 from bootscope.buildtrees.variants import Variants
 from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError, UserError

@@ -13,11 +13,12 @@ from bootscope.kbuild.kconfig import parse
 _HEAD = 65536
 _LINE = re.compile(r"^(?:CONFIG_\w+=.*|# CONFIG_\w+ is not set)$", re.MULTILINE)
 _OTHER = re.compile(r"^(?!#)(?!CONFIG_\w+=).*\S", re.MULTILINE)
-_HEADERS = (
-    ("uboot", re.compile(r"^# U-Boot \S+ Configuration", re.MULTILINE), "U-Boot"),
-    ("busybox", re.compile(r"^# Busybox version: \S+", re.MULTILINE | re.IGNORECASE), "BusyBox"),
-    ("kernel", re.compile(r"^# Linux/\S+ \S+ Kernel Configuration", re.MULTILINE), "Linux"),
-)
+HEADS = {
+    "uboot": re.compile(r"^# U-Boot (\S+) Configuration", re.MULTILINE),
+    "busybox": re.compile(r"^# Busybox version: (\S+)", re.MULTILINE | re.IGNORECASE),
+    "kernel": re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration", re.MULTILINE),
+}
+"""How generated configurations of the trees begin; the group is the version."""
 _WHOLE = re.compile(r"^# Automatically generated", re.MULTILINE)
 _OF_UBOOT = re.compile(
     r"SPL(?:_\w+)?|TPL(?:_\w+)?|TEXT_BASE|SYS_(?:TEXT_BASE|PROMPT|LOAD_ADDR|MALLOC_LEN)|BOOTDELAY|BOOTCOMMAND"
@@ -58,7 +59,7 @@ def read(name: str, text: str) -> Piece:
 
 def _tree(name: str, head: str, symbols: dict[str, str]) -> tuple[str, str]:
     """Of what this is the configuration, and what its head says of itself."""
-    for tree, pattern, _ in _HEADERS:
+    for tree, pattern in HEADS.items():
         match = pattern.search(head)
         if match:
             words = match[0].removeprefix("# ").removesuffix(" Configuration").removesuffix(" Kernel")

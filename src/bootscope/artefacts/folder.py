@@ -69,18 +69,18 @@ def _entry(item: os.DirEntry[str], name: str, about: os.stat_result) -> Entry:
     return Entry(path, FILE, about.st_size, bool(mode & 0o111), read=partial(head, item.path))
 
 
-def head(path: str, most: int) -> bytes:
-    """The first bytes of a regular file; nothing of what became something else meanwhile."""
+def head(path: str | Path, most: int, follow: bool = False) -> bytes:
+    """The first bytes of a regular file; nothing of one that cannot be read, became something else
+    meanwhile, or is a link that is not to be followed."""
+    links = 0 if follow else os.O_NOFOLLOW
     try:
-        # Neither through a link nor waiting for somebody at the other end of a pipe.
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        # Without waiting for somebody at the other end of a pipe.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links)
     except OSError:
         return b""
     with os.fdopen(number, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            return b""
         try:
-            return opened.read(most)
+            return opened.read(most) if stat.S_ISREG(os.fstat(number).st_mode) else b""
         except OSError:
             return b""
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bootscope.buildtrees import openwrt_sources, to_buildroot, to_files, to_openwrt, to_yocto
-from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree
 from bootscope.buildtrees.openwrt_sources import Sources
-from bootscope.buildtrees.output import Output, Target, Writer
+from bootscope.buildtrees.output import Target, Writer
 from bootscope.core.errors import UserError
 
 FILES = "files"
@@ -79,8 +78,3 @@ def name_of(names: Sequence[str]) -> str:
     first = Path(names[0]).name.partition("=")[0] if names else ""
     slug = re.sub(r"[^a-z0-9]+", "-", first.lower()).strip("-")[:32].strip("-")
     return slug if len(names) == 1 and _NAME.fullmatch(slug) else "boot-time"
-
-
-def written(kind: str, changes: ChangeSet, target: Target) -> Output:
-    """What is to be written for a build system."""
-    return WRITERS[kind](changes, target)

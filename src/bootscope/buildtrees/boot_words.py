@@ -7,7 +7,6 @@ import itertools
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.identify import together
@@ -56,7 +55,7 @@ def _told(parts: Parts, known: Inventory) -> tuple[str, str] | None:
         return parts.command_lines[-1]
     menu = parts.first("boot-menu")
     if menu:
-        words = _of_menu(menu)
+        words = in_menu(menu.name, text(menu))
         if words:
             return words, look.relative(menu)
     bootargs = known.loader.bootargs
@@ -74,10 +73,6 @@ def _of_emulator(script: str) -> str:
         return ""
     found = [after for word, after in itertools.pairwise(words) if word == "-append"]
     return found[-1] if found else ""
-
-
-def _of_menu(path: Path) -> str:
-    return in_menu(path.name, text(path))
 
 
 def in_menu(name: str, menu: str) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from bootscope.artefacts.folder import head
 from bootscope.buildtrees import parts as common
-from bootscope.buildtrees.look import head, text
+from bootscope.buildtrees.look import text
 from bootscope.buildtrees.parts import Parts, symbol
 from bootscope.devices import sunxi_boot_rom
 
@@ -15,16 +16,12 @@ LOOKED_FOR = ".config with BR2_ symbols, here or above a folder called output"
 _HEAD = re.compile(r"^# Buildroot (\S+) Configuration", re.MULTILINE)
 
 
-def _is_config(path: Path) -> bool:
-    return b"\nBR2_HAVE_DOT_CONFIG=y" in head(path, 8192)
-
-
 def root_of(folder: Path) -> Path | None:
     """The folder to look in, for one that a user names: the one with Buildroot's .config; None for others."""
     for candidate in (folder, folder.parent):
         if candidate == folder or folder.name == "output":
             config = candidate / ".config"
-            if config.is_file() and _is_config(config):
+            if config.is_file() and b"\nBR2_HAVE_DOT_CONFIG=y" in head(config, 8192, follow=True):
                 return candidate
     return None
 
@@ -72,9 +69,7 @@ def collect(parts: Parts) -> None:
     _toolchain(parts, f"{at}host/bin/")
     if not look.all(f"{at}build", folder=True) or "kernel-config" not in parts.paths:
         look.note("configured, but apparently no kernel has been built here")
-    packages = look.first([f"{at}build/packages-file-list.txt"])
-    if packages:
-        parts.put("packages", packages)
+    parts.take("packages", [f"{at}build/packages-file-list.txt"])
 
 
 def _built(parts: Parts, tree: str, start: str, version: str) -> Path | None:
@@ -89,11 +84,8 @@ def _disk(parts: Parts, images: str) -> None:
 
 
 def _rootfs_folder(parts: Parts, name: str) -> None:
-    found = parts.look.all(name, folder=True)
-    if found and parts.look.all(f"{name}/*", folder=True):
-        parts.put("rootfs-folder", found[0])
-    else:
-        parts.lack("rootfs-folder", name)
+    found = parts.look.all(name, folder=True) if parts.look.all(f"{name}/*", folder=True) else []
+    parts.put_or_lack("rootfs-folder", next(iter(found), None), name)
 
 
 def _toolchain(parts: Parts, at: str) -> None:

@@ -140,7 +140,9 @@ def read_folder(folder: Path) -> tuple[Change, list[str], str]:
             f"{printable(str(folder))} is not a folder of changes",
             hint="bootscope optimize -o or trim -o writes one: it has " + ", ".join(_MARKS),
         )
-    trees = {tree: _symbols(_text(folder / f"{tree}.config")) for tree in TREES}
+    trees: dict[str, Symbols] = {}
+    for tree in TREES:
+        trees[tree] = {n: _value(v) for n, v in parse(_text(folder / f"{tree}.config")).items()}
     lines = _text(folder / WORDS).splitlines()
     whole = _text(folder / "command-line.txt").strip()
     write, link = _rootfs(folder / "rootfs")
@@ -178,10 +180,6 @@ def _text(path: Path) -> str:
         raise UserError(
             f"{printable(str(path))} is not a text file: only text files can be carried over"
         ) from error
-
-
-def _symbols(text: str) -> Symbols:
-    return {name: _value(value) for name, value in parse(text).items()}
 
 
 def _value(written: str) -> str | int | bool:

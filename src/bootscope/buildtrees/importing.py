@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
 from collections.abc import Callable, Sequence
@@ -11,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.file_facts import Piece
-from bootscope.buildtrees import bare, boot_words, buildroot, openwrt, reading, yocto
+from bootscope.builder.ids import file_sha256
+from bootscope.buildtrees import bare, boot_words, buildroot, openwrt, subject, yocto
 from bootscope.buildtrees.look import Look, tree_folder
 from bootscope.buildtrees.model import (
     BARE,
@@ -30,11 +30,11 @@ from bootscope.buildtrees.parts import Parts
 from bootscope.core.errors import UserError, printable
 
 _MOST_HASHED = 1 << 30
-_MAKERS: dict[str, tuple[Callable[[Path], Path | None], str]] = {
-    BUILDROOT: (buildroot.root_of, buildroot.LOOKED_FOR),
-    YOCTO: (yocto.root_of, yocto.LOOKED_FOR),
-    OPENWRT: (openwrt.root_of, openwrt.LOOKED_FOR),
-    BARE: (bare.root_of, bare.LOOKED_FOR),
+_MAKERS: dict[str, tuple[Callable[[Path], Path | None], str, Callable[[Parts], None]]] = {
+    BUILDROOT: (buildroot.root_of, buildroot.LOOKED_FOR, buildroot.collect),
+    YOCTO: (yocto.root_of, yocto.LOOKED_FOR, yocto.collect),
+    OPENWRT: (openwrt.root_of, openwrt.LOOKED_FOR, openwrt.collect),
+    BARE: (bare.root_of, bare.LOOKED_FOR, bare.collect),
 }
 
 
@@ -57,11 +57,11 @@ def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
     Raises UserError when it is none that is known, with what was looked for.
     """
     folder = tree_folder(name)
-    for kind, (root_of, _) in _MAKERS.items():
+    for kind, (root_of, _, _) in _MAKERS.items():
         root = root_of(folder) if made_by in ("", kind) else None
         if root:
             return kind, root
-    looked = [(MAKERS[k], looked) for k, (_, looked) in _MAKERS.items() if made_by in ("", k)]
+    looked = [(MAKERS[k], looked) for k, (_, looked, _) in _MAKERS.items() if made_by in ("", k)]
     raise UserError(
         f"{printable(str(name))} is not a folder of {' or '.join(what for what, _ in looked)} that was built",
         hint="looked for " + "; ".join(f"{what}: {where}" for what, where in looked),
@@ -71,16 +71,8 @@ def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
 def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
     """What lies in a folder, as a tree called `name`. Raises UserError as :func:`recognised` does."""
     made_by, root = recognised(folder, wish.made_by)
-    look = Look(root)
-    parts = Parts(look)
-    if made_by == BUILDROOT:
-        buildroot.collect(parts)
-    elif made_by == YOCTO:
-        yocto.collect(parts, wish.machine, wish.image)
-    elif made_by == OPENWRT:
-        openwrt.collect(parts, wish.machine, wish.image)
-    else:
-        bare.collect(parts)
+    parts = Parts(Look(root), wish.machine, wish.image)
+    _MAKERS[made_by][2](parts)
     artefacts, pieces = _artefacts(parts)
     words, source = boot_words.command_line(parts, pieces)
     if not words:
@@ -102,18 +94,18 @@ def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
         versions=parts.versions,
         artefacts=artefacts,
         missing=parts.missing,
-        notes=tuple(look.notes),
+        notes=tuple(parts.look.notes),
     )
 
 
 def _artefacts(parts: Parts) -> tuple[tuple[Artefact, ...], list[Piece]]:
     pieces: dict[Path, Piece] = {}
     done: set[str] = set()
-    for role in reading.READ:
+    for role in subject.READ:
         for path in parts.paths.get(role, ()):
-            piece = _piece(parts, role, path) if reading.tells(role) not in done else None
+            piece = _piece(parts, role, path) if subject.tells(role) not in done else None
             if piece:
-                done.add(reading.tells(role))
+                done.add(subject.tells(role))
                 pieces[path] = piece
     if "uboot-environment" in done:
         parts.missing.pop(ROLES["uboot-environment"], None)
@@ -125,7 +117,7 @@ def _artefacts(parts: Parts) -> tuple[tuple[Artefact, ...], list[Piece]]:
 def _piece(parts: Parts, role: str, path: Path) -> Piece | None:
     """What audit makes of a file; None, and a note, where it makes nothing of it."""
     try:
-        return reading.read(role, path)
+        return subject.read(role, path)
     except UserError as error:
         why = error.message.replace(printable(str(path)), "it").replace(str(path), "it")
         parts.look.note(f"{printable(parts.look.relative(path))} is not used by audit: {why}")
@@ -138,7 +130,7 @@ def _artefact(look: Look, role: str, path: Path, piece: Piece | None) -> Artefac
         about = path.stat()
         if stat.S_ISREG(about.st_mode):
             size = about.st_size
-            digest = _sha256(path) if size <= _MOST_HASHED else ""
+            digest = file_sha256(path) if size <= _MOST_HASHED else ""
     except OSError as error:
         look.note(f"{printable(look.relative(path))} could not be read: {error.strerror}")
     told = piece.told if piece else ""
@@ -150,11 +142,6 @@ def _artefact(look: Look, role: str, path: Path, piece: Piece | None) -> Artefac
         told=told,
         audit=piece is not None,
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def name_for(folder: str | Path, taken: Sequence[str]) -> str:

@@ -89,21 +89,10 @@ def text(tree: Tree) -> str:
         "# What another build system built, as `bootscope system import` found it. `bootscope build` with",
         "# its name runs `build` and looks again; all else here is then written anew.",
     ]
-    lists, tables = {}, {}
-    for key, value in table.items():
-        if key == "artefacts":
-            lists[key] = value
-        elif isinstance(value, dict):
-            tables[key] = value
-        else:
-            lines.append(f"{key} = {as_toml(value)}")
-    for key, value in tables.items():
-        lines += ["", f"[{key}]", *(f"{_key(k)} = {as_toml(v)}" for k, v in value.items())]
-    for key, items in lists.items():
-        for item in items:
-            lines += ["", f"[[{key}]]", *(f"{k} = {as_toml(v)}" for k, v in item.items())]
+    artefacts = table.pop("artefacts")
+    lines += (f"{key} = {as_toml(value)}" for key, value in table.items() if not isinstance(value, dict))
+    tables = [(f"[{key}]", value) for key, value in table.items() if isinstance(value, dict)]
+    for head, values in (*tables, *(("[[artefacts]]", artefact) for artefact in artefacts)):
+        lines += ["", head]
+        lines += (f"{k if _PLAIN_KEY.fullmatch(k) else as_toml(k)} = {as_toml(v)}" for k, v in values.items())
     return "\n".join(lines) + "\n"
-
-
-def _key(key: str) -> str:
-    return key if _PLAIN_KEY.fullmatch(key) else as_toml(key)

@@ -10,13 +10,13 @@ import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from bootscope.artefacts.folder import head
 from bootscope.core.errors import UserError, printable
 
 _MOST_ENTRIES = 20_000
 """Of one folder."""
 _MOST_FOUND = 2_000
 """By one pattern."""
-HEAD_BYTES = 65536
 
 Check = Callable[[Path], bool]
 
@@ -104,22 +104,9 @@ def _age(path: Path) -> int:
         return 0
 
 
-def head(path: Path, most: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a regular file; nothing of one that cannot be read."""
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    with os.fdopen(number, "rb") as opened:
-        try:
-            return opened.read(most) if stat.S_ISREG(os.fstat(number).st_mode) else b""
-        except OSError:
-            return b""
-
-
 def text(path: Path, most: int = 4 << 20) -> str:
     """A text file, up to `most` bytes."""
-    return head(path, most).decode("utf-8", "replace")
+    return head(path, most, follow=True).decode("utf-8", "replace")
 
 
 def tree_folder(name: str | Path) -> Path:

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+from bootscope.artefacts.folder import head
 from bootscope.buildtrees import parts as common
-from bootscope.buildtrees.look import Look, head, text
+from bootscope.buildtrees.look import Look, text
 from bootscope.buildtrees.parts import Parts
 from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = "bin/targets/TARGET/SUBTARGET, or profiles.json with *.manifest or *.buildinfo"
-_MOST_JSON = 16 << 20
 
 
 def _is_target(look: Look, at: str) -> bool:
@@ -27,7 +26,7 @@ def root_of(folder: Path) -> Path | None:
     if _is_target(look, "") or _targets(look):
         return folder
     config = folder / ".config"
-    openwrt = config.is_file() and b"OpenWrt" in head(config, 4096)
+    openwrt = config.is_file() and b"OpenWrt" in head(config, 4096, follow=True)
     return folder if openwrt or (folder / "feeds.conf.default").is_file() else None
 
 
@@ -35,15 +34,15 @@ def _targets(look: Look) -> list[Path]:
     return [p for p in look.all("bin/targets/*/*", folder=True) if _is_target(look, f"{look.relative(p)}/")]
 
 
-def collect(parts: Parts, machine: str, image: str) -> None:
-    """Looks for everything. `machine` is TARGET/SUBTARGET, `image` a profile (a device).
+def collect(parts: Parts) -> None:
+    """Looks for everything. The machine is TARGET/SUBTARGET, the image a profile (a device).
 
     Raises UserError when there are several and none was named.
     """
     look = parts.look
     here = _is_target(look, "")
-    at, target = ("", "") if here else _target(look, machine)
-    told = _profiles(parts, look.first([f"{at}profiles.json"])) if here or at else {}
+    at, target = ("", "") if here else _target(look, parts.wants_machine)
+    told = parts.variables(look.first([f"{at}profiles.json"]), "profiles.json") if here or at else {}
     target = str(told.get("target", "")) or target
     config = look.first([".config", f"{at}config.buildinfo"])
     target = target or _configured(text(config) if config else "")
@@ -52,11 +51,8 @@ def collect(parts: Parts, machine: str, image: str) -> None:
         parts.versions["openwrt"] = printable(
             f"{told['version_number']} {told.get('version_code', '')}".strip()
         )[:80]
-    if config:
-        parts.put("build-config", config)
-    else:
-        parts.lack("build-config", f".config, {at}config.buildinfo")
-    _images(parts, at, told, image)
+    parts.put_or_lack("build-config", config, f".config, {at}config.buildinfo")
+    _images(parts, at, told, parts.wants_image)
     parts.want("packages", [f"{at}*.manifest"])
     _built(parts, target)
 
@@ -69,38 +65,8 @@ def _configured(config: str) -> str:
 
 def _target(look: Look, wanted: str) -> tuple[str, str]:
     found = {"/".join(p.parts[-2:]): p for p in _targets(look)}
-    if wanted and wanted not in found:
-        raise UserError(
-            f"there is no target {printable(wanted)}", hint=f"there is: {printable(', '.join(sorted(found)))}"
-        )
-    if len(found) > 1 and not wanted:
-        raise UserError(
-            f"there are several targets: {printable(', '.join(sorted(found)))}",
-            hint="choose one with --machine",
-        )
-    if not found:
-        return "", ""
-    name = wanted or next(iter(found))
-    return f"{look.relative(found[name])}/", name
-
-
-def _profiles(parts: Parts, path: Path | None) -> dict[str, Any]:
-    if path is None:
-        parts.lack("variables", "profiles.json")
-        return {}
-    parts.put("variables", path)
-    try:
-        if path.stat().st_size > _MOST_JSON:
-            raise ValueError("it is too large")
-        told = json.loads(path.read_bytes())
-        if not isinstance(told, dict):
-            raise ValueError("it is not an object")
-    except (OSError, ValueError, RecursionError) as error:
-        parts.look.note(
-            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
-        )
-        return {}
-    return told
+    one = common.chosen(found, wanted, "there is no target", "targets")
+    return (f"{look.relative(one[1])}/", one[0]) if one else ("", "")
 
 
 def _images(parts: Parts, at: str, told: dict[str, Any], wanted: str) -> None:
@@ -123,11 +89,7 @@ def _images(parts: Parts, at: str, told: dict[str, Any], wanted: str) -> None:
         for path in parts.look.all(pattern)[:1]:
             parts.put("rootfs-image", path)
     common.root_images(parts, plain)
-    found = parts.look.first(
-        [f"{at}*-initramfs-kernel.bin", f"{at}*-initramfs*.bin", f"{at}*-initramfs*.itb"]
-    )
-    if found:
-        parts.put("initramfs", found)
+    parts.take("initramfs", [f"{at}*-initramfs{end}" for end in ("-kernel.bin", "*.bin", "*.itb")])
 
 
 def _of_profile(parts: Parts, at: str, profile: object) -> None:
@@ -145,9 +107,7 @@ def _of_profile(parts: Parts, at: str, profile: object) -> None:
 def _built(parts: Parts, target: str) -> None:
     look = parts.look
     if not look.all("build_dir", folder=True):
-        where = "build_dir (give the top of the build, not only the folder of the target)"
-        for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
-            parts.lack(role, where)
+        parts.lack_build("build_dir (give the top of the build, not only the folder of the target)")
         return
     name = target.replace("/", "_") if re.fullmatch(r"[\w/-]+", target) else "*"
     linux = f"build_dir/target-*/linux-{name}/"
@@ -162,11 +122,8 @@ def _built(parts: Parts, target: str) -> None:
     uboots = ["build_dir/target-*/u-boot-*/u-boot-*/.config", "build_dir/target-*/u-boot-*/.config"]
     if any(look.all(pattern) for pattern in uboots):
         common.uboot_tree(parts, common.config(parts, "uboot", uboots))
-    roots = [p for x in ("root.orig-*", "root-*") for p in look.all(f"build_dir/target-*/{x}", folder=True)]
-    if roots:
-        parts.put("rootfs-folder", next((p for p in roots if p.name.startswith("root-")), roots[0]))
-    else:
-        parts.lack("rootfs-folder", "build_dir/target-*/root-*")
+    roots = [p for x in ("root-*", "root.orig-*") for p in look.all(f"build_dir/target-*/{x}", folder=True)]
+    parts.put_or_lack("rootfs-folder", next(iter(roots), None), "build_dir/target-*/root-*")
     compilers = look.all("staging_dir/toolchain-*/bin/*-openwrt-linux-*gcc") or look.all(
         "staging_dir/toolchain-*/bin/*-gcc"
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.model import Tree
@@ -67,10 +66,8 @@ class Target:
         return f" ({printable(at)})" if at else ""
 
 
-class Writer(Protocol):
-    """Writes changes as the users of one build system write them."""
-
-    def __call__(self, changes: ChangeSet, target: Target) -> Output: ...
+Writer = Callable[[ChangeSet, Target], Output]
+"""Writes changes as the users of one build system write them."""
 
 
 def symbols_text(symbols: Symbols) -> str:

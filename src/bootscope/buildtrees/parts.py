@@ -3,43 +3,36 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from bootscope.buildtrees.look import Check, Look, head, text
+from bootscope.artefacts.configs import HEADS
+from bootscope.artefacts.folder import head
+from bootscope.buildtrees.look import Check, Look
 from bootscope.buildtrees.model import ROLES
-from bootscope.core.errors import printable
+from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
 
 KERNEL_IMAGES = ("zImage", "Image", "Image.gz", "Image.lz4", "uImage", "bzImage", "fitImage", "vmlinuz")
 ROOT_IMAGES = (
-    "squashfs",
-    "ext4",
-    "ext3",
-    "ext2",
-    "erofs",
-    "cpio",
-    "cpio.gz",
-    "cpio.xz",
-    "tar",
-    "tar.gz",
-    "tar.xz",
+    *("squashfs", "ext4", "ext3", "ext2", "erofs"),
+    *("cpio", "cpio.gz", "cpio.xz", "tar", "tar.gz", "tar.xz"),
 )
 """Endings of images of root file systems, with those that say most of how it is stored first."""
 MENUS = ("extlinux/extlinux.conf", "extlinux.conf", "grub.cfg", "cmdline.txt")
 
-_KERNEL_HEAD = re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration", re.MULTILINE)
-_UBOOT_HEAD = re.compile(r"^# U-Boot (\S+) Configuration", re.MULTILINE)
-_BUSYBOX_HEAD = re.compile(r"^# Busybox version: (\S+)", re.MULTILINE | re.IGNORECASE)
-_HEADS = {"kernel": _KERNEL_HEAD, "uboot": _UBOOT_HEAD, "busybox": _BUSYBOX_HEAD}
+_MOST_JSON = 16 << 20
 
 
 class Parts:
-    """Collects what is found: role -> paths, in the order in which they count; versions; what is missing."""
+    """Collects what is found: role -> paths, in the order in which they count; versions; what is missing.
+    `wants_machine` and `wants_image` say which, where there are several; empty for no wish."""
 
-    def __init__(self, look: Look) -> None:
-        self.look = look
+    def __init__(self, look: Look, wants_machine: str = "", wants_image: str = "") -> None:
+        self.look, self.wants_machine, self.wants_image = look, wants_machine, wants_image
         self.paths: dict[str, list[Path]] = {}
         self.missing: dict[str, str] = {}
         self.versions: dict[str, str] = {}
@@ -53,11 +46,20 @@ class Parts:
         """Looks for the file of a role, pattern by pattern; notes where, when there is none."""
         looked = list(patterns)
         found = self.look.first(looked, check)
-        if found:
-            self.put(role, found)
-        else:
-            self.lack(role, ", ".join(looked))
+        self.put_or_lack(role, found, ", ".join(looked))
         return found
+
+    def take(self, role: str, patterns: Iterable[str]) -> None:
+        """Looks for a file that need not be there."""
+        if found := self.look.first(patterns):
+            self.put(role, found)
+
+    def put_or_lack(self, role: str, path: Path | None, where: str) -> None:
+        """Adds a file or folder; without one, notes where it was looked for."""
+        if path:
+            self.put(role, path)
+        else:
+            self.lack(role, where)
 
     def put(self, role: str, path: Path) -> None:
         """Adds a file or folder. One that is there already is not added again."""
@@ -73,19 +75,59 @@ class Parts:
             before = self.missing.get(ROLES[role])
             self.missing[ROLES[role]] = f"{before}, {where}" if before else where
 
+    def lack_build(self, where: str) -> None:
+        """Notes that there is nothing of what only the folders of a build have."""
+        for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
+            self.lack(role, where)
+
     def first(self, role: str) -> Path | None:
         """The file of a role; None where there is none."""
         return next(iter(self.paths.get(role, ())), None)
 
+    def variables(self, path: Path | None, where: str) -> dict[str, Any]:
+        """The JSON object that a build left in a file; empty, and that is noted, where there is none."""
+        if path is None:
+            self.lack("variables", where)
+            return {}
+        self.put("variables", path)
+        try:
+            if path.stat().st_size > _MOST_JSON:
+                raise ValueError("it is too large")
+            told = json.loads(path.read_bytes())
+            if not isinstance(told, dict):
+                raise ValueError("it is not an object")
+        except (OSError, ValueError, RecursionError) as error:
+            self.not_understood(path, error)
+            return {}
+        return told
+
+    def not_understood(self, path: Path, error: Exception) -> None:
+        """Notes why a file of the build is of no use."""
+        name = printable(self.look.relative(path))
+        self.look.note(f"{name} was not understood: {printable(str(error))[:200]}")
+
+
+def chosen(found: Mapping[str, Path], wanted: str, lacking: str, several: str) -> tuple[str, Path] | None:
+    """What the user wants of what there is, by name; without a wish what there is; None for nothing.
+
+    Raises UserError, beginning with `lacking`, when that is not there, and when there are `several` and none
+    is wanted.
+    """
+    names = printable(", ".join(sorted(found)))
+    if wanted and wanted not in found:
+        raise UserError(f"{lacking} {printable(wanted)}", hint=f"there is: {names or 'none'}")
+    if len(found) > 1 and not wanted:
+        raise UserError(f"there are several {several}: {names}", hint="choose one with --machine")
+    return (wanted, found[wanted]) if wanted else next(iter(found.items()), None)
+
 
 def is_config(tree: str) -> Check:
     """Whether a file is a generated configuration of `kernel`, `uboot` or `busybox`."""
-    return lambda path: bool(_HEADS[tree].search(head(path, 4096).decode("utf-8", "replace")))
+    return lambda path: bool(_config_version(tree, path))
 
 
-def config_version(tree: str, path: Path) -> str:
-    """The version in the head of a configuration; empty where there is none."""
-    found = _HEADS[tree].search(head(path, 4096).decode("utf-8", "replace"))
+def _config_version(tree: str, path: Path) -> str:
+    found = HEADS[tree].search(head(path, 4096, follow=True).decode("utf-8", "replace"))
     return printable(found[1])[:60] if found else ""
 
 
@@ -94,9 +136,7 @@ def config(parts: Parts, tree: str, patterns: Iterable[str]) -> Path | None:
     found = parts.want(f"{tree}-config", patterns, is_config(tree))
     if not found:
         return None
-    version = config_version(tree, found)
-    if version:
-        parts.versions[tree] = version
+    parts.versions[tree] = _config_version(tree, found)
     return found.parent
 
 
@@ -106,7 +146,7 @@ def kernel_tree(parts: Parts, folder: Path | None, images: bool = True) -> None:
         parts.lack("kernel-elf", "beside the kernel's .config")
         parts.lack("kernel-symbols", "beside the kernel's .config")
         return
-    at = _prefix(parts, folder)
+    at = prefix(parts.look, folder)
     parts.want("kernel-elf", [f"{at}vmlinux", f"{at}vmlinux.debug"])
     parts.want("kernel-symbols", [f"{at}System.map"])
     if images and "kernel-image" not in parts.paths:
@@ -120,7 +160,7 @@ def uboot_tree(parts: Parts, folder: Path | None) -> None:
     """What U-Boot was built into."""
     if not folder:
         return
-    at = _prefix(parts, folder)
+    at = prefix(parts.look, folder)
     parts.want("uboot-elf", [f"{at}u-boot"])
     names = ("u-boot-with-spl.bin", sunxi_boot_rom.IMAGE, "u-boot.itb", "u-boot.img", "u-boot.bin")
     if "uboot-image" not in parts.paths:
@@ -137,7 +177,8 @@ def uboot_tree(parts: Parts, folder: Path | None) -> None:
 def device_trees(parts: Parts, patterns: Iterable[str], wanted: str = "") -> None:
     """Looks for the device tree called `wanted`; without such a name takes the one that there is."""
     looked = list(patterns)
-    found = [p for pattern in looked for p in parts.look.all(pattern) if head(p, 4) == b"\xd0\x0d\xfe\xed"]
+    there = (p for pattern in looked for p in parts.look.all(pattern))
+    found = [p for p in there if head(p, 4, follow=True) == b"\xd0\x0d\xfe\xed"]
     named = [p for p in found if wanted and p.stem == Path(wanted).name]
     distinct = {p.resolve(): p for p in reversed(found)}
     if named or len(distinct) == 1:
@@ -152,10 +193,8 @@ def device_trees(parts: Parts, patterns: Iterable[str], wanted: str = "") -> Non
 def root_images(parts: Parts, stems: Iterable[str]) -> None:
     """Images of the root file system, by their paths without the ending; all that there are."""
     looked = [f"{stem}.{ending}" for stem in stems for ending in ROOT_IMAGES]
-    for pattern in looked:
-        for path in parts.look.all(pattern)[:1]:
-            role = "initramfs" if ".cpio" in path.name else "rootfs-image"
-            parts.put(role, path)
+    for path in (path for pattern in looked for path in parts.look.all(pattern)[:1]):
+        parts.put("initramfs" if ".cpio" in path.name else "rootfs-image", path)
     parts.lack(
         "rootfs-image", ", ".join(dict.fromkeys(f"{stem}.{{{','.join(ROOT_IMAGES)}}}" for stem in stems))
     )
@@ -175,18 +214,12 @@ def symbol(config_text: str, name: str) -> str:
     return found[1].strip().removeprefix('"').removesuffix('"') if found else ""
 
 
-def _prefix(parts: Parts, folder: Path) -> str:
-    relative = parts.look.relative(folder)
-    # Names of folders are no patterns.
-    plain = re.sub(r"([*?[])", r"[\1]", relative)
-    return "" if plain == "." else f"{plain}/"
-
-
-def prefix_of(parts: Parts, folder: Path) -> str:
+def prefix(look: Look, folder: Path) -> str:
     """The beginning of patterns for what lies in a folder."""
-    return _prefix(parts, folder)
+    relative = look.relative(folder)
+    return "" if relative == "." else f"{plain(relative)}/"
 
 
-def read_text(path: Path | None) -> str:
-    """A text file; empty where there is none."""
-    return text(path) if path else ""
+def plain(name: str) -> str:
+    """A pattern that only this name fits."""
+    return re.sub(r"([*?[])", r"[\1]", name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build makes for the board: found by patterns, kept by content id, put back where it was."""
+"""What a build makes for the board: found by patterns, kept by content id, put back where it was; and whether
+the changes that it was made with are in it."""
 
 from __future__ import annotations
 
@@ -11,11 +12,14 @@ import msgspec
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.ids import file_sha256, id_of
 from bootscope.builder.step import Meta
+from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
 from bootscope.core import process
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.kbuild.kconfig import parse, written
+from bootscope.system.changes import TREES, Change
 
-_MOST = 200
+_MOST, _MOST_NAMED = 200, 4
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,33 @@ def find_products(tree: Tree) -> Products:
 
 def _inside(pattern: str) -> bool:
     return bool(pattern) and not pattern.startswith("/") and ".." not in pattern.split("/")
+
+
+def missed(tree: Tree, change: Change) -> tuple[str, ...]:
+    """What the tree's configurations do not have of a change after a build with it, a line for each of them.
+
+    Nothing is said of a configuration that is not there, or was not when the tree was imported.
+    """
+    found = (_of_one(tree, name, change) for name in TREES)
+    return tuple(line for line in found if line)
+
+
+def _of_one(tree: Tree, name: str, change: Change) -> str:
+    config = tree.first(f"{name}-config")
+    symbols = getattr(change, name)
+    root = Path(tree.folder).resolve()
+    path = (root / config.path).resolve() if config else root
+    values = parse(text(path)) if symbols and path.is_relative_to(root) else {}
+    wrong = [
+        f"CONFIG_{symbol}={values.get(symbol, 'n')} instead of {written(value)}"
+        for symbol, value in symbols.items()
+        if values and values.get(symbol, "n") != written(value)
+    ]
+    if not wrong or not config:
+        return ""
+    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    named = printable(", ".join(wrong[:_MOST_NAMED]) + more)
+    return f"built with the changes, {printable(config.path)} has {named}: does the build use these changes?"
 
 
 class Keeper:

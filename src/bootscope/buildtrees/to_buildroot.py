@@ -93,11 +93,11 @@ def write(changes: ChangeSet, target: Target) -> Output:
     out.files["external.mk"] = "# No packages.\n"
     lines: list[str] = []
     settings: dict[str, object] = dict(changes.change.settings)
-    _command_line(out, changes, target, board, lines)
+    _command_line(out, changes, target, board)
     for tree, (file, key) in _TREES.items():
-        symbols = dict(getattr(changes.change, tree))
-        symbols = {**changes.change.kernel_wishes, **symbols} if tree == "kernel" else symbols
-        _of_tree(out, tree, symbols, lines, board)
+        symbols = changes.change.symbols(tree)
+        if tree == "kernel":
+            _own_decisions(out, symbols, lines)
         if f"{board}/{file}" in out.files or symbols:
             own = out.files.get(f"{board}/{file}", "")
             out.files[f"{board}/{file}"] = (common.symbols_text(symbols) if symbols else "") + own
@@ -139,10 +139,8 @@ def _merged_usr(change: Change, target: Target) -> Change:
     )
 
 
-def _of_tree(out: Output, tree: str, symbols: dict[str, object], lines: list[str], board: str) -> None:
+def _own_decisions(out: Output, symbols: Symbols, lines: list[str]) -> None:
     """What Buildroot decides itself, and so must be told to Buildroot."""
-    if tree != "kernel":
-        return
     chosen = [p for p in _PACKINGS if symbols.get(f"KERNEL_{p}") is True]
     lines += [f"BR2_LINUX_KERNEL_{p}=y" for p in chosen[:1]]
     for name, when in _OWN.items():
@@ -173,7 +171,7 @@ def _added(target: Target, key: str, value: str) -> str:
     return f'{key}="{" ".join([*before, value])}"'
 
 
-def _command_line(out: Output, changes: ChangeSet, target: Target, board: str, lines: list[str]) -> None:
+def _command_line(out: Output, changes: ChangeSet, target: Target, board: str) -> None:
     tree = target.tree
     inside = _inside_target(tree) if tree else ""
     if changes.changes_words and tree and _compiled_in(tree):

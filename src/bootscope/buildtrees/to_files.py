@@ -17,7 +17,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
     """Fragments, an overlay, a script that takes things out."""
     out, change = Output(), changes.change
     for tree in TREES:
-        symbols = {**(change.kernel_wishes if tree == "kernel" else {}), **getattr(change, tree)}
+        symbols = change.symbols(tree)
         if not symbols:
             continue
         out.files[f"{tree}.config"] = common.symbols_text(symbols)

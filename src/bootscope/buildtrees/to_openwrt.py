@@ -59,7 +59,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
 
 def _kernel(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
     """OpenWrt puts what its own menu says of the kernel behind all files, so that both must say it."""
-    symbols = {**changes.change.kernel_wishes, **changes.change.kernel}
+    symbols = changes.change.symbols("kernel")
     if not symbols:
         return
     out.files["env/kernel-config"] = common.symbols_text(symbols)

@@ -83,10 +83,7 @@ def _fragments(out: Output, changes: ChangeSet, target: Target) -> None:
         "busybox": ("recipes-core/busybox/busybox", "busybox"),
     }
     for tree, (recipe, kind) in where.items():
-        symbols = {
-            **(changes.change.kernel_wishes if tree == "kernel" else {}),
-            **getattr(changes.change, tree),
-        }
+        symbols = changes.change.symbols(tree)
         if not symbols:
             continue
         folder, _, base = recipe.rpartition("/")

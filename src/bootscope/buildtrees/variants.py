@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bootscope.builder.ids import id_of
 from bootscope.buildtrees import place
-from bootscope.buildtrees.applying import FILES, target_for, written
+from bootscope.buildtrees.applying import FILES, WRITERS, target_for
 from bootscope.buildtrees.boot_words import in_menu
 from bootscope.buildtrees.changeset import ChangeSet, OfRun, change_set
 from bootscope.buildtrees.model import BARE, MAKERS, OPENWRT, Tree
@@ -89,7 +89,7 @@ class Variants:
     def _written(self, changes: ChangeSet) -> Output:
         if self._kind == OPENWRT and not changes.about:
             return Output()
-        return written(self._kind, changes, self._target)
+        return WRITERS[self._kind](changes, self._target)
 
     def put(self, variant: Variant) -> Path:
         """Writes the changes of a variant, and only those, into the tree's folder for them.

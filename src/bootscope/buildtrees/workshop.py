@@ -16,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bootscope.buildtrees.building import LONGEST_S
-from bootscope.buildtrees.landed import missed
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_words, command_environment, own_folder, words
-from bootscope.buildtrees.products import Keeper, Products, find_products
+from bootscope.buildtrees.products import Keeper, Products, find_products, missed
 from bootscope.buildtrees.variants import Variant, Variants
 from bootscope.core import process
 from bootscope.core.errors import BoardError, BootscopeError, ToolError, UserError, printable

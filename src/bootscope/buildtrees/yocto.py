@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import configparser
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look, text
-from bootscope.buildtrees.parts import Parts
+from bootscope.buildtrees.parts import Parts, plain, prefix
 from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = (
@@ -19,7 +17,6 @@ LOOKED_FOR = (
 )
 _DEPLOY = ("tmp*/deploy/images/*", "deploy/images/*", "images/*", "build*/tmp*/deploy/images/*")
 _MARKS = ("*.testdata.json", "*.qemuboot.conf", "*.rootfs.manifest")
-_MOST_JSON = 16 << 20
 _MOST_NAMED = 8
 
 
@@ -32,69 +29,45 @@ def root_of(folder: Path) -> Path | None:
     look = Look(folder)
     if _is_deploy(look, "") or _machines(look):
         return folder
-    return (
-        folder
-        if (folder / "conf/local.conf").is_file() and (folder / "conf/bblayers.conf").is_file()
-        else None
-    )
+    built = all((folder / "conf" / name).is_file() for name in ("local.conf", "bblayers.conf"))
+    return folder if built else None
 
 
 def _machines(look: Look) -> list[Path]:
     found = [p for pattern in _DEPLOY for p in look.all(pattern, folder=True)]
-    return [p for p in dict.fromkeys(found) if _is_deploy(look, _at(look, p))]
+    return [p for p in dict.fromkeys(found) if _is_deploy(look, prefix(look, p))]
 
 
-def _at(look: Look, folder: Path) -> str:
-    return common.prefix_of(Parts(look), folder)
-
-
-def collect(parts: Parts, machine: str, image: str) -> None:
+def collect(parts: Parts) -> None:
     """Looks for everything. Raises UserError when there are several machines and none was named."""
     look = parts.look
-    config = look.first(["conf/local.conf"])
-    if config:
-        parts.put("build-config", config)
-    deploy = look.root if _is_deploy(look, "") else _machine(look, machine)
+    parts.take("build-config", ["conf/local.conf"])
+    deploy = look.root if _is_deploy(look, "") else _machine(look, parts.wants_machine)
     if deploy is None:
         for role in ("kernel-image", "rootfs-image", "packages", "variables"):
             parts.lack(role, "tmp*/deploy/images/MACHINE")
-        at = ""
     else:
-        at = _at(look, deploy)
         parts.machine = deploy.name if deploy != look.root else ""
-        _deployed(parts, at, image)
-    _work(parts, at)
+        _deployed(parts, prefix(look, deploy))
+    _work(parts)
 
 
 def _machine(look: Look, wanted: str) -> Path | None:
     found = {p.name: p for p in reversed(_machines(look))}
-    if wanted and wanted not in found:
-        raise UserError(
-            f"nothing was deployed for the machine {printable(wanted)}",
-            hint=f"there is: {printable(', '.join(sorted(found))) or 'none'}",
-        )
-    if len(found) > 1 and not wanted:
-        raise UserError(
-            f"there are several machines: {printable(', '.join(sorted(found)))}",
-            hint="choose one with --machine",
-        )
-    return found[wanted] if wanted else next(iter(found.values()), None)
+    one = common.chosen(found, wanted, "nothing was deployed for the machine", "machines")
+    return one[1] if one else None
 
 
-def _deployed(parts: Parts, at: str, image: str) -> None:
+def _deployed(parts: Parts, at: str) -> None:
     look = parts.look
-    stem = _image(parts, at, image)
+    stem = _image(parts, at, parts.wants_image)
     parts.image = stem
-    variables = _variables(parts, look.first([f"{at}{_plain(stem)}.testdata.json"]) if stem else None)
+    variables = _variables(parts, look.first([f"{at}{plain(stem)}.testdata.json"]) if stem else None)
     parts.machine = variables.get("MACHINE", parts.machine)
-    named = _plain(stem) if stem else "*.rootfs"
+    named = plain(stem) if stem else "*.rootfs"
     parts.want("packages", [f"{at}{named}.manifest"])
     common.root_images(parts, [f"{at}{named}"])
-    disk = look.first(
-        [f"{at}{named}.wic", f"{at}{named}.wic.gz", f"{at}{named}.wic.xz", f"{at}{named}.wic.zst"]
-    )
-    if disk:
-        parts.put("disk-image", disk)
+    parts.take("disk-image", [f"{at}{named}.wic{end}" for end in ("", ".gz", ".xz", ".zst")])
     kind = variables.get("KERNEL_IMAGETYPE", "")
     kinds = [kind] if re.fullmatch(r"[\w.]+", kind) else []
     names = [*kinds, *common.KERNEL_IMAGES]
@@ -138,33 +111,17 @@ def _image(parts: Parts, at: str, wanted: str) -> str:
     return stems[0] if stems else ""
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
 def _variables(parts: Parts, path: Path | None) -> dict[str, str]:
     """The variables that a build left; only those that are texts."""
-    if path is None:
-        parts.lack("variables", "IMAGE.testdata.json")
-        return {}
-    parts.put("variables", path)
-    try:
-        if path.stat().st_size > _MOST_JSON:
-            raise ValueError("it is too large")
-        told: Any = json.loads(path.read_bytes())
-        found = {k: v for k, v in told.items() if isinstance(v, str)}
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        parts.look.note(
-            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
-        )
-        return {}
-    for name, variable in (("distribution", "DISTRO"), ("distribution version", "DISTRO_VERSION")):
-        if found.get(variable):
-            parts.versions[name] = printable(found[variable])[:60]
-    # What the core layer is made for is one; its list of names may have the one before, too.
-    series = found.get("LAYERSERIES_COMPAT_core") or found.get("LAYERSERIES_CORENAMES")
-    kernel = found.get("PREFERRED_PROVIDER_virtual/kernel")
-    for name, value in (("series", series), ("kernel recipe", kernel)):
+    told = parts.variables(path, "IMAGE.testdata.json")
+    found = {k: v for k, v in told.items() if isinstance(v, str)}
+    for name, value in (
+        ("distribution", found.get("DISTRO")),
+        ("distribution version", found.get("DISTRO_VERSION")),
+        # What the core layer is made for is one; its list of names may have the one before, too.
+        ("series", found.get("LAYERSERIES_COMPAT_core") or found.get("LAYERSERIES_CORENAMES")),
+        ("kernel recipe", found.get("PREFERRED_PROVIDER_virtual/kernel")),
+    ):
         if value:
             parts.versions[name] = printable(value)[:60]
     parts.toolchain_prefix = printable(found.get("TARGET_PREFIX", ""))
@@ -182,9 +139,7 @@ def _boot_recipe(parts: Parts, path: Path | None) -> None:
         words = parser.get("config_bsp", "qb_kernel_cmdline_append", fallback="")
         root = parser.get("config_bsp", "qb_kernel_root", fallback="")
     except configparser.Error as error:
-        parts.look.note(
-            f"{printable(parts.look.relative(path))} was not understood: {printable(str(error))[:200]}"
-        )
+        parts.not_understood(path, error)
         return
     parts.put("emulator", path)
     words = f"root={root} {words}".strip() if root else words
@@ -192,7 +147,7 @@ def _boot_recipe(parts: Parts, path: Path | None) -> None:
         parts.command_lines.append((words, f"{parts.look.relative(path)}; runqemu adds root= and ip= to it"))
 
 
-def _work(parts: Parts, at: str) -> None:
+def _work(parts: Parts) -> None:
     """Work folders: there unless the build removes them (rm_work)."""
     look, machine = parts.look, parts.machine
     top = next((f for f in ("tmp*/", "build*/tmp*/", "") if look.all(f"{f}work", folder=True)), None)
@@ -200,13 +155,11 @@ def _work(parts: Parts, at: str) -> None:
         build = bool(look.all("conf/local.conf"))
         why = "give the build folder, not the deploy folder"
         why = "nothing was built here, or rm_work removed it" if build else why
-        where = f"tmp*/work: {why}"
-        for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
-            parts.lack(role, where)
+        parts.lack_build(f"tmp*/work: {why}")
         return
-    system = f"{_plain(machine.replace('-', '_'))}-*" if machine else "*"
+    system = f"{plain(machine.replace('-', '_'))}-*" if machine else "*"
     work = f"{top}work/{system}/"
-    shared = f"{top}work-shared/{_plain(machine) or '*'}/kernel-build-artifacts/"
+    shared = f"{top}work-shared/{plain(machine) or '*'}/kernel-build-artifacts/"
     kernels = [f"{work}linux-*/*/*build/.config", f"{work}linux-*/*/*/.config", f"{work}*/*/*/.config"]
     kernel = parts.paths.pop("kernel-config", [])
     folder = common.config(parts, "kernel", [*kernels, f"{shared}.config"])
@@ -222,9 +175,5 @@ def _work(parts: Parts, at: str) -> None:
         parts, "busybox", [f"{top}work/*/busybox/*/*/.config", f"{top}work/*/busybox/*/*/.config.orig"]
     )
     image = re.sub(rf"-{re.escape(machine)}.*$", "", parts.image) if machine else ""
-    patterns = [f"{work}{_plain(image) or '*'}/*/rootfs"]
-    found = [p for pattern in patterns for p in look.all(pattern, folder=True)]
-    if found:
-        parts.put("rootfs-folder", found[0])
-    else:
-        parts.lack("rootfs-folder", ", ".join(patterns))
+    pattern = f"{work}{plain(image) or '*'}/*/rootfs"
+    parts.put_or_lack("rootfs-folder", next(iter(look.all(pattern, folder=True)), None), pattern)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.buildtrees import keep, place
-from bootscope.buildtrees.applying import WRITERS, name_of, target_for, written
+from bootscope.buildtrees.applying import WRITERS, name_of, target_for
 from bootscope.buildtrees.changeset import change_set
 from bootscope.buildtrees.model import YOCTO, Tree
 from bootscope.buildtrees.output import Output
@@ -66,7 +66,7 @@ class Apply(Verb):
         changes = change_set(args.what, values_of(args.value, tree), partial(techniques_of_run, store_dir()))
         name = args.name or name_of(args.what)
         target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, kind, folder)
-        out = written(kind, changes, target)
+        out = WRITERS[kind](changes, target)
         if args.dry_run:
             found = place.differences(folder, out, name)
         else:

@@ -61,6 +61,11 @@ class Change(Setting, frozen=True):
         """Whether the kernel's configuration is begun anew, with all left out that is not asked for."""
         return self.settings.get("kernel.defconfig") == "allnoconfig"
 
+    def symbols(self, tree: str) -> Symbols:
+        """All symbols for one of TREES, with those that need not land."""
+        wishes = self.kernel_wishes if tree == "kernel" else {}
+        return {**wishes, **getattr(self, tree)}
+
     def claims(self) -> dict[str, Value]:
         """What the change wants of which setting: name -> value, None for "not there"."""
         found: dict[str, Value] = {}
