@@ -21,14 +21,14 @@ demo:
 	@echo "  make setup && bin/bootscope record stock    the reference system, built from source:"
 	@echo "                                 more system packages, 8 GB of disk, about 20 minutes on two cores"
 
-# What neither compiles nor boots what was compiled: first most of it, two workers a core and one more, because
-# the tests of boards mostly wait; then what measures this computer's own clocks, alone. A file stays with one
+# What neither compiles nor boots what was compiled: first most of it, two workers a core, because the tests of
+# boards mostly wait; then what measures this computer's own clocks, alone. A file stays with one
 # worker, so that what its tests share is made once; long files begin first.
 QUICK := tests/installed tests/prebuilt tests/board tests/browser tests/unit tests/readers
 test: setup-test
 	status=0; \
-	$(PYTEST) -m 'not alone' -n $$((2 * $$(nproc) + 1)) --dist loadfile --no-loadscope-reorder $(QUICK) || status=$$?; \
-	$(PYTEST) -m alone $(QUICK) || status=$$?; \
+	$(PYTEST) -m 'not alone' -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder $(QUICK) || status=$$?; \
+	$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' $(QUICK)) || status=$$?; \
 	echo "ran: unit, readers, browser, boards, boots of what Debian has built."; \
 	echo "'make test-full' runs the rest (tests/lab): systems built from source, their boots and searches."; \
 	exit $$status
