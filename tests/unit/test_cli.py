@@ -9,6 +9,7 @@ import pytest
 
 from bootscope.boards.profile import board_dir
 from bootscope.capture.store import Store
+from bootscope.system.load import system_names
 
 from .builders import BOOT, keep_run
 from .conftest import Command, Done
@@ -31,7 +32,7 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["nonsense"], ["unknown verb 'nonsense'", "record"]),
     (["list", "--nonsense"], ["--nonsense"]),
     (["record"], ["system"]),
-    (["record", "nonsense"], ["unknown system 'nonsense'", "there are: debian, stock"]),
+    (["record", "nonsense"], ["unknown system 'nonsense'", f"there are: {', '.join(system_names())}"]),
     (["record", "no\x1b[31m\nsystem"], ["unknown system 'no\\x1b[31m\\nsystem'"]),
     (["record", "gone.toml"], ["cannot read gone.toml"]),
     (["record", "stock", "--board", "nonsense"], ["unknown board 'nonsense'", "cubieboard"]),

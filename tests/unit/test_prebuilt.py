@@ -9,17 +9,21 @@ from pathlib import Path
 import pytest
 
 from bootscope.arch.arm import ARM
+from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
-from bootscope.builder.plan import build
+from bootscope.builder.plan import build, steps_of
 from bootscope.builder.progress import Silent
+from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner
 from bootscope.builder.steps.prebuilt import applets
 from bootscope.cli.main import main
 from bootscope.core.errors import ToolError, UserError
+from bootscope.emulator.qemu import machine_arguments
 from bootscope.system.load import load_system, system_dir
 
 TABLE = b"\1[\0[[\0ash\0cat\0insmod\0sh\0zcat\0/var/log/wtmp\0"
 DEBIAN = (system_dir() / "debian.toml").read_text()
+TREE = 'device_tree = "usr/lib/linux-image-*/sun4i-a10-cubieboard.dtb"\n'
 
 
 def test_applets_are_those_of_the_programs_own_table() -> None:
@@ -72,6 +76,24 @@ def test_a_loader_for_another_soc_is_refused(tmp_path: Path) -> None:
         _built(tmp_path, path)
 
 
+def test_a_board_may_have_boot_loader_and_device_tree_of_its_own(tmp_path: Path) -> None:
+    """Then neither is on the card, and QEMU gets the boot loader's image."""
+    screen = DEBIAN[DEBIAN.index("[framebuffer]") : DEBIAN.index("[busybox]")]
+    off_card = ("loader_sector = 16", "loader_sector = 0")
+    loaded = load_system(str(_system(tmp_path, (TREE, ""), (screen, ""), off_card)))
+    found = {name: Resolved("", "00", "", "") for name in loaded.system.sources}
+    steps = {step.name: step for step in steps_of(loaded, found)}
+    assert "device-tree" not in steps
+    assert steps["card"].needs == ("uboot", "kernel", "rootfs", "initramfs")
+    arguments = machine_arguments(load_board("cubieboard"), Path("/sd.img"), Path("/u-boot.bin"))
+    assert arguments[arguments.index("-bios") + 1] == "/u-boot.bin"
+    image = tmp_path / "uboot/usr/lib/u-boot/Cubieboard/u-boot-sunxi-with-spl.bin"
+    image.parent.mkdir(parents=True)
+    image.write_bytes(bytes(4096))
+    with pytest.raises(UserError, match="no files that fit usr/bin/busybox"):
+        _built(tmp_path, loaded.path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -83,6 +105,8 @@ def test_a_loader_for_another_soc_is_refused(tmp_path: Path) -> None:
         ('place = "external"', 'place = "built-in"', "initramfs.place: expected 'external'"),
         ('source = "uboot"\n', 'source = "uboot"\nfalcon = true\n', "uboot.falcon: expected false"),
         ('"linux-headers-common"]', '"no-such"]', "prebuilt.headers: expected names under"),
+        (TREE, "", "prebuilt.device_tree: expected one to change or append"),
+        ("loader_sector = 16", "loader_sector = -1", "card.loader_sector: expected 0 or more, before boot"),
     ],
 )
 def test_what_a_prebuilt_system_cannot_have(tmp_path: Path, old: str, new: str, said: str) -> None:

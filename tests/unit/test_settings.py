@@ -47,6 +47,29 @@ def test_every_board_that_comes_with_bootscope_loads(name: str) -> None:
     assert (b"architecture" in to_json(board)) == (board.arch is not ARM)
 
 
+OPCODES = """
+idle = [{ size = 4, mask = 0xffffffff, value = 0xe320f003 }, { size = 2, mask = 0xffff, value = 0xbf30 }]
+calls = [
+    { size = 4, mask = 0x0f000000, value = 0x0b000000 },
+    { size = 4, mask = 0x0ffffff0, value = 0x012fff30 },
+    { size = 4, mask = 0xc000f800, value = 0xc000f000 },
+    { size = 2, mask = 0xff87, value = 0x4780 },
+]
+user_code = [[0x0, 0x40000000], [0x80000000, 0xbf000000]]
+"""
+
+
+def test_a_profile_of_an_earlier_version_is_the_same_board(tmp_path: Path) -> None:
+    """It says itself what follows from architecture and memory now."""
+    ram = "ram = [0x40000000, 0x80000000]\n"
+    assert ram in BOARD
+    path = tmp_path / "mine.toml"
+    path.write_text(BOARD.replace(ram, OPCODES))
+    assert load_board(str(path)) == load_board("cubieboard")
+    path.write_text(BOARD.replace(ram, OPCODES.replace("0xe320f003", "0xe320f002")))
+    assert [idle.value for idle in load_board(str(path)).qemu.idle] == [0xE320F002, 0xBF30]
+
+
 @pytest.mark.parametrize("name", system_names())
 def test_every_system_that_comes_with_bootscope_loads(name: str) -> None:
     loaded = load_system(name)
@@ -148,7 +171,7 @@ def test_an_unknown_name_lists_those_there_are(kind: str, name: str) -> None:
     with pytest.raises(UserError, match=f"unknown {kind} '") as caught:
         LOADERS[kind][1](name)
     assert caught.value.message.isprintable()
-    there = f"there are: {'cubieboard' if kind == 'board' else 'debian, stock'}"
+    there = f"there are: {', '.join(board_names() if kind == 'board' else system_names())}"
     like = "did you mean stock? " if (kind, name) == ("system", "../stock") else ""
     assert caught.value.hint == like + there
 
@@ -161,6 +184,7 @@ BOARD_CHECKS = [
     ('card_class = "slow-sd"', 'card_class = "x"', "card_class: expected one of ideal, slow-sd"),
     ("value = 1\n", "value = 11\n", "qemu.icount_shift.value: expected a number from 0 to 10"),
     ("value = 1\n", "value = -1\n", "qemu.icount_shift.value: expected a number from 0 to 10"),
+    ("ram = [0x40000000,", "ram = [0x80000000,", "qemu.ram: expected the first address of the memory"),
     ("value = 11_300_000", "value = 0", "card_classes.slow-sd.bandwidth_bytes_per_s.value: expected"),
     ("value = 24_000_000", "value = 0", "devices.uart0.clock_hz.value: expected a number above 0"),
     ("value = 16,", "value = 0,", "devices.uart0.fifo_bytes.value: expected a number above 0"),

@@ -23,6 +23,15 @@ class StackGrowth:
     link_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """Instructions of `size` bytes that equal `value` under `mask`."""
+
+    size: int
+    mask: int
+    value: int
+
+
 class Instructions(Protocol):
     """Reads machine code. `alternate` names the second instruction set of an architecture that has two."""
 
@@ -140,6 +149,10 @@ class Architecture:
     """How far before its return address a call begins, in bytes, at least: an address inside the call."""
     prologues: tuple[tuple[int, int], ...]
     """(mask, value) of words that functions begin with."""
+    idle: tuple[Opcode, ...]
+    """What puts the CPU to sleep."""
+    calls: tuple[Opcode, ...]
+    """What a return address follows."""
     tools: ToolChain
     registers: Registers
     conditions: tuple[tuple[tuple[int, int], ...], ...]

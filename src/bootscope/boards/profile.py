@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.arch.arm import ARM
-from bootscope.arch.model import Architecture
+from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
@@ -28,16 +28,12 @@ UNSCALED_PPM = 1_000_000
 """The scale of a CPU that needs for its instructions what the emulator gives it."""
 
 
-class Idle(Setting, frozen=True):
-    """An instruction that puts the CPU to sleep: `size` bytes, equal to `value` under `mask`."""
-
-    size: int
-    mask: int
-    value: int
-
-
 class Qemu(Setting, frozen=True):
-    """How QEMU stands for the board. Everything here is part of a boot's identity."""
+    """How QEMU stands for the board. Everything here is part of a boot's identity.
+
+    `cpu`: where it is not the machine's own. A file need not say `idle`, `calls` and `user_code`: they follow
+    from the architecture and `ram`, the first address of the memory and the first behind it.
+    """
 
     machine: str
     memory: str
@@ -45,10 +41,12 @@ class Qemu(Setting, frozen=True):
     icount_shift: Sourced
     seed: int = 1
     rtc: str = "2026-01-01T00:00:00"
-    idle: tuple[Idle, ...] = ()
+    idle: tuple[Opcode, ...] = ()
     user_code: tuple[tuple[int, int], ...] = ()
-    calls: tuple[Idle, ...] = ()
+    calls: tuple[Opcode, ...] = ()
     loader_code: tuple[tuple[int, int], ...] = ()
+    cpu: str | msgspec.UnsetType = msgspec.UNSET
+    ram: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Board(Setting, frozen=True, omit_defaults=True):
@@ -129,7 +127,17 @@ def load_board(name: str) -> Board:
     path = find("board", name, board_dir())
     board = load(path, Board)
     _check(board, path)
-    return board
+    return msgspec.structs.replace(board, qemu=_completed(board.qemu, board.arch))
+
+
+def _completed(q: Qemu, arch: Architecture) -> Qemu:
+    """With all that follows from something else, as recordings hold it."""
+    user_code = q.user_code
+    if isinstance(q.ram, tuple) and not user_code:
+        # Below the kernel, and not where a boot loader runs, in memory as it is.
+        user_code = (0, q.ram[0]), (q.ram[1], arch.kernel.first_address)
+    idle, calls = q.idle or arch.idle, q.calls or arch.calls
+    return msgspec.structs.replace(q, ram=msgspec.UNSET, idle=idle, calls=calls, user_code=user_code)
 
 
 def _check(board: Board, path: Path) -> None:
@@ -167,6 +175,9 @@ def _check_addresses(board: Board, path: Path) -> None:
     wrong += [f"missing value for `{key}`" for key in expected if key not in board.addresses]
     if wrong:
         raise UserError(f"{spot(path, ['addresses'])}: addresses: {wrong[0]}")
+    ram = board.qemu.ram
+    if isinstance(ram, tuple) and not 0 <= ram[0] < ram[1]:
+        raise wrong_value(path, "qemu.ram", "the first address of the memory, and the first behind it")
 
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:

@@ -32,9 +32,10 @@ from bootscope.builder.steps import (
     userland,
 )
 from bootscope.capture.record import Extent, Part, SourceFact
+from bootscope.devices import sunxi_boot_rom
 from bootscope.kbuild import kconfig
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Prebuilt, System, has_modules
+from bootscope.system.model import Prebuilt, System, has_device_tree, has_modules
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -51,6 +52,11 @@ class Built:
     def card(self) -> Path:
         """The SD card image."""
         return self.results["card"] / card.IMAGE
+
+    @property
+    def loader(self) -> Path:
+        """The boot loader's image."""
+        return self.results["uboot"] / sunxi_boot_rom.IMAGE
 
     def extents(self) -> tuple[Extent, ...]:
         """What lies where on the card."""
@@ -90,7 +96,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
         *_programs(loaded, found, arch),
-        kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes),
+        *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(
             s.rootfs,
             loaded.beside(s.rootfs.overlay),
@@ -120,7 +126,7 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], arch: Archite
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
-        first = prebuilt.uboot_step(p, found[s.uboot.source])
+        first = prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         return [first, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application

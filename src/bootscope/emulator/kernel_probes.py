@@ -111,9 +111,8 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
     ):
         hooks.entry("execve", function, f"{m.link} args {m.chain(1, 0)}{only}")
         hooks.entry("execve.file", function, f"{m.link} str {m.register(0)}{only}")
-    # A file mapped into a process: file, address, bytes, flags; the offset in pages is on the stack.
-    on_stack = f"word {m.arch.registers.stack}+{entries.argument_on_stack}"
-    mapped = f"{m.argument(0, 1, 2, 3)} {on_stack} {m.path_of(0, 'file.f_path.dentry')}"
+    # A file mapped into a process: file, address, bytes, flags, the offset in pages.
+    mapped = f"{m.argument(0, 1, 2, 3, 4)} {m.path_of(0, 'file.f_path.dentry')}"
     hooks.entry("map", code.function("mmap_region"), mapped)
 
 

@@ -55,7 +55,14 @@ class Hooks:
 
 def argument(arch: Architecture, *numbers: int) -> str:
     """The items for arguments of a function, as it begins; they count from 0."""
-    return " ".join(f"reg {arch.registers.arguments[n]}" for n in numbers)
+    registers = arch.registers.arguments
+    above = arch.kernel.argument_on_stack - len(registers) * arch.word_bytes
+    return " ".join(
+        f"reg {registers[n]}"
+        if n < len(registers)
+        else f"word {arch.registers.stack}+{above + n * arch.word_bytes}"
+        for n in numbers
+    )
 
 
 def _result(code: Code) -> str:

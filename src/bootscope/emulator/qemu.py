@@ -22,9 +22,11 @@ and nothing is going to wake it."""
 
 @dataclass(frozen=True)
 class Power:
-    """What a switched-on board needs: the card, the plugin, and where things go."""
+    """What a switched-on board needs: the card, a boot loader that is not on it, the plugin, and where things
+    go."""
 
     card: Path
+    firmware: Path | None
     plugin: Path
     watch: Path
     stream: Path
@@ -48,14 +50,16 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in version.split(".") if n.isdigit())
 
 
-def machine_arguments(board: Board, card: Path) -> list[str]:
+def machine_arguments(board: Board, card: Path, firmware: Path | None = None) -> list[str]:
     """QEMU's arguments for the machine itself: all that decides what the guest sees."""
     q = board.qemu
     return [
-        *("-M", q.machine, "-m", q.memory, "-display", "none", "-monitor", "none"),
+        *("-M", q.machine, *(("-cpu", q.cpu) if isinstance(q.cpu, str) else ()), "-m", q.memory),
+        *("-display", "none", "-monitor", "none"),
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),
         *board.storage_device.qemu_arguments(_escaped(card)),
+        *(("-bios", str(firmware)) if firmware else ()),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]
@@ -69,7 +73,7 @@ def _escaped(path: Path) -> str:
 def command(board: Board, power: Power) -> list[str]:
     """The whole command line."""
     plugin = f"{_escaped(power.plugin)},watch={_escaped(power.watch)},out={_escaped(power.stream)}"
-    return [board.arch.tools.qemu, *machine_arguments(board, power.card), "-plugin", plugin]
+    return [board.arch.tools.qemu, *machine_arguments(board, power.card, power.firmware), "-plugin", plugin]
 
 
 @dataclass(frozen=True)

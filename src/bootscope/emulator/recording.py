@@ -221,6 +221,7 @@ def _one_boot(
     (folder / record.WATCH).write_text(made.text())
     power = qemu.Power(
         card=order.built.card,
+        firmware=None if order.system.card.loader_sector else order.built.loader,
         plugin=order.plugin,
         watch=folder / record.WATCH,
         stream=folder / record.STREAM,

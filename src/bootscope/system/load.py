@@ -19,7 +19,7 @@ from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Card, Source, System
+from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Prebuilt, Source, System
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
@@ -106,7 +106,7 @@ def check_system(system: System, path: Path) -> None:
         re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", system.name) is not None, "name", "letters, digits, '-', '_'"
     )
     require(system.schema == SCHEMA, "schema", f"{SCHEMA}, got {system.schema}")
-    _check_card(system.card, require)
+    _check_card(system, require)
     for key, value, known in _choices(system):
         require(value in known, key, f"one of {list(known)}")
     for key in ("uboot", "kernel", "busybox"):
@@ -142,12 +142,17 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
         yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
 
 
-def _check_card(card: Card, require: Callable[[bool, str, str], None]) -> None:
+def _check_card(system: System, require: Callable[[bool, str, str], None]) -> None:
+    card, lowest = system.card, 0 if isinstance(system.prebuilt, Prebuilt) else 1
     size = card.size_bytes
     require(sd_card.fits(size), "card.size_bytes", sd_card.IMAGE_SIZE)
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
-    require(1 <= card.loader_sector < card.boot_sector, "card.loader_sector", "1 or more, before boot_sector")
+    require(
+        lowest <= card.loader_sector < card.boot_sector,
+        "card.loader_sector",
+        f"{lowest} or more, before boot_sector",
+    )
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)
@@ -169,6 +174,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         archive = system.initramfs
         inside = archive is not None and archive.place != "external"
         require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
+        changed = system.framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
+        require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
 

@@ -103,18 +103,19 @@ class Kernel(Setting, frozen=True, kw_only=True):
     initramfs_address: int = 0x44000000
 
 
-class Prebuilt(Setting, frozen=True):
+class Prebuilt(Setting, frozen=True, kw_only=True):
     """What is taken out of the sources of U-Boot, kernel and BusyBox as it is, because it is built already.
 
     Paths are those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the
     sources that hold the headers of that very kernel: without them, views lack what only the layout of its
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
+    `device_tree`: empty where the boot loader has the board's.
     """
 
     uboot: str
     kernel: str
     kernel_config: str
-    device_tree: str
+    device_tree: str = ""
     busybox: str
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
@@ -194,6 +195,7 @@ class Initramfs(Setting, frozen=True):
 class Card(Setting, frozen=True, omit_defaults=True):
     """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
 
+    `loader_sector`: where the boot loader lies; 0: not on the card but in the board's own memory.
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
     `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
     """
@@ -239,6 +241,11 @@ class System(Setting, frozen=True):
     initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
+
+
+def has_device_tree(system: System) -> bool:
+    """Whether the device tree comes from the system, not from the boot loader."""
+    return not isinstance(system.prebuilt, Prebuilt) or bool(system.prebuilt.device_tree)
 
 
 def has_modules(system: System) -> bool:

@@ -22,7 +22,7 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.system.model import Card, Environment, System
+from bootscope.system.model import Card, Environment, System, has_device_tree
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -52,19 +52,10 @@ def step(system: System, script: str, arch: Architecture) -> Step:
         files = _boot_files(context, system, script, arch)
         boot = _fat(context, card, files)
         _partition(context, image, card)
-        loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
-        root = context.results["rootfs"] / rootfs.IMAGE
-        room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
-        if loader.stat().st_size > room:
-            raise ToolError(
-                f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}"
-            )
-        for path, sector in (
-            (loader, card.loader_sector),
-            (boot, card.boot_sector),
-            (root, card.root_sector),
-        ):
-            copy_sparse(path, image, sector * SECTOR_BYTES)
+        if card.loader_sector:
+            _put_loader(context, image, card)
+        copy_sparse(boot, image, card.boot_sector * SECTOR_BYTES)
+        copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
         layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
         if card.raw_sector:
             layout += _raw(context, image, system)
@@ -74,12 +65,20 @@ def step(system: System, script: str, arch: Architecture) -> Step:
     if isinstance(system.uboot.environment, Environment):
         inputs["environment"] = system.uboot.environment
     needs = (
-        *("uboot", "kernel", "device-tree", "rootfs"),
+        *("uboot", "kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
         *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
     )
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
+
+
+def _put_loader(context: Context, image: Path, card: Card) -> None:
+    loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
+    room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
+    if loader.stat().st_size > room:
+        raise ToolError(f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}")
+    copy_sparse(loader, image, card.loader_sector * SECTOR_BYTES)
 
 
 def _raw(context: Context, image: Path, system: System) -> list[Extent]:
@@ -110,9 +109,11 @@ def _boot_files(context: Context, system: System, script: str, arch: Architectur
     wrapped = folder / "boot.scr"
     options = ["-A", arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
     context.run(["mkimage", *options, "-d", text, wrapped])
-    files = [wrapped, folder / payload.file_name(system.kernel), folder / payload.DEVICE_TREE]
+    files = [wrapped, folder / payload.file_name(system.kernel)]
     shutil.copy(payload.path_of(context, system.kernel), files[1])
-    shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)
+    if has_device_tree(system):
+        files.append(folder / payload.DEVICE_TREE)
+        shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)
     if system.uboot.falcon and not system.card.raw_sector:
         for step_name, name in (("falcon", falcon.ARGUMENTS), ("uboot", falcon.WAY_BACK)):
             files.append(folder / name)
@@ -179,12 +180,17 @@ def _sectors(size_bytes: int) -> int:
 
 def _fixed_extents(context: Context, card: Card) -> list[Extent]:
     loader = context.results["uboot"]
-    spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
-    whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
+    programs: list[Extent] = []
+    if card.loader_sector:
+        spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
+        whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
+        programs = [
+            Extent(name="SPL", sector=card.loader_sector, sectors=spl),
+            Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),
+        ]
     return [
         Extent(name="partition table", sector=0, sectors=1),
-        Extent(name="SPL", sector=card.loader_sector, sectors=spl),
-        Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),
+        *programs,
         Extent(name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors),
         Extent(name="root file system", sector=card.root_sector, sectors=card.root_sectors),
     ]

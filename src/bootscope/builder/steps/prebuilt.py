@@ -24,15 +24,18 @@ _DPKG = "dpkg-deb"
 _LARGEST_TABLE_BYTES = 0x10000
 
 
-def uboot_step(prebuilt: Prebuilt, source: Resolved) -> Step:
-    """The step `uboot`: the image for the card, and the SPL that it begins with."""
+def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
+    """The step `uboot`: the image, and the SPL that one for the card begins with."""
 
     def work(context: Context) -> None:
         image = _only(unpacked(context, source), prebuilt.uboot)
         shutil.copy(image, context.out / sunxi_boot_rom.IMAGE)
-        (context.out / sunxi_boot_rom.FIRST_STAGE_IMAGE).write_bytes(_spl(image))
+        if on_card:
+            (context.out / sunxi_boot_rom.FIRST_STAGE_IMAGE).write_bytes(_spl(image))
 
-    inputs = {"prebuilt": prebuilt.uboot, "source": source.sha256}
+    inputs: dict[str, object] = {"prebuilt": prebuilt.uboot, "source": source.sha256}
+    if not on_card:
+        inputs["on_card"] = on_card
     return Step("uboot", "taking U-Boot out of its package", 1, work, inputs, (), (_DPKG,))
 
 
@@ -54,12 +57,10 @@ def kernel_step(
     def work(context: Context) -> None:
         tree = unpacked(context, source)
         image = _only(tree, prebuilt.kernel)
-        for path, name in (
-            (image, system.kernel.image),
-            (_only(tree, prebuilt.kernel_config), "config"),
-            (_only(tree, prebuilt.device_tree), "unchanged.dtb"),
-        ):
-            shutil.copy(path, context.out / name)
+        shutil.copy(image, context.out / system.kernel.image)
+        shutil.copy(_only(tree, prebuilt.kernel_config), context.out / "config")
+        if prebuilt.device_tree:
+            shutil.copy(_only(tree, prebuilt.device_tree), context.out / "unchanged.dtb")
         program = vmlinux.unpacked(image.read_bytes())
         symbols = kallsyms.read(program, arch.word_bytes)
         base = vmlinux.base_address(program, symbols, arch)
