@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.lanes import lanes
 from bootscope.export.text import MAX_KEY, decimal, plain
 from bootscope.timeline.trace import Point, Span, Track
@@ -98,12 +98,3 @@ def make(subject: Subject) -> bytes:
     }
     document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
     return msgspec.json.encode(document) + b"\n"
-
-
-EXPORTER = Exporter(
-    name="chrome",
-    title="Chrome trace events (JSON)",
-    opened_by="chrome://tracing, ui.perfetto.dev, speedscope (not named .chrome.json)",
-    suffixes=(),
-    make=make,
-)

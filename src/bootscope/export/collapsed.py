@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.lanes import MAX_DEPTH, self_times
 from bootscope.export.text import plain
 from bootscope.timeline.trace import Stack, Trace
@@ -19,7 +19,7 @@ def _frame(name: str) -> str:
 def in_order(trace: Trace) -> list[Stack]:
     """The stacks phase by phase in order of time, in a phase by their frames."""
     places: dict[str, int] = {}
-    phases = [span.name for track in trace.tracks if track.kind == "phase" for span in track.spans]
+    phases = (span.name for span in trace.spans("phase"))
     for name in (*phases, *(stack.frames[0] for stack in trace.stacks if stack.frames)):
         places.setdefault(name, len(places))
     return sorted(trace.stacks, key=lambda s: (places[s.frames[0]] if s.frames else -1, s.frames))
@@ -41,12 +41,3 @@ def make(subject: Subject) -> bytes:
     for path, ns in call_paths(subject.trace).items():
         sums[";".join(_frame(name) for name in path) or "?"] += ns
     return "".join(f"{path} {ns}\n" for path, ns in sorted(sums.items()) if ns > 0).encode()
-
-
-EXPORTER = Exporter(
-    name="collapsed",
-    title="collapsed stacks, in nanoseconds",
-    opened_by="flamegraph.pl --countname ns, inferno, speedscope",
-    suffixes=(".folded", ".collapsed"),
-    make=make,
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.text import MAX_KEY, plain
 from bootscope.timeline.trace import Trace
 
@@ -40,19 +40,13 @@ def rows(trace: Trace) -> Iterator[tuple[str | int, ...]]:
         yield ("point", kind, "", "", cell(p.name), p.at_ns, p.at_ns, 0, error, "")
 
 
-def make(subject: Subject) -> bytes:
-    """The bytes of a .csv file (UTF-8, lines end as RFC 4180 says)."""
+def written(found: Iterable[Iterable[str | int]]) -> bytes:
+    """Rows as the bytes of a .csv file (UTF-8, lines end as RFC 4180 says)."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    writer.writerows(rows(subject.trace))
+    csv.writer(out).writerows(found)
     return out.getvalue().encode()
 
 
-EXPORTER = Exporter(
-    name="csv",
-    title="table of all spans and points",
-    opened_by="spreadsheets, pandas, DuckDB, sqlite3 .import",
-    suffixes=(".csv",),
-    make=make,
-)
+def make(subject: Subject) -> bytes:
+    """The bytes of a .csv file."""
+    return written([COLUMNS, *rows(subject.trace)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import itemgetter
 
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.text import plain
 
 _US = 1000
@@ -36,12 +36,3 @@ def _seconds(us: int) -> str:
 def make(subject: Subject) -> bytes:
     """The bytes of the file (UTF-8)."""
     return "".join(_lines(subject)).encode()
-
-
-EXPORTER = Exporter(
-    name="grabserial",
-    title="console lines with stamps, as grabserial writes them",
-    opened_by="scripts made for grabserial -t",
-    suffixes=(".grabserial",),
-    make=make,
-)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
 from bootscope.export import sums
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.text import plain, seconds
 
 
@@ -66,12 +66,3 @@ def make(subject: Subject) -> bytes:
         *(Case("bootscope.phase", name, ns) for name, ns in sums.phases(trace).items()),
     ]
     return document(trace.title, cases, trace.total_ns, subject.facts, trace.notes)
-
-
-EXPORTER = Exporter(
-    name="junit",
-    title="JUnit XML: milestones and phases as test cases",
-    opened_by="GitLab, Jenkins, GitHub actions that read JUnit",
-    suffixes=(".xml",),
-    make=make,
-)

@@ -89,9 +89,7 @@ def edges(lane: Iterable[Span]) -> Iterator[Edge]:
             yield Edge(ended.end_ns, False, ended)
         yield Edge(span.start_ns, True, span)
         still_open.append(span)
-    while still_open:
-        ended = still_open.pop()
-        yield Edge(ended.end_ns, False, ended)
+    yield from (Edge(ended.end_ns, False, ended) for ended in reversed(still_open))
 
 
 def paths(lane: Iterable[Span]) -> Iterator[tuple[tuple[str, ...], int]]:

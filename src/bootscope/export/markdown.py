@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from bootscope.core.text import seconds, span
 from bootscope.export import sums
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.collapsed import call_paths
 from bootscope.export.text import plain
 from bootscope.timeline.trace import Trace
@@ -93,12 +93,3 @@ def make(subject: Subject) -> bytes:
     notes = [escaped(trace.clock), *facts, *(escaped(note) for note in trace.notes)]
     lines += ["<sub>" + "<br>".join(notes) + "</sub>"]
     return ("\n".join(lines) + "\n").encode()
-
-
-EXPORTER = Exporter(
-    name="markdown",
-    title="summary in Markdown",
-    opened_by="pull requests, issues, wikis",
-    suffixes=(".md", ".markdown"),
-    make=make,
-)

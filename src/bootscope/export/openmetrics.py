@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bootscope.export import sums
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.text import identifier, plain, seconds
 
 
@@ -37,48 +37,26 @@ def family(name: str, words: str, samples: list[tuple[dict[str, str], str]], uni
 
 def make(subject: Subject) -> bytes:
     """The bytes of a .prom file."""
-    trace, title = subject.trace, subject.trace.title
+    trace = subject.trace
+    boot = {"boot": trace.title}
 
-    def timed(label: str, times: Mapping[str, int]) -> list[tuple[dict[str, str], str]]:
-        return [({"boot": title, label: name}, seconds(ns)) for name, ns in times.items()]
+    def timed(name: str, label: str, words: str, times: Mapping[str, int]) -> list[str]:
+        samples = [({**boot, label: each}, seconds(ns)) for each, ns in times.items()]
+        return family(f"bootscope_{name}_seconds", words, samples, "seconds")
 
-    whole: list[tuple[dict[str, str], str]] = [({"boot": title}, seconds(trace.total_ns))]
-    complete: list[tuple[dict[str, str], str]] = [({"boot": title}, "0" if subject.failure else "1")]
-    facts = {"boot": title, "clock": trace.clock, **subject.facts}
+    whole, complete = seconds(trace.total_ns), "0" if subject.failure else "1"
+    facts = {**boot, "clock": trace.clock, **subject.facts}
+    active = "Time with activity of this kind, whether the boot waited for it or not."
     lines = [
-        *family("bootscope_boot_seconds", "Time from power-on to the end of the boot.", whole, "seconds"),
-        *family("bootscope_boot_complete", "1 if the boot reached its goal.", complete),
         *family(
-            "bootscope_phase_seconds", "Length of a phase.", timed("phase", sums.phases(trace)), "seconds"
+            "bootscope_boot_seconds", "Time from power-on to the end of the boot.", [(boot, whole)], "seconds"
         ),
-        *family(
-            "bootscope_milestone_seconds",
-            "Time from power-on to a milestone.",
-            timed("milestone", trace.milestones()),
-            "seconds",
-        ),
-        *family(
-            "bootscope_spent_seconds",
-            "Time by kind; adds up to the boot.",
-            timed("kind", sums.spent(trace)),
-            "seconds",
-        ),
-        *family(
-            "bootscope_busy_seconds",
-            "Time with activity of this kind, whether the boot waited for it or not.",
-            timed("kind", sums.busy(trace)),
-            "seconds",
-        ),
+        *family("bootscope_boot_complete", "1 if the boot reached its goal.", [(boot, complete)]),
+        *timed("phase", "phase", "Length of a phase.", sums.phases(trace)),
+        *timed("milestone", "milestone", "Time from power-on to a milestone.", trace.milestones()),
+        *timed("spent", "kind", "Time by kind; adds up to the boot.", sums.spent(trace)),
+        *timed("busy", "kind", active, sums.busy(trace)),
         *family("bootscope_boot_facts", "What booted; always 1.", [(facts, "1")]),
         "# EOF",
     ]
     return ("\n".join(lines) + "\n").encode()
-
-
-EXPORTER = Exporter(
-    name="openmetrics",
-    title="OpenMetrics gauges",
-    opened_by="Prometheus (textfile collector, Pushgateway)",
-    suffixes=(".prom", ".txt"),
-    make=make,
-)

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
+from itertools import accumulate
 from typing import NamedTuple
 
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.lanes import edges, lanes
 from bootscope.export.proto import message, number, text
 from bootscope.export.text import MAX_KEY, plain
@@ -48,20 +49,17 @@ class _Writer:
     _keys: dict[str, int] = field(default_factory=dict)
     _kinds: dict[str, int] = field(default_factory=dict)
     _new: list[bytes] = field(default_factory=list)
-    _uuid: int = ROOT
-
-    def uuid(self) -> int:
-        """A number for one more track."""
-        self._uuid += 1
-        return self._uuid
+    _tracks: int = 0
 
     def packet(self, *parts: bytes) -> None:
         """One packet on our sequence."""
         self.packets.append(message(1, *parts, number(10, SEQUENCE)))
 
-    def descriptor(self, uuid: int, *parts: bytes) -> None:
-        """A packet that describes a track."""
-        self.packet(message(60, number(1, uuid), *parts))
+    def track(self, *parts: bytes) -> int:
+        """Describes one more track, and gives its number."""
+        self._tracks += 1
+        self.packet(message(60, number(1, self._tracks), *parts))
+        return self._tracks
 
     def intern(self, table: dict[str, int], kind: int, name: str) -> int:
         """The number of a name; a new one goes out with the next packet."""
@@ -123,12 +121,8 @@ def _preamble(writer: _Writer, subject: Subject) -> None:
     lines = [f"clock: {trace.clock}", *(f"{k}: {v}" for k, v in subject.facts.items()), *trace.notes]
     if writer.origin_ns:
         lines.append(f"all times are {-writer.origin_ns} ns later than on that clock")
-    writer.descriptor(
-        ROOT,
-        text(2, plain(trace.title)),
-        text(14, "; ".join(plain(line) for line in lines)),
-        number(11, EXPLICIT),
-    )
+    about = "; ".join(plain(line) for line in lines)
+    writer.track(text(2, plain(trace.title)), text(14, about), number(11, EXPLICIT))
 
 
 def _parents_first(tracks: tuple[Track, ...]) -> list[Track]:
@@ -166,17 +160,9 @@ class _Tracks:
         yield from self._bytes(track, uuid)
 
     def _plain(self, track: Track) -> int:
-        uuid = self._writer.uuid()
-        parent = self._uuids.get(track.parent, ROOT)
-        self._writer.descriptor(
-            uuid,
-            number(5, parent),
-            text(2, plain(track.title)),
-            text(14, plain(track.kind)),
-            number(11, EXPLICIT),
-            self._next_rank(),
-        )
-        return uuid
+        parent = number(5, self._uuids.get(track.parent, ROOT))
+        named = text(2, plain(track.title)) + text(14, plain(track.kind))
+        return self._writer.track(parent, named, number(11, EXPLICIT), self._next_rank())
 
     def _next_rank(self) -> bytes:
         self._rank += 1
@@ -185,13 +171,9 @@ class _Tracks:
     def _process(self, track: Track) -> int:
         """Describes a process and its one thread; gives the thread's track."""
         pid, title = self._pid(track), plain(track.title)
-        process, thread = self._writer.uuid(), self._writer.uuid()
-        named = message(3, number(1, pid), text(6, title))
-        self._writer.descriptor(process, text(2, title), named)
-        self._writer.descriptor(
-            thread, number(5, process), message(4, number(1, pid), number(2, pid), text(5, title))
-        )
-        return thread
+        process = self._writer.track(text(2, title), message(3, number(1, pid), text(6, title)))
+        named = message(4, number(1, pid), number(2, pid), text(5, title))
+        return self._writer.track(number(5, process), named)
 
     def _pid(self, track: Track) -> int:
         """The process's own number where the trace tells it, else one that nobody has."""
@@ -206,10 +188,8 @@ class _Tracks:
         return pid
 
     def _lane(self, track: Track, parent: int, index: int) -> int:
-        uuid = self._writer.uuid()
         name = f"{plain(track.title)} ({index + 1})"
-        self._writer.descriptor(uuid, number(5, parent), text(2, name), self._next_rank())
-        return uuid
+        return self._writer.track(number(5, parent), text(2, name), self._next_rank())
 
     def _row(self, uuid: int, kind: str, row: list[Span]) -> Iterator[Event]:
         on = number(11, uuid)
@@ -226,21 +206,13 @@ class _Tracks:
         moved = [(s.end_ns, n) for s in track.spans if isinstance(n := s.detail.get("bytes"), int)]
         if not moved:
             return
-        uuid = self._writer.uuid()
-        self._writer.descriptor(
-            uuid,
-            number(5, parent),
-            text(2, f"{plain(track.title)}: bytes so far"),
-            message(8, number(3, BYTES)),
-            self._next_rank(),
-        )
+        name, unit = text(2, f"{plain(track.title)}: bytes so far"), message(8, number(3, BYTES))
+        uuid = self._writer.track(number(5, parent), name, unit, self._next_rank())
         yield self._counts(uuid, sorted(moved))
 
     @staticmethod
     def _counts(uuid: int, moved: list[tuple[int, int]]) -> Iterator[Event]:
-        total = 0
-        for at_ns, count in moved:
-            total += count
+        for (at_ns, _), total in zip(moved, accumulate(count for _, count in moved), strict=True):
             yield Event(at_ns, number(9, COUNTER) + number(11, uuid) + number(30, min(total, _LARGEST)))
 
     def points(self, points: tuple[Point, ...]) -> Iterator[Iterator[Event]]:
@@ -254,13 +226,3 @@ class _Tracks:
             names = self._writer.name(point.name) + self._writer.category(kind)
             error = self._writer.annotations({"error_ns": point.error_ns} if point.error_ns else {})
             yield Event(point.at_ns, number(9, INSTANT) + number(11, uuid) + names + error)
-
-
-EXPORTER = Exporter(
-    name="perfetto",
-    title="Perfetto trace (protobuf)",
-    opened_by="ui.perfetto.dev, trace_processor",
-    suffixes=(".pftrace", ".perfetto-trace"),
-    make=make,
-    text=False,
-)

@@ -19,11 +19,29 @@ from bootscope.export import (
 )
 from bootscope.export.base import Exporter
 
-_MODULES = (
-    *(perfetto, chrome, speedscope, collapsed, svg),
-    *(boots, csv, grabserial, markdown, openmetrics, junit),
-)
-EXPORTERS: tuple[Exporter, ...] = tuple(module.EXPORTER for module in _MODULES)
+EXPORTERS = (
+    Exporter("perfetto", "Perfetto trace (protobuf)", "ui.perfetto.dev, trace_processor",
+             (".pftrace", ".perfetto-trace"), perfetto.make, text=False),
+    Exporter("chrome", "Chrome trace events (JSON)",
+             "chrome://tracing, ui.perfetto.dev, speedscope (not named .chrome.json)", (), chrome.make),
+    Exporter("speedscope", "speedscope profile (JSON)", "speedscope.app, the speedscope command",
+             (".speedscope.json",), speedscope.make),
+    Exporter("collapsed", "collapsed stacks, in nanoseconds",
+             "flamegraph.pl --countname ns, inferno, speedscope", (".folded", ".collapsed"), collapsed.make),
+    Exporter("svg", "picture in bootchart's style", "any browser, Inkscape, a README", (".svg",), svg.make),
+    Exporter("boots", "table of all boots of a run", "spreadsheets, pandas, R",
+             (".boots.csv",), boots.make, whole_run=True),
+    Exporter("csv", "table of all spans and points", "spreadsheets, pandas, DuckDB, sqlite3 .import",
+             (".csv",), csv.make),
+    Exporter("grabserial", "console lines with stamps, as grabserial writes them",
+             "scripts made for grabserial -t", (".grabserial",), grabserial.make),
+    Exporter("markdown", "summary in Markdown", "pull requests, issues, wikis",
+             (".md", ".markdown"), markdown.make),
+    Exporter("openmetrics", "OpenMetrics gauges", "Prometheus (textfile collector, Pushgateway)",
+             (".prom", ".txt"), openmetrics.make),
+    Exporter("junit", "JUnit XML: milestones and phases as test cases",
+             "GitLab, Jenkins, GitHub actions that read JUnit", (".xml",), junit.make),
+)  # fmt: skip
 
 
 def named(name: str) -> Exporter:

@@ -6,10 +6,13 @@ https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import count
+
 import msgspec
 
 from bootscope import __version__
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.collapsed import in_order
 from bootscope.export.lanes import edges, lanes
 from bootscope.export.text import plain
@@ -18,18 +21,11 @@ from bootscope.timeline.trace import Span, Stack
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
-class _Frames:
-    """The frames that all profiles share, numbered as they come."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, name: str) -> int:
-        """The number of a frame."""
-        return self.numbers.setdefault(plain(name), len(self.numbers))
+Frames = dict[str, int]
+"""The frames that all profiles share -> their numbers; a new one gets the next."""
 
 
-def _sampled(stacks: list[Stack], frames: _Frames) -> dict[str, object]:
+def _sampled(stacks: list[Stack], frames: Frames) -> dict[str, object]:
     kept = [stack for stack in stacks if stack.ns > 0]
     return {
         "type": "sampled",
@@ -37,14 +33,14 @@ def _sampled(stacks: list[Stack], frames: _Frames) -> dict[str, object]:
         "unit": "nanoseconds",
         "startValue": 0,
         "endValue": sum(stack.ns for stack in kept),
-        "samples": [[frames.number(name) for name in stack.frames] for stack in kept],
+        "samples": [[frames[plain(name)] for name in stack.frames] for stack in kept],
         "weights": [stack.ns for stack in kept],
     }
 
 
-def _evented(name: str, lane: list[Span], total_ns: int, frames: _Frames) -> dict[str, object]:
+def _evented(name: str, lane: list[Span], total_ns: int, frames: Frames) -> dict[str, object]:
     events = [
-        {"type": "O" if edge.begin else "C", "frame": frames.number(edge.span.name), "at": edge.at_ns}
+        {"type": "O" if edge.begin else "C", "frame": frames[plain(edge.span.name)], "at": edge.at_ns}
         for edge in edges(lane)
     ]
     return {
@@ -59,7 +55,7 @@ def _evented(name: str, lane: list[Span], total_ns: int, frames: _Frames) -> dic
 
 def make(subject: Subject) -> bytes:
     """The bytes of a .speedscope.json file."""
-    trace, frames = subject.trace, _Frames()
+    trace, frames = subject.trace, defaultdict[str, int](count().__next__)
     profiles = [_sampled(in_order(trace), frames)] if trace.stacks else []
     for track in trace.tracks:
         for index, lane in enumerate(lanes(track)):
@@ -70,16 +66,7 @@ def make(subject: Subject) -> bytes:
         "exporter": f"bootscope@{__version__}",
         "name": plain(trace.title),
         "activeProfileIndex": 0,
-        "shared": {"frames": [{"name": name} for name in frames.numbers]},
+        "shared": {"frames": [{"name": name} for name in frames]},
         "profiles": profiles,
     }
     return msgspec.json.encode(document) + b"\n"
-
-
-EXPORTER = Exporter(
-    name="speedscope",
-    title="speedscope profile (JSON)",
-    opened_by="speedscope.app, the speedscope command",
-    suffixes=(".speedscope.json",),
-    make=make,
-)

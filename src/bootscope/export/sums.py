@@ -12,12 +12,12 @@ from bootscope.timeline.trace import Span, Trace
 
 def phases(trace: Trace) -> dict[str, int]:
     """Phase -> ns, in order of time; stretches of one name are added up."""
-    return _by_name(span for track in trace.tracks if track.kind == "phase" for span in track.spans)
+    return _by_name(trace, "phase")
 
 
-def _by_name(spans: Iterable[Span]) -> dict[str, int]:
+def _by_name(trace: Trace, kind: str) -> dict[str, int]:
     sums: dict[str, int] = defaultdict(int)
-    for span in spans:
+    for span in trace.spans(kind):
         sums[span.name] += max(0, span.duration_ns)
     return dict(sums)
 
@@ -31,7 +31,7 @@ def spent(trace: Trace) -> dict[str, int]:
     Empty where the phases do not say.
     """
     sums: dict[str, int] = defaultdict(int)
-    for span in (s for track in trace.tracks if track.kind == "phase" for s in track.spans):
+    for span in trace.spans("phase"):
         for kind in SPLIT:
             value = span.detail.get(kind)
             if isinstance(value, int):
@@ -44,11 +44,8 @@ def busy(trace: Trace) -> dict[str, int]:
 
     Phases, the critical path and what the time went into are not among them: they are the whole boot.
     """
-    by_kind: dict[str, list[Span]] = defaultdict(list)
-    for track in trace.tracks:
-        if track.kind not in _WHOLE:
-            by_kind[track.kind].extend(track.spans)
-    return {kind: covered(spans) for kind, spans in by_kind.items()}
+    kinds = dict.fromkeys(track.kind for track in trace.tracks)
+    return {kind: covered(trace.spans(kind)) for kind in kinds if kind not in _WHOLE}
 
 
 def covered(spans: Iterable[Span]) -> int:
@@ -64,5 +61,6 @@ def covered(spans: Iterable[Span]) -> int:
 
 def longest(trace: Trace, kind: str, top: int) -> list[tuple[str, int]]:
     """The names of that kind of track on which most time went, with that time in ns."""
-    sums = _by_name(span for track in trace.tracks if track.kind == kind for span in track.spans)
-    return sorted(((n, ns) for n, ns in sums.items() if ns), key=lambda item: (-item[1], item[0]))[:top]
+    return sorted(
+        ((n, ns) for n, ns in _by_name(trace, kind).items() if ns), key=lambda item: (-item[1], item[0])
+    )[:top]

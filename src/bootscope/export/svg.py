@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
 from bootscope.core.text import seconds, span
-from bootscope.export.base import Exporter, Subject
+from bootscope.export.base import Subject
 from bootscope.export.lanes import ordered
 from bootscope.export.text import plain
 from bootscope.timeline.trace import Span, Trace, Track
@@ -141,7 +141,7 @@ def _ruler(canvas: _Canvas, bottom: float) -> Iterator[str]:
 
 
 def _phases(canvas: _Canvas, trace: Trace) -> None:
-    spans = [s for track in trace.tracks if track.kind == "phase" for s in track.spans]
+    spans = trace.spans("phase")
     if not spans:
         return
     canvas.text(8, canvas.y + 15, "phases", "quiet")
@@ -238,12 +238,3 @@ def make(subject: Subject) -> bytes:
     )
     parts = [head, *canvas.out, *_ruler(canvas, bottom), *body, *marks, "</svg>", ""]
     return "\n".join(parts).encode()
-
-
-EXPORTER = Exporter(
-    name="svg",
-    title="picture in bootchart's style",
-    opened_by="any browser, Inkscape, a README",
-    suffixes=(".svg",),
-    make=make,
-)

@@ -116,6 +116,10 @@ class Trace:
         """The track of that id, if there is one."""
         return next((t for t in self.tracks if t.ident == ident), None)
 
+    def spans(self, kind: str) -> list[Span]:
+        """The spans of all tracks of a kind, track by track."""
+        return [span for track in self.tracks if track.kind == kind for span in track.spans]
+
     def milestones(self) -> dict[str, int]:
         """Milestone -> ns, in the order in which they were reached."""
         found = sorted((p for p in self.points if p.kind == "milestone"), key=lambda p: p.at_ns)
