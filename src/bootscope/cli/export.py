@@ -20,7 +20,6 @@ from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
-from bootscope.report.html import trace_of_boot
 from bootscope.report.tables import make_table
 from bootscope.runs.run import sample_set
 from bootscope.timeline.trace import Trace
@@ -38,7 +37,7 @@ def subject_of(boot_id: str, boot: View | Trace) -> Subject:
         "build": info.build_id,
         "until": info.until,
     }
-    return Subject(trace_of_boot(boot), "" if ended.complete else f"{ended.ended}: {ended.message}", facts)
+    return Subject(boot.trace, "" if ended.complete else f"{ended.ended}: {ended.message}", facts)
 
 
 def _others(store: Store, name: str | None, boot_id: str) -> str:

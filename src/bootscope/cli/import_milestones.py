@@ -58,7 +58,7 @@ def document(found: Sequence[Missing]) -> list[dict[str, object]]:
             "name": visible(one.name.encode()),
             "text": visible(one.text.encode()),
             "boots": one.boots,
-            "similar": [visible(line.encode("utf-8", "backslashreplace")) for line in one.similar],
+            "similar": [visible(line) for line in one.similar],
         }
         for one in found
     ]

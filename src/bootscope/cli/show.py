@@ -148,8 +148,7 @@ class Compare(Verb):
         else:
             text.compare(terminal(), a, b, found, args.top or _DIFFERENCES)
         if found.refused:
-            refused = found.refused.encode("utf-8", "backslashreplace")
-            raise UserError(visible(refused), hint="compare completed boots")
+            raise UserError(visible(found.refused), hint="compare completed boots")
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes from a target, made safe to look at."""
+"""What comes from a target or a file, made safe to look at."""
 
 from __future__ import annotations
 
 import ast
 
 
-def visible(data: bytes, limit: int = 400) -> str:
-    """Console bytes as one line of printable text.
+def visible(data: bytes | str, limit: int = 400) -> str:
+    """Console bytes, or text of a file, as one line of printable text.
 
     Terminal escapes and other control characters become visible escapes, bytes that are no UTF-8
     become \\xNN, tabs become blanks, and what is longer than `limit` characters is cut.
     """
+    data = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     cut = data[: limit * 4]
     text = cut.decode("utf-8", "backslashreplace").expandtabs(8)
     shown = "".join(c if c.isprintable() else _escape(c) for c in text)

@@ -61,6 +61,5 @@ def covered(spans: Iterable[Span]) -> int:
 
 def longest(trace: Trace, kind: str, top: int) -> list[tuple[str, int]]:
     """The names of that kind of track on which most time went, with that time in ns."""
-    return sorted(
-        ((n, ns) for n, ns in _by_name(trace, kind).items() if ns), key=lambda item: (-item[1], item[0])
-    )[:top]
+    sums = [(name, ns) for name, ns in _by_name(trace, kind).items() if ns]
+    return sorted(sums, key=lambda item: (-item[1], item[0]))[:top]

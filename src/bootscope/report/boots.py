@@ -39,7 +39,7 @@ _ROWS: dict[str, Callable[[Description], int]] = {
 
 def named(text: object, limit: int = 80) -> str:
     """A name from a target or a file, without what a terminal would act on."""
-    return visible(str(text).encode("utf-8", "backslashreplace"), limit)
+    return visible(str(text), limit)
 
 
 def share(ns: int, whole_ns: int) -> str:
@@ -51,7 +51,7 @@ def compare(out: Console, found: BootComparison) -> None:
     """Run B against run A."""
     for side, boots in (("A", found.a), ("B", found.b)):
         exact = ", exact" if boots.exact else ""
-        out.print(Text(f"{side}  {named(boots.run_id)}  {_count(len(boots.boots))}{exact}"))
+        out.print(Text(f"{side}  {named(boots.run_id)}  {counted(len(boots.boots))}{exact}"))
     out.print()
     _print_goal(out, found)
     if not found.refused:
@@ -62,7 +62,8 @@ def compare(out: Console, found: BootComparison) -> None:
         out.print(Text(f"note: {named(note, 400)}", "yellow"))
 
 
-def _count(boots: int) -> str:
+def counted(boots: int) -> str:
+    """A number of boots in words."""
     return f"{boots} boot" if boots == 1 else f"{boots} boots"
 
 

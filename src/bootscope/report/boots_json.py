@@ -6,6 +6,7 @@ from __future__ import annotations
 from bootscope.analysis.samples import Quantity, SampleSet
 from bootscope.analysis.significance import BootComparison, ComparedQuantity
 from bootscope.report.boots import named
+from bootscope.report.jsondoc import fields
 from bootscope.statistics.describe import Description
 from bootscope.statistics.shift import ALPHA
 
@@ -25,17 +26,12 @@ def compare(found: BootComparison) -> dict[str, object]:
 
 def run(boots: SampleSet, quantity: Quantity) -> dict[str, object]:
     """A run with the values of its boots; null for one that did not reach the quantity."""
+    times = [boot.times.get(quantity) if boot.complete else None for boot in boots.boots]
     return {
-        "run_id": boots.run_id,
-        "exact": boots.exact,
-        "step_ns": boots.step_ns,
+        **fields(boots, "run_id", "exact", "step_ns"),
         "boots": [
-            {
-                "boot": boot.boot_id,
-                "complete": boot.complete,
-                "ns": boot.times.get(quantity) if boot.complete else None,
-            }
-            for boot in boots.boots
+            {"boot": boot.boot_id, "complete": boot.complete, "ns": ns}
+            for boot, ns in zip(boots.boots, times, strict=True)
         ],
     }
 
@@ -66,12 +62,9 @@ def description(d: Description | None) -> dict[str, object] | None:
         return None
     return {
         "boots": d.count,
-        "median_ns": d.median_ns,
-        "lowest_ns": d.lowest_ns,
-        "highest_ns": d.highest_ns,
-        "quartiles_ns": list(d.quartiles),
+        **fields(d, "median_ns", "lowest_ns", "highest_ns"),
+        "quartiles_ns": d.quartiles,
         "mad_ns": d.mad_ns,
         "outliers": [at + 1 for at in d.outliers],
-        "warm_up_ns": d.warm_up_ns,
-        "drift": {"per_boot_ns": d.drift.per_boot_ns, "p": d.drift.p} if d.drift else None,
+        **fields(d, "warm_up_ns", "drift"),
     }

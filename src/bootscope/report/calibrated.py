@@ -14,6 +14,8 @@ from rich.text import Text
 from bootscope.calibration import result
 from bootscope.calibration.result import Calibration, Compared, Figure
 from bootscope.core.text import seconds, signed, span, visible
+from bootscope.report.boots import counted
+from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _LINE_CHARACTERS = 40
@@ -28,11 +30,9 @@ _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
 
 def show(out: Console, found: Calibration, path: str, top: int) -> None:
     """What was found, how well it fits, and where it does not."""
-    count = len(found.boots)
-    boots = "1 boot" if count == 1 else f"{count} boots"
-    out.print(
-        Text(f"{found.board.name}: {boots} against {found.like}, matched by {found.matched} lines", "bold")
-    )
+    boots = counted(len(found.boots))
+    head = f"{found.board.name}: {boots} against {found.like}, matched by {found.matched} lines"
+    out.print(Text(head, "bold"))
     _print_figures(out, found)
     _print_fit(out, found)
     _print_phases(out, found)
@@ -71,17 +71,16 @@ def _interval(figure: Figure) -> str:
 
 
 def _whence(figure: Figure) -> str:
-    if figure.how == result.KEPT:
-        return "the profile"
-    if figure.how == result.TOLD:
-        return "the setting"
+    if figure.how != result.FITTED:
+        return {result.KEPT: "the profile", result.TOLD: "the setting"}[figure.how]
     count = max(1, round(figure.stretches))
-    what = "boot" if figure.name == result.POWER_ON else "stretch"
-    return f"{count} {what if count == 1 else what + ('es' if what == 'stretch' else 's')}"
+    if figure.name == result.POWER_ON:
+        return counted(count)
+    return f"{count} stretch" if count == 1 else f"{count} stretches"
 
 
 def _print_fit(out: Console, found: Calibration) -> None:
-    before, after = (_percent(found.explained_ppm(before=b)) for b in (True, False))
+    before, after = (f"{found.explained_ppm(before=b) / 10_000:.1f} %" for b in (True, False))
     out.print(
         f"{len(found.stretches)} stretches between these lines: {after} of their time is explained, {before} "
         f"before; half of them to {span(found.off_ns(50))}, 95 % to {span(found.off_ns(95))}",
@@ -93,10 +92,6 @@ def _print_fit(out: Console, found: Calibration) -> None:
         words, them = ("1 stretch is", "it") if left == 1 else (f"{left} stretches are", "them")
         out.print(f"{words} so unlike the emulator that nothing was fitted to {them}", markup=False)
     out.print()
-
-
-def _percent(ppm: int) -> str:
-    return f"{ppm / 10_000:.1f} %"
 
 
 def _print_phases(out: Console, found: Calibration) -> None:
@@ -113,44 +108,24 @@ def _print_phases(out: Console, found: Calibration) -> None:
 def _print_worst(out: Console, found: Calibration, top: int) -> None:
     table = make_table("", "phase", ">board", ">now", ">off by", "from", "to", spare=("to", "from"))
     for s in found.worst(top):
+        ends = (Text(visible(line, _LINE_CHARACTERS)) for line in (s.first, s.last))
         mark = "" if s.counted else "*"
-        table.add_row(
-            mark,
-            s.phase,
-            span(s.took_ns),
-            span(s.after_ns),
-            signed(s.off_ns),
-            Text(_line(s.first)),
-            Text(_line(s.last)),
-        )
+        table.add_row(mark, s.phase, span(s.took_ns), span(s.after_ns), signed(s.off_ns), *ends)
     out.print("Largest deviations of the emulator (* not fitted):", markup=False)
     out.print(table)
-
-
-def _line(data: bytes) -> str:
-    return visible(data, _LINE_CHARACTERS)
 
 
 def document(found: Calibration, path: str) -> dict[str, object]:
     """`bootscope calibrate --json`."""
     return {
         "board": found.board.name,
-        "like": found.like,
-        "boots": list(found.boots),
-        "lines": found.lines,
-        "matched": found.matched,
+        **fields(found, "like", "boots", "lines", "matched"),
         "path": path or None,
         "figures": [
             {
-                "name": f.name,
-                "before": f.before,
-                "value": f.value,
-                "low": f.low,
-                "high": f.high,
-                "how": f.how,
+                **fields(f, "name", "before", "value", "low", "high", "how"),
                 "stretches": round(f.stretches, 1),
-                "why": f.why,
-                "warning": f.warning,
+                **fields(f, "why", "warning"),
             }
             for f in found.figures
         ],
@@ -163,7 +138,7 @@ def document(found: Calibration, path: str) -> dict[str, object]:
             for phase, took, before, after in found.phases()
         ],
         "stretches": [_stretch(s) for s in found.stretches],
-        "notes": list(found.notes),
+        "notes": found.notes,
     }
 
 
@@ -174,7 +149,5 @@ def _stretch(s: Compared) -> dict[str, object]:
         "last": visible(s.last),
         "boots": s.boots,
         "board_ns": s.took_ns,
-        "before_ns": s.before_ns,
-        "after_ns": s.after_ns,
-        "counted": s.counted,
+        **fields(s, "before_ns", "after_ns", "counted"),
     }

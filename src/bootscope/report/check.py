@@ -8,7 +8,8 @@ from rich.text import Text
 
 from bootscope.check.decide import MISSED, NONE, OK, Outcome
 from bootscope.core.text import seconds
-from bootscope.report.boots import named
+from bootscope.report.boots import counted, named
+from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _COLOURS = {OK: "green", MISSED: "bold red"}
@@ -19,8 +20,7 @@ def check(out: Console, outcome: Outcome) -> None:
     """The findings, one to a line."""
     boots = outcome.boots
     exact = ", exact" if boots.exact else ""
-    count = f"{len(boots.boots)} {'boot' if len(boots.boots) == 1 else 'boots'}"
-    out.print(Text(f"{named(boots.run_id)}, {count}{exact}", "bold"))
+    out.print(Text(f"{named(boots.run_id)}, {counted(len(boots.boots))}{exact}", "bold"))
     table = make_table("=", "=checked", "=what", "=of", ">s", ">limit s", "", spare=("checked", "of", ""))
     for f in outcome.findings:
         table.add_row(
@@ -51,9 +51,7 @@ def document(outcome: Outcome) -> dict[str, object]:
                 "what": f.what,
                 "name": named(f.name),
                 "of": f.of or None,
-                "status": f.status,
-                "value_ns": f.value_ns,
-                "limit_ns": f.limit_ns,
+                **fields(f, "status", "value_ns", "limit_ns"),
                 "boots": f.count,
                 "p": f.p,
                 "words": named(f.words, 400),

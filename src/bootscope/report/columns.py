@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from bootscope.export.collapsed import in_order
 from bootscope.export.lanes import MAX_DEPTH, ordered
@@ -68,26 +69,21 @@ def _moments(points: Iterable[Point]) -> list[Track]:
 
 
 def _track(track: Track, texts: Texts, origin: int) -> dict[str, object]:
-    starts: list[int] = []
-    lengths: list[int] = []
+    spans = ordered(track.spans)
+    starts = [_safe(span.start_ns - origin) for span in spans]
     names: list[int] = []
     details = _Details(texts)
-    before = 0
-    for span in ordered(track.spans):
-        start = _safe(span.start_ns - origin)
-        starts.append(start - before)
-        lengths.append(_safe(span.end_ns - origin) - start)
+    for span in spans:
         names.append(texts.number(span.name))
         details.add(span.detail)
-        before = start
     return {
         "id": plain(track.ident),
         "kind": plain(track.kind, MAX_KEY),
         "title": plain(track.title, MAX_KEY),
         "parent": plain(track.parent) if track.parent else "",
         "overlaps": track.overlaps,
-        "start": starts,
-        "length": lengths,
+        "start": [start - before for before, start in pairwise([0, *starts])],
+        "length": [_safe(s.end_ns - origin) - start for s, start in zip(spans, starts, strict=True)],
         "name": names,
         **details.columns(),
     }

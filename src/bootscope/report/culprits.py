@@ -12,6 +12,7 @@ from rich.text import Text
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.core.errors import printable
 from bootscope.core.text import span
+from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 Specs = Mapping[str, str]
@@ -38,13 +39,13 @@ def show(out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: st
 
 
 def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
-    text = Text()
-    text.append(printable(culprit.what), "bold")
-    text.append(f"\n{printable(culprit.where)}")
-    if run and culprit.seen_in:
-        text.append(f" ({culprit.seen_in.removeprefix('--view ')})", "dim")
-    text.append(f"\n{_cure(culprit.cure, specs, run)}", "cyan")
-    return text
+    seen = f" ({culprit.seen_in.removeprefix('--view ')})" if run and culprit.seen_in else ""
+    return Text.assemble(
+        (printable(culprit.what), "bold"),
+        f"\n{printable(culprit.where)}",
+        (seen, "dim"),
+        (f"\n{_cure(culprit.cure, specs, run)}", "cyan"),
+    )
 
 
 def _cure(cure: Cure, specs: Specs, run: str) -> str:
@@ -64,10 +65,7 @@ def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
             "kind": c.kind,
             "what": printable(c.what),
             "where": printable(c.where),
-            "cost_ns": c.cost_ns,
-            "at_most": c.at_most,
-            "start_ns": c.start_ns,
-            "end_ns": c.end_ns,
+            **fields(c, "cost_ns", "at_most", "start_ns", "end_ns"),
             "show": c.seen_in,
             "do": c.cure.do,
             "technique": applying(c.cure, specs) or None,

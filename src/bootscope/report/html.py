@@ -17,6 +17,7 @@ import msgspec
 from markupsafe import Markup
 
 from bootscope import __version__
+from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.views import View
@@ -35,26 +36,24 @@ MAX_LINES = 5_000
 MAX_POINTS = 100_000
 
 
-def _console(v: View) -> list[dict[str, object]]:
-    tl = v.timeline
-    rows: list[dict[str, object]] = []
-    before_ns = 0
-    for line in tl.lines:
-        rows.append(
-            {
-                "time": seconds(line.start_ns, 6),
-                "gap": span(line.start_ns - before_ns),
-                "slow": line.start_ns - before_ns > tl.total_ns // 50,
-                "phase": phase_at(tl.phases, line.start_ns).name,
-                "text": visible(line.data, MAX_LINE),
-            }
-        )
-        before_ns = line.start_ns
-    return rows
+def _console(lines: Sequence[tuple[int, str, str]], begin_ns: int, total_ns: int) -> list[dict[str, object]]:
+    """Console lines, given as moment, phase and text, with the gap before each from `begin_ns` on."""
+    before = [begin_ns, *(at_ns for at_ns, _, _ in lines)]
+    return [
+        {
+            "time": seconds(at_ns, 6),
+            "gap": span(at_ns - before_ns),
+            "slow": at_ns - before_ns > total_ns // 50 > 0,
+            "phase": phase,
+            "text": text,
+        }
+        for before_ns, (at_ns, phase, text) in zip(before, lines, strict=False)
+    ]
 
 
 def _provenance(v: View) -> list[tuple[str, str]]:
-    info = v.run.info
+    info, card = v.run.info, v.run.info.board.card
+    bandwidth, latency = card.bandwidth_bytes_per_s, card.command_latency_ns
     return [
         ("run", info.run_id),
         ("boot", f"{v.boot.info.number} of {len(v.run.boots)}, started {v.boot.info.started}"),
@@ -71,7 +70,9 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         ("power-on", f"{span(info.board.power_on_ns.value)} ({info.board.power_on_ns.source})"),
         ("instruction", f"{info.board.tick_ns} ns ({info.board.qemu.icount_shift.source})"),
         ("CPU time", f"{info.board.cpu_scale_ppm.value / 1e6:g} of that ({info.board.cpu_scale_ppm.source})"),
-        *_card(v),
+        ("card", card.title),
+        ("card bandwidth", f"{size(bandwidth.value)}/s ({bandwidth.source})"),
+        ("card latency", f"{span(latency.value)} a command ({latency.source})"),
         ("clock", f"{v.timeline.clock_syncs:,} resynchronisations, worst {span(v.timeline.clock_worst_ns)}"),
         ("bootscope", info.bootscope),
         *((f"tool: {name}", version) for name, version in sorted(info.tools.items())),
@@ -79,26 +80,11 @@ def _provenance(v: View) -> list[tuple[str, str]]:
     ]
 
 
-def _card(v: View) -> list[tuple[str, str]]:
-    card = v.run.info.board.card
-    bandwidth, latency = card.bandwidth_bytes_per_s, card.command_latency_ns
-    return [
-        ("card", card.title),
-        ("card bandwidth", f"{size(bandwidth.value)}/s ({bandwidth.source})"),
-        ("card latency", f"{span(latency.value)} a command ({latency.source})"),
-    ]
-
-
-def trace_of_boot(boot: View | Trace) -> Trace:
-    """The trace of a boot, recorded or imported."""
-    return boot if isinstance(boot, Trace) else boot.trace
-
-
 def _boot(v: View) -> dict[str, object]:
     tl = v.timeline
-    picture = base64.b64encode(v.picture).decode() if v.picture else None
+    lines = [(s.start_ns, phase_at(tl.phases, s.start_ns).name, visible(s.data, MAX_LINE)) for s in tl.lines]
     return {
-        **_of_trace(trace_of_boot(v)),
+        **_of_trace(v.trace),
         "title": f"{v.run.info.system.name} on {v.run.info.board.name}",
         "subtitle": v.run.info.system.title,
         "boot_id": v.boot.info.boot_id,
@@ -107,23 +93,16 @@ def _boot(v: View) -> dict[str, object]:
         "until": v.run.info.until,
         "total": seconds(tl.total_ns),
         "phases": tl.phases,
-        "sums": {
-            k: sum(getattr(p, f"{k}_ns") for p in tl.phases)
-            for k in ("cpu", "storage", "console", "idle", "fixed")
-        },
+        "sums": {key.removesuffix("_ns"): sum(getattr(p, key) for p in tl.phases) for key in SPLIT},
         "milestones": tl.milestones,
         "consumers": v.consumers[:25],
         "silences": v.silences,
         "disagreements": tl.disagreements,
-        "console": _console(v),
+        "console": _console(lines, 0, tl.total_ns),
         "parts": v.run.info.parts,
         "provenance": _provenance(v),
-        "picture": picture,
+        "picture": base64.b64encode(v.picture).decode() if v.picture else None,
     }
-
-
-def _of(boot: View | Trace) -> dict[str, object]:
-    return _of_trace(boot) if isinstance(boot, Trace) else _boot(boot)
 
 
 def _of_trace(trace: Trace) -> dict[str, object]:
@@ -168,25 +147,12 @@ def _lean(trace: Trace) -> Trace:
 
 
 def _lines(trace: Trace) -> list[dict[str, object]]:
-    """The first console lines of a trace, as :func:`_console` has those of a recording."""
-    phases = [s for t in trace.tracks if t.kind == "phase" for s in t.spans]
-    starts = [s.start_ns for s in phases]
-    rows: list[dict[str, object]] = []
-    before_ns: int | None = None
-    for p in sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)[:MAX_LINES]:
-        gap_ns = 0 if before_ns is None else p.at_ns - before_ns
-        at = bisect_right(starts, p.at_ns) - 1
-        rows.append(
-            {
-                "time": seconds(p.at_ns, 6),
-                "gap": span(gap_ns),
-                "slow": gap_ns > trace.total_ns // 50 > 0,
-                "phase": plain(phases[at].name) if at >= 0 else "",
-                "text": plain(p.name, MAX_LINE),
-            }
-        )
-        before_ns = p.at_ns
-    return rows
+    """The first console lines of a trace."""
+    phases = trace.spans("phase")
+    starts, names = [s.start_ns for s in phases], ["", *(plain(s.name) for s in phases)]
+    points = sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)[:MAX_LINES]
+    lines = [(p.at_ns, names[bisect_right(starts, p.at_ns)], plain(p.name, MAX_LINE)) for p in points]
+    return _console(lines, points[0].at_ns if points else 0, trace.total_ns)
 
 
 def _table(table: Table) -> dict[str, object]:
@@ -244,7 +210,10 @@ def render(
     """
     page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80))
     return page.render(
-        boots=[{**_of(boot), **more} for boot, more in zip(boots, told or repeat({}), strict=False)],
+        boots=[
+            {**(_of_trace(boot) if isinstance(boot, Trace) else _boot(boot)), **more}
+            for boot, more in zip(boots, told or repeat({}), strict=False)
+        ],
         recorded=any(isinstance(boot, View) for boot in boots),
         runs=sections(runs),
         compared=compared,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import count, islice
 from operator import sub
 
@@ -14,7 +15,7 @@ from rich.text import Text
 from bootscope.analysis.silences import Silence
 from bootscope.core.text import seconds, size, span, visible
 from bootscope.importing.files import FileRead, LeftOut, Understood
-from bootscope.readers.base import Log, Reader
+from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.tables import FittedTable, make_table
@@ -26,17 +27,14 @@ from bootscope.timeline.trace import Table, Trace, Track
 _MISSES = 3
 _PAIRS = 6
 _INDENT = "  "
+shown = partial(visible, limit=90)
+"""Text from a file, safe to show."""
 
 
 def percent(part: int, whole: int) -> str:
     """A share that says 100 only when nothing lacks: `99.9 %`."""
     tenths = 1000 * part // whole if whole else 1000
     return f"{tenths // 10}.{tenths % 10} %" if tenths < 1000 else "100 %"
-
-
-def shown(text: str, limit: int = 90) -> str:
-    """Text from a file, safe to show."""
-    return visible(text.encode("utf-8", "backslashreplace"), limit)
 
 
 def formats(out: Console, readers: Iterable[Reader]) -> None:
@@ -67,16 +65,12 @@ def _file(out: Console, file: FileRead) -> None:
     if more > 0:
         _say(out, "", f"... and {more:,} more (--json lists them)", "yellow")
     for repair in file.reading.repairs:
-        _say(
-            out,
-            "repaired",
-            f"{shown(repair.what)}: {repair.count:,}, first in line {repair.first_line:,}",
-            "yellow",
-        )
+        words = f"{shown(repair.what)}: {repair.count:,}, first in line {repair.first_line:,}"
+        _say(out, "repaired", words, "yellow")
     if len(file.reading.boots) > 1:
         _say(out, "boots", f"{len(file.reading.boots)} boots in one file, separated", "yellow")
     for question in file.reading.questions:
-        _say(out, "question", shown(question, 300), "cyan")
+        _say(out, "question", visible(question, 300), "cyan")
     out.print()
 
 
@@ -106,7 +100,7 @@ def _left_out(out: Console, found: Sequence[LeftOut]) -> None:
     if found:
         out.print(Text(f"left out: {len(found)} files (kept, but not read)", "yellow"))
         for item in found:
-            out.print(Text(f"{_INDENT}{shown(item.why, 300)}", "yellow"), soft_wrap=True)
+            out.print(Text(f"{_INDENT}{visible(item.why, 300)}", "yellow"), soft_wrap=True)
         out.print()
 
 
@@ -140,20 +134,20 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     log, way = u.log(number)
     if not len(log):
         return []
+
+    def said(index: int) -> bytes:
+        return log.text(index).encode("utf-8", "backslashreplace")
+
     stamps = log.at_ns
     # Only the stamps are looked at, since a log may have a million lines.
     gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
     found = [
-        Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), _said(log, -at), _said(log, -at + 1))
+        Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), said(-at), said(-at + 1))
         for _, at in heapq.nlargest(top, gaps)
     ]
-    found.append(Silence(0, way.at(stamps[0]), b"(start)", _said(log, 0)))
-    found.append(Silence(way.at(stamps[-1]), trace.total_ns, _said(log, len(log) - 1), b"(end)"))
+    found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
+    found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(len(log) - 1), b"(end)"))
     return sorted((s for s in found if s.duration_ns > 0), key=lambda s: -s.duration_ns)[:top]
-
-
-def _said(log: Log, index: int) -> bytes:
-    return log.text(index).encode("utf-8", "backslashreplace")
 
 
 def show(out: Console, boot: SeenBoot, top: int) -> None:
@@ -163,12 +157,11 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
     found = boot.reached(trace)
     if boot.message:
         error = f" (±{span(found.error_ns)})" if found else ""
-        out.print(
-            Text(f"{shown(with_figure(boot.message, found), 300)}{error}", "bold green" if found else "")
-        )
+        words = f"{visible(with_figure(boot.message, found), 300)}{error}"
+        out.print(Text(words, "bold green" if found else ""))
     if trace.title != boot.boot_id:
-        out.print(Text(shown(trace.title, 200)))
-    out.print(Text(f"{shown(trace.clock, 300)}", "dim"))
+        out.print(Text(visible(trace.title, 200)))
+    out.print(Text(f"{visible(trace.clock, 300)}", "dim"))
     out.print()
     _phases(out, trace)
     _milestones(out, trace)
@@ -177,7 +170,7 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
         _table(out, table, top)
     _silences(out, quiet(boot.understood, boot.index, trace, min(top, 5)))
     for note in trace.notes:
-        out.print(Text(f"note: {shown(note, 400)}", "dim"), soft_wrap=True)
+        out.print(Text(f"note: {visible(note, 400)}", "dim"), soft_wrap=True)
 
 
 def _phases(out: Console, trace: Trace) -> None:
@@ -209,9 +202,8 @@ def _milestones(out: Console, trace: Trace) -> None:
     if found:
         table = make_table("milestone", ">s", ">error")
         for p in found:
-            table.add_row(
-                Text(shown(p.name)), seconds(p.at_ns, 6), f"±{span(p.error_ns)}" if p.error_ns else ""
-            )
+            error = f"±{span(p.error_ns)}" if p.error_ns else ""
+            table.add_row(Text(shown(p.name)), seconds(p.at_ns, 6), error)
         out.print(table)
         out.print()
 
@@ -228,9 +220,8 @@ def _tracks(out: Console, trace: Trace, top: int) -> None:
         title = f"longest of {len(spans):,} ({kind})"
         table = make_table(title, ">start s", ">length", "where", spare=("where",))
         for length_ns, s, track in spans[:top]:
-            table.add_row(
-                Text(shown(s.name, 60)), seconds(s.start_ns, 6), span(length_ns), Text(shown(track.title, 40))
-            )
+            where = Text(visible(track.title, 40))
+            table.add_row(Text(visible(s.name, 60)), seconds(s.start_ns, 6), span(length_ns), where)
         out.print(table)
         out.print()
 
@@ -239,12 +230,10 @@ def _table(out: Console, found: Table, top: int) -> None:
     table = make_table()
     for at, column in enumerate(found.columns):
         numbers = all(isinstance(row[at], int) for row in found.rows if at < len(row))
-        table.add_column(Text(shown(column, 40)), justify="right" if numbers else "left")
+        table.add_column(Text(visible(column, 40)), justify="right" if numbers else "left")
     for row in found.rows[:top]:
-        cells = [
-            "" if cell is None else f"{cell:,}" if isinstance(cell, int) else shown(cell, 60) for cell in row
-        ]
-        table.add_row(*(Text(cell) for cell in cells))
+        cells = (f"{cell:,}" if isinstance(cell, int) else visible(cell or "", 60) for cell in row)
+        table.add_row(*map(Text, cells))
     out.print(Text(shown(found.title), "bold"))
     out.print(table)
     if len(found.rows) > top:

@@ -10,16 +10,13 @@ from bootscope.readers.base import Boot, Reader
 from bootscope.readers.early_kernel import Bound
 from bootscope.readers.join_words import boot_name, link_words, refusal_words
 from bootscope.readers.link import HOW, Link
+from bootscope.report.jsondoc import fields, silences
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import Table, Trace
 
 MISSED = 1000
 """Of the lines that were not understood, so many are listed; `lines_missed` counts them all."""
-
-
-def _safe(text: str) -> str:
-    return visible(text.encode("utf-8", "backslashreplace"), 400)
 
 
 def formats(readers: tuple[Reader, ...]) -> dict[str, object]:
@@ -32,9 +29,9 @@ def understood(run_id: str | None, u: Understood) -> dict[str, object]:
     return {
         "run_id": run_id,
         "files": [_file(f) for f in u.files],
-        "left_out": [{"name": _safe(item.name), "why": _safe(item.why)} for item in u.left_out],
+        "left_out": [{"name": visible(item.name), "why": visible(item.why)} for item in u.left_out],
         "links": [_link(u, found) for group in u.joined.groups for found in group.links],
-        "apart": [_safe(refusal_words(u.read, found)) for found in u.joined.refusals],
+        "apart": [visible(refusal_words(u.read, found)) for found in u.joined.refusals],
         "boots": [trace(u, number) for number in range(1, u.boots + 1)],
     }
 
@@ -42,18 +39,16 @@ def understood(run_id: str | None, u: Understood) -> dict[str, object]:
 def _file(file: FileRead) -> dict[str, object]:
     r = file.reading
     return {
-        "name": _safe(file.name),
+        "name": visible(file.name),
         "bytes": file.size_bytes,
         "format": file.reader.name,
         "told": not file.guesses,
         "guesses": [{"format": g.reader.name, "sure": g.sure} for g in file.guesses],
-        "lines_total": r.lines_total,
-        "lines_understood": r.lines_understood,
-        "lines_empty": r.lines_empty,
+        **fields(r, "lines_total", "lines_understood", "lines_empty"),
         "lines_missed": len(r.missed),
-        "missed": [{"line": m.line, "text": _safe(m.text)} for m in r.missed[:MISSED]],
-        "repairs": [{"what": _safe(x.what), "count": x.count, "first_line": x.first_line} for x in r.repairs],
-        "questions": [_safe(question) for question in r.questions],
+        "missed": [{"line": m.line, "text": visible(m.text)} for m in r.missed[:MISSED]],
+        "repairs": [{"what": visible(x.what), **fields(x, "count", "first_line")} for x in r.repairs],
+        "questions": [visible(question) for question in r.questions],
         "boots": [_boot(boot) for boot in r.boots],
     }
 
@@ -63,11 +58,11 @@ def _boot(boot: Boot) -> dict[str, object]:
     return {
         "clock": clock.name,
         "stamp": clock.stamp,
-        "zero": _safe(clock.zero),
+        "zero": visible(clock.zero),
         "resolution_ns": clock.resolution_ns,
         "counter": clock.counter_id or None,
         "lines": len(boot.log),
-        "facts": {_safe(key): _safe(value) for key, value in boot.facts.items()},
+        "facts": {visible(key): visible(value) for key, value in boot.facts.items()},
     }
 
 
@@ -76,13 +71,11 @@ def _link(u: Understood, found: Link) -> dict[str, object]:
         "file": boot_name(u.read, found.b),
         "onto": boot_name(u.read, found.a),
         "by": HOW[found.how],
-        "matched": found.matched,
-        "used": found.used,
-        "from_ns": found.map.from_ns,
-        "to_ns": found.map.to_ns,
+        **fields(found, "matched", "used"),
+        **fields(found.map, "from_ns", "to_ns"),
         "drift_ppb": found.map.drift_ppt // 1000,
         "error_ns": found.error_ns,
-        "words": _safe(link_words(u.read, found)),
+        "words": visible(link_words(u.read, found)),
     }
 
 
@@ -91,24 +84,23 @@ def trace(u: Understood, number: int) -> dict[str, object]:
     t = u.trace(number, lines=False)
     return {
         "boot": number,
-        "title": _safe(t.title),
-        "clock": _safe(t.clock),
+        "title": visible(t.title),
+        "clock": visible(t.clock),
         "total_ns": t.total_ns,
         "phases": [
             {
-                "track": _safe(track.title),
-                "name": _safe(s.name),
-                "start_ns": s.start_ns,
-                "end_ns": s.end_ns,
-                "evidence": _safe(str(s.detail.get("evidence", ""))),
+                "track": visible(track.title),
+                "name": visible(s.name),
+                **fields(s, "start_ns", "end_ns"),
+                "evidence": visible(str(s.detail.get("evidence", ""))),
                 **Bound.of(s.detail).detail,
             }
             for track in t.tracks
             if track.kind == "phase"
             for s in track.spans
         ],
-        "milestones": {_safe(name): ns for name, ns in t.milestones().items()},
-        "notes": [_safe(note) for note in t.notes],
+        "milestones": {visible(name): ns for name, ns in t.milestones().items()},
+        "notes": [visible(note) for note in t.notes],
     }
 
 
@@ -117,32 +109,22 @@ def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:
     t = boot.trace(lines=False)
     found = boot.reached(t)
     return {
-        "run_id": boot.run_id,
-        "how": boot.how,
-        "boots": boot.boots,
+        **fields(boot, "run_id", "how", "boots"),
         **trace(boot.understood, boot.index),
         "number": boot.number,
-        "message": _safe(with_figure(boot.message, found)),
+        "message": visible(with_figure(boot.message, found)),
         "reached_ns": found.ns if found else None,
         "error_ns": found.error_ns if found else None,
-        "milestone_errors_ns": {_safe(p.name): p.error_ns for p in t.points if p.kind == "milestone"},
+        "milestone_errors_ns": {visible(p.name): p.error_ns for p in t.points if p.kind == "milestone"},
         "tracks": [_track(t, index, top) for index in range(len(t.tracks))],
         "tables": [_table(x, top) for x in t.tables],
-        "silences": [
-            {
-                "start_ns": s.start_ns,
-                "end_ns": s.end_ns,
-                "before": visible(s.before),
-                "after": visible(s.after),
-            }
-            for s in quiet
-        ],
+        "silences": silences(quiet),
     }
 
 
 def _table(found: Table, top: int) -> dict[str, object]:
-    rows = [[_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in found.rows[:top]]
-    return {"title": _safe(found.title), "columns": [_safe(c) for c in found.columns], "rows": rows}
+    rows = [[visible(cell) if isinstance(cell, str) else cell for cell in row] for row in found.rows[:top]]
+    return {"title": visible(found.title), "columns": [visible(c) for c in found.columns], "rows": rows}
 
 
 def _track(t: Trace, index: int, top: int) -> dict[str, object]:
@@ -150,9 +132,9 @@ def _track(t: Trace, index: int, top: int) -> dict[str, object]:
     track = t.tracks[index]
     longest = sorted(track.spans, key=lambda s: -s.duration_ns)[:top]
     return {
-        "id": _safe(track.ident),
+        "id": visible(track.ident),
         "kind": track.kind,
-        "title": _safe(track.title),
+        "title": visible(track.title),
         "spans": len(track.spans),
-        "longest": [{"name": _safe(s.name), "start_ns": s.start_ns, "end_ns": s.end_ns} for s in longest],
+        "longest": [{"name": visible(s.name), "start_ns": s.start_ns, "end_ns": s.end_ns} for s in longest],
     }

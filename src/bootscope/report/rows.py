@@ -10,6 +10,7 @@ from rich.text import Text
 
 from bootscope.analysis.rows import Cell, Column, Rows, most
 from bootscope.core.text import cut, seconds, span, visible
+from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
@@ -30,7 +31,7 @@ _WHOLE = ("phase", "how", "kind", "level", "direction")
 
 def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
-    out.print(Text(_safe(rows.title), "bold"), Text(f"({rows.order})", "dim"))
+    out.print(Text(visible(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
     spare = [c.title for key in _SPARE.get(rows.name, ()) for c in columns if c.key == key]
     table = make_table(*(_heading(c) for c in columns), spare=spare)
@@ -45,7 +46,7 @@ def show(out: Console, rows: Rows, top: int) -> None:
     for answer in _answers(rows):
         out.print(Text(answer, "bold"))
     for note in rows.notes:
-        out.print(Text(f"note: {_safe(note)}", "dim"))
+        out.print(Text(f"note: {visible(note)}", "dim"))
     out.print()
 
 
@@ -78,11 +79,6 @@ def _heading(column: Column) -> str:
     return f"={column.title}" if column.key in _WHOLE else column.title
 
 
-def _safe(text: str, limit: int = 400) -> str:
-    """Text that may come from a target or a file of somebody's, without what a terminal would act on."""
-    return visible(text.encode("utf-8", "backslashreplace"), limit)
-
-
 def _present(value: Cell) -> bool:
     return value not in ("", 0, None)
 
@@ -92,7 +88,7 @@ def cell(column: Column, value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, str):
-        return cut(_safe(value), _TEXT_WIDTH.get(column.key, 60))
+        return cut(visible(value), _TEXT_WIDTH.get(column.key, 60))
     match column.kind:
         case "ns":
             return seconds(1000 * value) if value else "-"  # ms, rounded as everywhere else
@@ -112,11 +108,7 @@ def document(rows: tuple[Rows, ...], top: int | None) -> list[Mapping[str, objec
     """The tables as JSON values; all rows unless `top` says otherwise."""
     return [
         {
-            "name": r.name,
-            "title": r.title,
-            "order": r.order,
-            "notes": r.notes,
-            "sums": r.sums,
+            **fields(r, "name", "title", "order", "notes", "sums"),
             "rows_total": len(r.rows),
             "rows": most(r, top) if top else r.rows,
         }

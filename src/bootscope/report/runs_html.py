@@ -16,6 +16,7 @@ from bootscope.analysis.samples import PHASE, SampleSet, goal
 from bootscope.analysis.significance import BootComparison, interval, oddities
 from bootscope.core.text import seconds, signed, span
 from bootscope.report.boots import named, verdict_lines
+from bootscope.report.terminal import verdict
 from bootscope.statistics.describe import Description, describe
 from bootscope.statistics.middle import LEAST_PERCENT, median_interval
 from bootscope.statistics.shift import CONFIDENCE
@@ -119,15 +120,14 @@ def _boxes(boots: SampleSet) -> list[dict[str, object]]:
             "median": seconds(d.median_ns),
             "spread": span(d.spread_ns),
             "ends": (seconds(d.lowest_ns), seconds(d.highest_ns)),
-            "at": [_Scale(d.lowest_ns, d.highest_ns).at(ns) for ns in _five(d)],
+            "at": [*map(_Scale(d.lowest_ns, d.highest_ns).at, _five(d))],
         }
         for q, d in told
     ]
 
 
-def _five(d: Description) -> tuple[int, ...]:
-    lower, upper = d.quartiles
-    return d.lowest_ns, lower, d.median_ns, upper, d.highest_ns
+def _five(d: Description) -> list[int]:
+    return sorted((d.lowest_ns, *d.quartiles, d.median_ns, d.highest_ns))
 
 
 def of_boots(found: BootComparison) -> dict[str, object]:
@@ -151,17 +151,16 @@ def of_boots(found: BootComparison) -> dict[str, object]:
 def of_exact(a: str, b: str, c: Comparison) -> dict[str, object]:
     """The same for two boots of the emulated board."""
     whole = f"until {c.cut_at}" if c.cut_at else "total"
-    change_ns = c.total_b_ns - c.total_a_ns
-    word = f"{span(abs(change_ns))} {'faster' if change_ns < 0 else 'slower'}"
-    where = f" at {c.cut_at}" if c.cut_at else ""
-    verdict = f"B is {word}{where}" if change_ns else f"the same to the nanosecond{where}"
     cut = f"the two end at different milestones; both are cut at {c.cut_at}, the last common one"
     rows = [(p.name, seconds(p.a_ns), seconds(p.b_ns), signed(p.change_ns)) for p in c.phases]
     return {
         "a": named(a),
         "b": named(b),
-        "lines": [named(c.refused or verdict, 400)],
+        "lines": [named(c.refused or verdict(c), 400)],
         "columns": ("", "A s", "B s", "change"),
-        "rows": [*rows, (named(whole), seconds(c.total_a_ns), seconds(c.total_b_ns), signed(change_ns))],
+        "rows": [
+            *rows,
+            (named(whole), seconds(c.total_a_ns), seconds(c.total_b_ns), signed(c.total_b_ns - c.total_a_ns)),
+        ],
         "notes": [named(cut)] if c.cut_at else [],
     }

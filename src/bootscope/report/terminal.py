@@ -54,8 +54,7 @@ def _cell(ns: int) -> str:
 def show(out: Console, v: View, top: int) -> None:
     """The overview of one boot."""
     info, tl = v.run.info, v.timeline
-    head = f"{info.run_id}, boot {v.boot.info.number} of {len(v.run.boots)}"
-    out.print(Text(head, "bold"))
+    out.print(Text(f"{info.run_id}, boot {v.boot.info.number} of {len(v.run.boots)}", "bold"))
     out.print(f"{info.system.title}", markup=False)
     out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
     out.print()
@@ -75,9 +74,7 @@ def _print_end(out: Console, v: View) -> None:
         text.append(f"{seconds(v.timeline.total_ns)} s", "bold green")
         out.print(text)
     else:
-        out.print(
-            Text(f"not complete ({v.boot.info.ended}): {visible(v.boot.info.message.encode())}", "bold red")
-        )
+        out.print(Text(f"not complete ({v.boot.info.ended}): {visible(v.boot.info.message)}", "bold red"))
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
@@ -107,11 +104,9 @@ def _phases(tl: Timeline, width: int) -> FittedTable:
 
 
 def _legend() -> Text:
-    text = Text()
-    for kind in KINDS:
-        text.append(GLYPHS[kind], COLOURS[kind])
-        text.append(f" {kind}  ", "dim")
-    return text
+    return Text.assemble(
+        *(part for kind in KINDS for part in ((GLYPHS[kind], COLOURS[kind]), (f" {kind}  ", "dim")))
+    )
 
 
 def _print_milestones(out: Console, tl: Timeline) -> None:
@@ -150,23 +145,16 @@ def _print_silences(out: Console, v: View, top: int) -> None:
 def _print_disagreements(out: Console, tl: Timeline) -> None:
     for d in tl.disagreements:
         off_ns = d.marker_ns - d.address_ns
-        when = "later" if off_ns > 0 else "earlier"
+        begins = f"{d.phase} begins {span(abs(off_ns))} {'later' if off_ns > 0 else 'earlier'}"
+        address = f"its program address ({visible(d.marker, 60)})"
         out.print()
-        out.print(
-            Text(
-                f"note: by the console, {d.phase} begins {span(abs(off_ns))} {when} than by its program"
-                f" address ({visible(d.marker.encode(), 60)}): {d.reason}",
-                "yellow",
-            )
-        )
+        out.print(Text(f"note: by the console, {begins} than by {address}: {d.reason}", "yellow"))
 
 
 def _print_doubts(out: Console, tl: Timeline) -> None:
     if tl.clock_worst_ns > 1000:
-        message = (
-            f"note: the counted clock was off by up to {span(tl.clock_worst_ns)} between device accesses"
-        )
-        out.print(Text(message, "yellow"))
+        off = span(tl.clock_worst_ns)
+        out.print(Text(f"note: the counted clock was off by up to {off} between device accesses", "yellow"))
 
 
 def sides(out: Console, a: View, b: View) -> None:
@@ -184,7 +172,7 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
         split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in KINDS]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
     total_ns = c.total_b_ns - c.total_a_ns
-    name = f"until {visible(c.cut_at.encode(), 40)}" if c.cut_at else "total"
+    name = f"until {visible(c.cut_at, 40)}" if c.cut_at else "total"
     change = Text("-", "dim") if c.refused and not c.cut_at else _change(total_ns)
     table.add_row(Text(name), seconds(c.total_a_ns), seconds(c.total_b_ns), change, style="bold")
     out.print(table)
@@ -202,27 +190,26 @@ def _change(ns: int) -> Text:
 def _print_verdict(out: Console, a: View, b: View, c: Comparison) -> None:
     if c.cut_at:
         ends = (f"{v.run.info.until}{'' if v.boot.info.complete else ', not reached'}" for v in (a, b))
-        which = " (A), ".join(ends)
-        words = (
-            f"the two end at different milestones: {which} (B); both are cut at {c.cut_at}, the "
-            "last common one"
-        )
-        out.print(Text(f"note: {visible(words.encode(), 300)}", "yellow"))
+        words = f"the two end at different milestones: {' (A), '.join(ends)} (B)"
+        words += f"; both are cut at {c.cut_at}, the last common one"
+        out.print(Text(f"note: {visible(words, 300)}", "yellow"))
     if c.refused:
         return
+    change_ns = c.total_b_ns - c.total_a_ns
+    part = f" ({100 * abs(change_ns) / c.total_a_ns:.2f} %)" if change_ns and c.total_a_ns else ""
+    out.print(Text(verdict(c) + part, "green" if change_ns < 0 else "red" if change_ns else ""))
+
+
+def verdict(c: Comparison) -> str:
+    """How much faster or slower B is, in words."""
     change_ns, where = c.total_b_ns - c.total_a_ns, f" at {c.cut_at}" if c.cut_at else ""
-    if not change_ns:
-        out.print(Text(f"the same to the nanosecond{where}"))
-        return
-    share = f" ({100 * abs(change_ns) / c.total_a_ns:.2f} %)" if c.total_a_ns else ""
     word = "faster" if change_ns < 0 else "slower"
-    out.print(Text(f"B is {span(abs(change_ns))} {word}{where}{share}", "green" if change_ns < 0 else "red"))
+    return f"B is {span(abs(change_ns))} {word}{where}" if change_ns else f"the same to the nanosecond{where}"
 
 
 def _print_differences(out: Console, c: Comparison, top: int) -> None:
     if not c.differences:
-        same = "what booted is the same" if c.same_build else "no known difference between the builds"
-        out.print(same)
+        out.print("what booted is the same" if c.same_build else "no known difference between the builds")
         return
     out.print()
     table = make_table("difference", "A", "B")
@@ -234,7 +221,7 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
 
 
 def _short(value: str | None) -> str:
-    return "-" if value is None else cut(visible(setting(value).encode()), 40)
+    return "-" if value is None else cut(visible(setting(value)), 40)
 
 
 def runs(out: Console, found: Iterable[Listed]) -> None:
@@ -249,7 +236,7 @@ def runs(out: Console, found: Iterable[Listed]) -> None:
             Text(run.run_id),
             seconds(figure.median_ns) if figure else "-",
             spread,
-            Text(visible((figure.what if figure else run.until).encode("utf-8", "backslashreplace"), 40)),
+            Text(visible(figure.what if figure else run.until, 40)),
             str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
             Text(run.board),
             run.kind,
