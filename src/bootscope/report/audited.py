@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -62,17 +62,14 @@ def _name(finding: Finding, everything: bool) -> str:
 def others(out: Console, found: Audit, everything: bool) -> None:
     """Techniques that do not apply, and those of which nobody can tell."""
     if everything:
-        for name, reason in (*found.not_for_us.items(), *_not_told(found.unknown)):
+        undecided = ((name, f"undecided, needs: {missing}") for name, missing in found.unknown.items())
+        for name, reason in (*found.not_for_us.items(), *undecided):
             out.print(Text(f"  {name}: {printable(reason)}", "dim"))
         return
     words = [f"{len(found.not_for_us)} others do not apply"] if found.not_for_us else []
     words += [f"of {len(found.unknown)} undecided: input is missing"] if found.unknown else []
     if words:
         out.print(f"{'; '.join(words)} (--all says why)", style="dim")
-
-
-def _not_told(unknown: dict[str, str]) -> Iterable[tuple[str, str]]:
-    return ((name, f"undecided, needs: {missing}") for name, missing in unknown.items())
 
 
 def pitfalls(out: Console, seen: FoundPitfalls, everything: bool) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bootscope.core.text import size, span
+from bootscope.analysis.compare import SPLIT
+from bootscope.core.text import signed, size, span
 from bootscope.published.agreement import Order, Pair, Verdict, pairs
 from bootscope.published.reproduced import Result
 from bootscope.published.tables import Table
@@ -13,13 +14,7 @@ from bootscope.techniques.model import DOCUMENTS, figures
 
 HEADINGS = ("row", "what", "published", "change", "here", "change", "")
 """Of the cells of a pair."""
-_KINDS = {
-    "cpu_ns": "CPU",
-    "storage_ns": "card",
-    "console_ns": "console",
-    "idle_ns": "idle",
-    "fixed_ns": "ROM",
-}
+_KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
 _LEAST = 0.1
 """Part of a change below which a kind of time is not told."""
 
@@ -71,7 +66,7 @@ def split(pair: Pair) -> str:
     most = max(abs(ns) for ns in parts.values())
     shown = [(key, ns) for key, ns in parts.items() if ns and abs(ns) >= _LEAST * most]
     shown.sort(key=lambda item: -abs(item[1]))
-    return ", ".join(f"{_KINDS[key]} {'-' if ns < 0 else '+'}{span(abs(ns))}" for key, ns in shown)
+    return ", ".join(f"{_KINDS[key]} {signed(ns)}" for key, ns in shown)
 
 
 def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bootscope.report.jsondoc import fields
 from bootscope.search.experiment import Experiment, Worth
 from bootscope.search.result import Result
 from bootscope.search.verdict import ExactVerdict
@@ -31,9 +32,7 @@ def document(a: Result) -> dict[str, object]:
         "floor": {**a.floor.sums, "rows": list(a.floor.rows)},
         "pareto": [
             {
-                "total_ns": p.total_ns,
-                "loses": p.loses,
-                "techniques": p.techniques,
+                **fields(p, "total_ns", "loses", "techniques"),
                 "measured": bool(p.run_id),
                 "run_id": p.run_id or None,
                 "keeps": p.keeps or None,
@@ -49,14 +48,8 @@ def document(a: Result) -> dict[str, object]:
 def _experiment(e: Experiment[ExactVerdict]) -> dict[str, object]:
     return {
         "technique": " + ".join(e.techniques),
-        "techniques": e.techniques,
-        "on": e.on,
-        "replaced": e.replaced,
-        "predicted_ns": e.predicted_ns,
-        "saving_ns": e.saving_ns,
-        "accepted": e.accepted,
-        "halved": e.halved,
-        "refusal": e.refusal,
+        **fields(e, "techniques", "on", "replaced", "predicted_ns", "saving_ns"),
+        **fields(e, "accepted", "halved", "refusal"),
         "log": e.log or None,
         "base": e.verdict.base.run_id if e.verdict else None,
         "variant": (e.verdict.variant.run_id if e.verdict else "") or None,

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rich.console import Console
 from rich.text import Text
 
 from bootscope.core.text import duration, seconds, span
-from bootscope.report.tables import FittedTable, make_table
+from bootscope.report.tables import make_table
 from bootscope.search.result import Result
+
+_table = partial(make_table, header_style="bold")
 
 
 def show(out: Console, a: Result) -> None:
@@ -25,14 +29,8 @@ def show(out: Console, a: Result) -> None:
         show(out, a.beside)
 
 
-def _table(*columns: str, numbers: int = 0) -> FittedTable:
-    """A table; the first `numbers` columns are figures."""
-    marked = (f">{name}" if at < numbers else name for at, name in enumerate(columns))
-    return make_table(*marked, header_style="bold")
-
-
 def _steps(out: Console, a: Result) -> None:
-    table = _table("boot s", "saves", "what", numbers=2)
+    table = _table(">boot s", ">saves", "what")
     table.add_row(seconds(a.base.total_ns), "", Text(a.search.bench.loaded.system.name, "dim"))
     for s in a.steps:
         what = Text(", ".join(s.came))
@@ -65,7 +63,7 @@ def _refused(out: Console, a: Result) -> None:
 def _worths(out: Console, a: Result) -> None:
     if not a.worths:
         return
-    table = _table("worth", "of the accepted techniques, at the end", numbers=1)
+    table = _table(">worth", "of the accepted techniques, at the end")
     for w in sorted(a.worths, key=lambda w: -(w.ns or 0)):
         why = f": {w.why}" if w.why else ": taken out" if w.dropped else ""
         table.add_row("" if w.ns is None else span(max(0, w.ns)), Text(w.technique).append(why, "dim"))
@@ -73,7 +71,7 @@ def _worths(out: Console, a: Result) -> None:
 
 
 def _phases(out: Console, a: Result) -> None:
-    table = make_table("=phase", ">before", ">after", header_style="bold")
+    table = _table("=phase", ">before", ">after")
     for name, before, after in a.phases:
         table.add_row(name, seconds(before), Text(seconds(after), "green" if after < before else "dim"))
     out.print(table)
@@ -82,7 +80,7 @@ def _phases(out: Console, a: Result) -> None:
 def _points(out: Console, a: Result) -> None:
     if not a.points:
         return
-    table = _table("boot s", "loses", "", numbers=1)
+    table = _table(">boot s", "loses", "")
     for p in a.points:
         how = Text("" if p.run_id else "estimated", "dim")
         table.add_row(seconds(p.total_ns), Text(", ".join(p.loses) or "nothing"), how)

@@ -13,6 +13,7 @@ from bootscope.analysis.significance import interval
 from bootscope.core.text import span
 from bootscope.report import tried
 from bootscope.report.boots import named
+from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 from bootscope.search.board_verdict import BoardVerdict
 from bootscope.search.experiment import Experiment, Worth
@@ -44,37 +45,36 @@ def document(system: str, found: BoardResult) -> dict[str, Any]:
 
 
 def _experiment(e: Experiment[BoardVerdict]) -> dict[str, Any]:
-    found = e.verdict
-    shift = found.comparison.goal.shift if found and found.comparison else None
     return {
         "techniques": e.techniques,
         "technique": short(e.techniques),
-        "on": e.on,
-        "replaced": e.replaced,
-        "predicted_ns": e.predicted_ns,
-        "saving_ns": e.saving_ns,
-        "low_ns": shift.low_ns if shift else None,
-        "high_ns": shift.high_ns if shift else None,
-        "accepted": e.accepted,
-        "halved": e.halved,
+        **fields(e, "on", "replaced", "predicted_ns", "saving_ns"),
+        **_interval(e.verdict),
+        **fields(e, "accepted", "halved"),
         "refusal": named(e.refusal, 1000),
         "log": e.log,
-        "base": found.pair.base_run if found else None,
-        "variant": found.pair.variant_run or None if found else None,
+        "base": e.verdict.pair.base_run if e.verdict else None,
+        "variant": _variant(e.verdict),
     }
 
 
-def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
-    found = w.verdict
+def _interval(found: BoardVerdict | None) -> dict[str, int | None]:
     shift = found.comparison.goal.shift if found and found.comparison else None
+    return {"low_ns": shift.low_ns if shift else None, "high_ns": shift.high_ns if shift else None}
+
+
+def _variant(found: BoardVerdict | None) -> str | None:
+    return found.pair.variant_run or None if found else None
+
+
+def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
     return {
         "technique": w.technique,
         "worth_ns": w.ns,
-        "low_ns": shift.low_ns if shift else None,
-        "high_ns": shift.high_ns if shift else None,
+        **_interval(w.verdict),
         "dropped": w.dropped,
         "why": named(w.why, 1000),
-        "run_id": found.pair.variant_run or None if found else None,
+        "run_id": _variant(w.verdict),
     }
 
 

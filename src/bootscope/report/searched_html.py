@@ -8,8 +8,9 @@ template's escaping.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from bootscope import __version__
 from bootscope.analysis.samples import PHASE
@@ -33,8 +34,7 @@ MAX_REASON = 600
 def render(tree: Tree, found: BoardResult) -> str:
     """The result of a search as one HTML document."""
     search, whole = found.search, found.whole
-    c = whole.comparison if whole else None
-    goal = c.goal if c and not c.refused else None
+    c, goal = whole.comparison if whole else None, _goal(whole)
     experiments = [_experiment(e, number) for number, e in enumerate(search.experiments, start=1)]
     return template("searched.html.j2").render(
         title=plain(tree.name),
@@ -87,8 +87,8 @@ def _phase(v: ComparedQuantity) -> dict[str, object]:
     }
 
 
-def _experiment(e: Experiment[BoardVerdict], number: int) -> dict[str, object]:
-    c = e.verdict.comparison if e.verdict else None
+def _experiment(e: Experiment[BoardVerdict], number: int) -> dict[str, Any]:
+    pair = e.verdict.pair if e.verdict else None
     return {
         "number": number,
         "name": ", ".join(e.techniques),
@@ -96,17 +96,20 @@ def _experiment(e: Experiment[BoardVerdict], number: int) -> dict[str, object]:
         "predicted_ns": e.predicted_ns,
         "verdict": "accepted" if e.accepted else "tried in parts" if e.halved else "refused",
         "why": _line(e.refusal + (f"; full log: {e.log}" if e.log else "")),
-        "runs": ", ".join(r for r in (e.verdict.pair.base_run, e.verdict.pair.variant_run) if r)
-        if e.verdict
-        else "",
-        "v": c.goal if c and not c.refused else None,
+        "runs": ", ".join(filter(None, (pair.base_run, pair.variant_run))) if pair else "",
+        "v": _goal(e.verdict),
     }
 
 
-def _worth(w: Worth[BoardVerdict]) -> dict[str, object]:
-    c = w.verdict.comparison if w.verdict else None
-    why = "; ".join(part for part in ("taken out" if w.dropped else "", w.why) if part)
-    return {"name": w.technique, "why": _line(why), "v": c.goal if c and not c.refused else None}
+def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
+    why = "; ".join(filter(None, ("taken out" if w.dropped else "", w.why)))
+    return {"name": w.technique, "why": _line(why), "v": _goal(w.verdict)}
+
+
+def _goal(found: BoardVerdict | None) -> ComparedQuantity | None:
+    """What a verdict is about; None where there can be none."""
+    c = found.comparison if found else None
+    return c.goal if c and not c.refused else None
 
 
 def _line(text: str) -> str:
@@ -114,27 +117,21 @@ def _line(text: str) -> str:
     return plain(" ... ".join(part.strip() for part in text.splitlines() if part.strip()), MAX_REASON)
 
 
-def _with_bars(rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+def _with_bars(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """Rows with their intervals drawn on one scale, on which no change has its place, too."""
-    rows = list(rows)
-    shifts = [v.shift for row in rows if isinstance(v := row["v"], ComparedQuantity) and v.shift]
+    shifts = [row["v"].shift for row in rows if row["v"] and row["v"].shift]
     low, high = min((0, *(s.low_ns for s in shifts))), max((0, *(s.high_ns for s in shifts)))
-    place = _scale(low, high)
+    place, width = _scale(low, high), _scale(0, high - low)
     for row in rows:
-        v = row["v"]
-        shift = v.shift if isinstance(v, ComparedQuantity) else None
-        row["bar"] = (
-            {
+        row["change"], row["bar"], row["saves"] = interval(row["v"]) if row["v"] else "", None, ""
+        if row["v"] and (shift := row["v"].shift):
+            row["saves"] = span(-shift.shift_ns)
+            row["bar"] = {
                 "zero": place(0),
                 "left": place(shift.low_ns),
-                "width": _scale(0, high - low)(shift.high_ns - shift.low_ns),
+                "width": width(shift.high_ns - shift.low_ns),
                 "middle": place(shift.shift_ns),
             }
-            if shift
-            else None
-        )
-        row["change"] = interval(v) if isinstance(v, ComparedQuantity) else ""
-        row["saves"] = span(-shift.shift_ns) if shift else ""
     return rows
 
 

@@ -8,7 +8,6 @@ that a table calls spare, in that order, then from the right. The first column s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -20,14 +19,6 @@ _GAP = 2
 _LEAST_TEXT, _MOST_WORD = 16, 24
 """A text gets so many cells at least, and more for a word up to so many."""
 _WIDEST = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Width:
-    """What a column needs: at `least` to be whole, and at `most` so that nothing of it is wrapped."""
-
-    least: int
-    most: int
 
 
 class FittedTable(Table):
@@ -43,7 +34,7 @@ class FittedTable(Table):
         needs = [_needed(console, options, column, self.show_header) for column in self.columns]
         gone: list[str] = []
         for at in self._goes_first():
-            if _sum([needs[k].least for k in kept]) <= options.max_width:
+            if _sum([needs[k].minimum for k in kept]) <= options.max_width:
                 break
             kept.remove(at)
             gone.append(_plain(self.columns[at].header))
@@ -81,7 +72,8 @@ def _plain(header: RenderableType) -> str:
     return header.plain if isinstance(header, Text) else str(header)
 
 
-def _needed(console: Console, options: ConsoleOptions, column: Column, show_header: bool) -> _Width:
+def _needed(console: Console, options: ConsoleOptions, column: Column, show_header: bool) -> Measurement:
+    """What a column needs: at least to be whole, and at most so that nothing of it is wrapped."""
     wide = options.update(max_width=_WIDEST)
     cells = [Measurement.get(console, wide, cell) for cell in column.cells]
     longest, word = max((m.maximum for m in cells), default=0), max((m.minimum for m in cells), default=0)
@@ -91,17 +83,17 @@ def _needed(console: Console, options: ConsoleOptions, column: Column, show_head
         least = longest
     else:
         least = max(min(longest, _LEAST_TEXT), min(word, _MOST_WORD))
-    return _Width(max(least, head.minimum), max(longest, head.maximum))
+    return Measurement(max(least, head.minimum), max(longest, head.maximum))
 
 
-def _shared(needs: Sequence[_Width], width: int) -> list[int]:
+def _shared(needs: Sequence[Measurement], width: int) -> list[int]:
     """The widths of columns: each what it needs at least, and an equal share of what is left as far as it
     needs more."""
-    found = [need.least for need in needs]
+    found = [need.minimum for need in needs]
     left = max(0, width - _sum(found))
-    wanting = sorted(range(len(needs)), key=lambda at: needs[at].most - needs[at].least)
+    wanting = sorted(range(len(needs)), key=lambda at: needs[at].span)
     for place, at in enumerate(wanting):
-        more = min(needs[at].most - needs[at].least, left // (len(wanting) - place))
+        more = min(needs[at].span, left // (len(wanting) - place))
         found[at] += more
         left -= more
     return [min(cells, width) for cells in found]

@@ -19,7 +19,9 @@ def estimated(time_ns: int, bound: Bound = Bound.ABOUT) -> str:
         return ""
     if time_ns < _MINUTE_NS:
         return "" if bound == Bound.AT_LEAST else "less than a minute"
-    minutes = _whole(time_ns, bound)
+    # Rounded so that the bound stays true.
+    extra_ns = {Bound.AT_MOST: _MINUTE_NS - 1, Bound.AT_LEAST: 0}.get(bound, _MINUTE_NS // 2)
+    minutes = (time_ns + extra_ns) // _MINUTE_NS
     if minutes < 60:
         return f"{_BOUNDS[bound]} {minutes} min"
     # Nobody knows hours to the minute.
@@ -27,12 +29,6 @@ def estimated(time_ns: int, bound: Bound = Bound.ABOUT) -> str:
     hours, rest = divmod(minutes + extra, 60)
     tens = rest // 10 * 10
     return f"{_BOUNDS[bound]} {hours} h {tens} min" if tens else f"{_BOUNDS[bound]} {hours} h"
-
-
-def _whole(time_ns: int, bound: Bound) -> int:
-    """Minutes, rounded so that the bound stays true."""
-    extra = {Bound.AT_MOST: _MINUTE_NS - 1, Bound.AT_LEAST: 0}.get(bound, _MINUTE_NS // 2)
-    return (time_ns + extra) // _MINUTE_NS
 
 
 def passed(time_ns: int) -> str:
@@ -60,19 +56,14 @@ def _reasons(workload: Workload) -> list[str]:
     elsewhere, unknown = workload.with_basis(Basis.ELSEWHERE), workload.with_basis(Basis.UNKNOWN)
     found = []
     if elsewhere:
-        what = (
-            "a first build here"
-            if elsewhere == workload.programs
-            else f"{listed(elsewhere)} for the first time"
-        )
+        first = f"{listed(elsewhere)} for the first time"
+        what = "a first build here" if elsewhere == workload.programs else first
         found.append(f"{what}, so that the figures are those of the reference system on another computer")
     if unknown:
         found.append(f"how long {listed(unknown)} {'takes' if len(unknown) == 1 else 'take'} is not known")
     if workload.continued:
-        goes = "goes" if len(workload.continued) == 1 else "go"
-        found.append(
-            f"{listed(workload.continued)} {goes} on from an earlier build, which may be much shorter"
-        )
+        what = f"{listed(workload.continued)} {'goes' if len(workload.continued) == 1 else 'go'} on"
+        found.append(f"{what} from an earlier build, which may be much shorter")
     return found
 
 
@@ -100,11 +91,7 @@ def standing_parts(standing: Standing) -> list[tuple[int, str]]:
 
 def fitted(parts: list[tuple[int, str]], width: int) -> str:
     """Parts joined by commas in at most `width` characters; what matters least goes first."""
-    kept = sorted(parts)
-    while len(kept) > 1 and len(_joined(parts, kept)) > width:
-        kept.pop()
-    return _joined(parts, kept)[:width]
-
-
-def _joined(parts: list[tuple[int, str]], kept: list[tuple[int, str]]) -> str:
-    return ", ".join(text for rank, text in parts if (rank, text) in kept)
+    kept = list(parts)
+    while len(kept) > 1 and len(", ".join(text for _, text in kept)) > width:
+        kept.remove(max(kept))
+    return ", ".join(text for _, text in kept)[:width]
