@@ -14,8 +14,9 @@ from bootscope.analysis.views import view
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.artefacts.identify import together
 from bootscope.artefacts.logs import read
-from bootscope.audit.culprits import calls, console, countdown, printed, processes, sleeps, spans, storage
+from bootscope.audit.culprits import calls, console, processes, sleeps, storage
 from bootscope.audit.culprits.find import culprits
+from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import RecordedBoot
 from bootscope.capture.imported import Raw
@@ -81,7 +82,7 @@ def overlap(found: Sequence[Culprit]) -> int:
 
 def test_no_two_culprits_hold_the_same_time() -> None:
     boot = recorded(user_land())
-    kinds = (countdown, calls, console, storage, processes, sleeps)
+    kinds = (calls, console, storage, processes, sleeps)
     found = [c for kind in kinds for c in kind.find(boot)]
     assert 0 < overlap(found) <= boot.evidence.timeline.total_ns
 
@@ -111,7 +112,7 @@ def test_a_log_gives_bounds_only() -> None:
     assert {"silences", "printed"} == {c.kind for c in found}
     best = found[0]
     assert "Seeding" in best.where and 2_500 * MS < best.cost_ns < 2_700 * MS
-    (kernel, _) = printed.find(known)
+    (kernel, _) = printed(known)
     assert kernel.cost_ns == pytest.approx(1_950 * MS, rel=0.01)
 
 
@@ -121,7 +122,7 @@ def test_units_and_initcalls_of_a_trace_are_told_by_their_own_time() -> None:
         Track("d", "service", "dev-ttyS0.device", (Span(0, 950, "starting"),)),
         Track("i", "initcall", "initcalls", (Span(0, 500, "outer"), Span(100, 400, "inner"))),
     )
-    found = {c.what: c.cost_ns for c in spans.find(Trace("t", "c", 1_000, tracks))}
+    found = {c.what: c.cost_ns for c in spans(Trace("t", "c", 1_000, tracks))}
     assert found == {
         "unit network.service": 900,
         "kernel: initcall outer": 200,

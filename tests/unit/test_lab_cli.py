@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bootscope.audit.alternatives import groups
-from bootscope.audit.findings import audit
+from bootscope.audit.findings import audit, groups
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli import techniques as techniques_verb

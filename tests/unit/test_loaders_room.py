@@ -53,7 +53,7 @@ ALLOWED = {
     "artefacts/configs.py": "recognises its configuration by symbols that only it has",
     "artefacts/identify.py": "lists the kinds of files that are recognised",
     "artefacts/logs.py": "a setting that a log tells of",
-    "audit/culprits/countdown.py": _TYPED,
+    "audit/culprits/calls.py": _TYPED,
     "analysis/whatif.py": _TYPED,
     "inventory/log_indicators.py": _TYPED,
     "cli/apply.py": _TYPED,

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bootscope.analysis.views import view
-from bootscope.audit.alternatives import groups
-from bootscope.audit.findings import audit
+from bootscope.audit.findings import audit, groups
 from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.capture.store import Store
 from bootscope.image.uboot_env import default_environment

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which techniques apply to a system, what each is worth on its boot, and why."""
+"""The audit: which techniques apply to a system, what each is worth on its boot, and why; and of which only
+one can be in it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bootscope.audit.forecast import can_be_told, forecast
+from bootscope.audit.forecast import LEFT_OUT, can_be_told, forecast
 from bootscope.changes.applies import not_known, why_not
 from bootscope.changes.compose import with_known_values
 from bootscope.changes.experiment import title
@@ -14,7 +16,7 @@ from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
 from bootscope.inventory.recorded import Recorded
-from bootscope.system.changes import Change
+from bootscope.system.changes import Change, conflicts, word_name
 from bootscope.techniques.model import Recipe, Technique, techniques
 
 
@@ -36,6 +38,10 @@ class Finding:
     def spec(self) -> str:
         """How `bootscope try` calls it."""
         return title(self.technique, self.recipe)
+
+
+Group = tuple[Finding, ...]
+"""A finding with its alternatives behind it."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,36 @@ def audit(facts: Inventory) -> Audit:
                 findings.append(_finding(technique, name, recipe, facts))
     findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
     return Audit(tuple(findings), others, unknown)
+
+
+def groups(findings: Iterable[Finding]) -> list[Group]:
+    """Findings with their alternatives behind them, in the order in which they are given: the best first."""
+    found: list[list[Finding]] = []
+    for finding in findings:
+        group = next((g for g in found if _instead(g[0], finding)), None)
+        if group:
+            group.append(finding)
+        else:
+            found.append([finding])
+    return [tuple(group) for group in found]
+
+
+def _instead(best: Finding, other: Finding) -> bool:
+    """Whether `other` is an alternative to `best`: it cannot be there beside it, or is predicted by the same
+    change of the boot."""
+    recipes = (best.technique.recipes[best.recipe], other.technique.recipes[other.recipe])
+    # What leaves something out leaves out something else each time.
+    told = recipes[0].predict if LEFT_OUT not in recipes[0].predict else ()
+    same = bool(told) and told == recipes[1].predict
+    return same or exclude(best.spec, best.change, other.spec, other.change)
+
+
+def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
+    """Whether two techniques cannot both be in a system: one is there, or the other."""
+    one, two = word_name(spec), word_name(other)
+    if one == two:
+        return spec != other
+    return two in techniques()[one].conflicts or bool(conflicts({spec: change, other: another}))
 
 
 def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bootscope.audit.alternatives import Group, groups
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import Culprit
-from bootscope.audit.findings import Audit, audit
+from bootscope.audit.findings import Audit, Group, audit, groups
 from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.audit.subject import Subject
 from bootscope.inventory.inventory import Inventory

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from bootscope.buildtrees.model import Tree
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
-from bootscope.core.text import seconds
+from bootscope.core.text import listed, seconds
 from bootscope.emulator.recording import flat
 from bootscope.inventory.closure import depends_on
 from bootscope.inventory.inventory import Inventory, Part
@@ -80,22 +80,16 @@ def _tree(store: Store, tree: Tree, names: Sequence[str]) -> Subject:
     pieces, notes = trees.pieces(tree)
     for name in names:
         pieces += read_pieces([name]) if _is_path(store, name) else _heard_of(store, name).pieces
-    told = [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
     known = together(pieces)
-    told += [] if known.knows(Part.LOG) else [_NO_BOOT]
-    return Subject(trees.title(tree), lambda: known, tuple(pieces), (*notes, *told))
+    told = [] if known.knows(Part.LOG) else [_NO_BOOT]
+    return Subject(trees.title(tree), lambda: known, tuple(pieces), (*notes, *_notes(pieces), *told))
 
 
-@dataclass(frozen=True)
-class _Heard:
-    """What a run tells of which only logs are there."""
-
-    title: str
-    pieces: tuple[Piece, ...]
-    trace: Trace
+def _notes(pieces: Iterable[Piece]) -> list[str]:
+    return [f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes]
 
 
-def _heard_of(store: Store, name: str) -> _Heard:
+def _heard_of(store: Store, name: str) -> Subject:
     """What a recorded boot of a real board, or an import, tells."""
     run_id, number = _run_and_boot(store, name)
     heard = _heard(store, run_id, number)
@@ -107,7 +101,7 @@ def _heard_of(store: Store, name: str) -> _Heard:
     return heard
 
 
-def _heard(store: Store, run_id: str, number: int | None) -> _Heard | None:
+def _heard(store: Store, run_id: str, number: int | None) -> Subject | None:
     """What a run tells of which only logs are there; None for one of the emulator."""
     run = run_of(store, run_id)
     if isinstance(run, Recording):
@@ -118,7 +112,8 @@ def _heard(store: Store, run_id: str, number: int | None) -> _Heard | None:
     else:
         boot = run.boot(None)
         title = f"{run_id}: {printable(store.summary(run_id).system)}, imported"
-    return _Heard(title, tuple(of_understood(boot.understood, boot.boots)), boot.trace(lines=False))
+    pieces = tuple(of_understood(boot.understood, boot.boots))
+    return Subject(title, lambda: together(pieces), pieces, trace=boot.trace(lines=False))
 
 
 def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
@@ -134,17 +129,12 @@ def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
 
 def _is_path(store: Store, name: str) -> bool:
     """Whether a name is that of a file; the exact name of a run or a system comes first."""
-    if _LAST.fullmatch(name) or name in system_names() or name in store.run_ids():
+    if _RUN.fullmatch(name) or name in system_names() or name in store.run_ids():
         return False
-    if _RUN_AND_BOOT.fullmatch(name):
-        return False
-    if any(part in name for part in ("/", "\0")) or name in (".", ".."):
-        return True
-    return Path(name).exists()
+    return "/" in name or "\0" in name or Path(name).exists()
 
 
-_LAST = re.compile(r"last(~\d*)?")
-_RUN_AND_BOOT = re.compile(r"(?:last(?:~\d*)?|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
+_RUN = re.compile(r"last(?:~\d*)?|(?:last(?:~\d*)?|\d{8}-\d{6}-[^/\s]+|[^/.\s]+)/\d{1,6}")
 
 
 def _files(names: Sequence[str]) -> Subject:
@@ -156,18 +146,14 @@ def _files(names: Sequence[str]) -> Subject:
         )
     known, pieces = gather(names)
     count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"
-    notes = tuple(f"{printable(piece.name)}: {note}" for piece in pieces for note in piece.notes)
-    return Subject(count, lambda: known, pieces, notes)
+    return Subject(count, lambda: known, pieces, tuple(_notes(pieces)))
 
 
 def _named(store: Store, cache: Cache, name: str) -> Subject:
     if name in system_names():
         return _system(store, cache, load_system(name))
     run_id, number = _run_and_boot(store, name)
-    heard = _heard(store, run_id, number)
-    if heard:
-        return Subject(heard.title, lambda: together(heard.pieces), heard.pieces, trace=heard.trace)
-    return _recording(store, cache, store.load(run_id), number)
+    return _heard(store, run_id, number) or _recording(store, cache, store.load(run_id), number)
 
 
 def _recording(
@@ -195,8 +181,7 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
         run = store.load(runs[-1].run_id)
         then = run.info.system.settings
         changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
-        more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
-        note = f"the system has changed since this recording: {', '.join(changed[:_MOST_DIFFERENCES])}{more}"
+        note = f"the system has changed since this recording: {listed(changed, _MOST_DIFFERENCES)}"
         return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
     return Subject(f"{system.name}: never recorded; {told}", lambda: known, (), (_NO_BOOT,))

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from bootscope.audit.findings import Finding
+from bootscope.audit.findings import Finding, exclude
 from bootscope.kbuild.kconfig import written
-from bootscope.system.changes import TREES, Change, conflicts
-from bootscope.techniques.model import Technique, measured, techniques
+from bootscope.system.changes import TREES, Change
+from bootscope.techniques.model import Technique, measured
 
 ORDER = (
     ("application", "toolchain"),
@@ -56,11 +56,6 @@ def stage(technique: Technique) -> tuple[bool, int]:
     return LAST in technique.loses, group
 
 
-def name_of(spec: str) -> str:
-    """The technique of an `ID=RECIPE`."""
-    return spec.partition("=")[0]
-
-
 def leaves_out(change: Change) -> str:
     """The Kconfig tree of which a change only leaves parts out; empty when it does anything else."""
     trees = [tree for tree in TREES if getattr(change, tree)]
@@ -78,14 +73,6 @@ def needs_kernel(change: Change) -> bool:
     """Whether a system with a change has another kernel than without it, which takes minutes to build."""
     settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
     return bool(change.kernel or change.kernel_wishes) or settings
-
-
-def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
-    """Whether two techniques cannot both be in a system: one is there, or the other."""
-    one, two = name_of(spec), name_of(other)
-    if one == two:
-        return spec != other
-    return two in techniques()[one].conflicts or bool(conflicts({spec: change, other: another}))
 
 
 def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
@@ -114,7 +101,7 @@ def next_trial(
     # Where time is short, the order of the stages counts less than what is to be had.
     ahead = [max(turns, key=expected_ns)] if hurry and large else turns
     first = min(stage(f.technique) for f in ahead)
-    here = sorted((f for f in found if stage(f.technique) == first), key=_by_expectation)
+    here = sorted((f for f in found if stage(f.technique) == first), key=expected_ns, reverse=True)
     wanted = [f for f in here if f.spec in large] or here
     group = _together(here, alone, accepted)
     if not {f.spec for f in group} & {f.spec for f in wanted}:
@@ -141,10 +128,6 @@ def expected_ns(finding: Finding) -> int:
     if not row:
         return 0
     return row.saving_ns if row.works and row.saving_ns is not None else -1
-
-
-def _by_expectation(finding: Finding) -> int:
-    return -expected_ns(finding)
 
 
 def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 
 def visible(data: bytes | str, limit: int = 400) -> str:
@@ -24,6 +25,12 @@ def visible(data: bytes | str, limit: int = 400) -> str:
 def cut(text: str, limit: int) -> str:
     """Text in at most `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a row, the first few of many: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def setting(text: str) -> str:

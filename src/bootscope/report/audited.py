@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.audit.alternatives import Group
-from bootscope.audit.findings import Audit, Finding
+from bootscope.audit.findings import Audit, Finding, Group
 from bootscope.audit.pitfalls.find import FoundPitfalls, Warned
 from bootscope.core.errors import printable
 from bootscope.core.text import cut, span

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 
 from bootscope import __version__
-from bootscope.audit.trials import name_of
 from bootscope.core.text import duration
 from bootscope.export.text import plain
 from bootscope.loaders.registry import PHASES
@@ -18,6 +17,7 @@ from bootscope.search.experiment import Experiment
 from bootscope.search.outcome import Outcome
 from bootscope.search.result import Result, Step
 from bootscope.search.verdict import ExactVerdict
+from bootscope.system.changes import word_name
 from bootscope.techniques.model import techniques
 
 MAX_REASON = 600
@@ -69,7 +69,7 @@ def _account(a: Result) -> dict[str, object]:
             }
             for p in a.points
         ],
-        "techniques": [(name, techniques()[name_of(name)]) for name in a.accepted],
+        "techniques": [(name, techniques()[word_name(name)]) for name in a.accepted],
         "provenance": [
             ("first recording", a.base.run_id),
             ("last recording", a.final.run_id),

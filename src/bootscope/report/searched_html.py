@@ -15,7 +15,6 @@ from typing import Any
 from bootscope import __version__
 from bootscope.analysis.samples import PHASE
 from bootscope.analysis.significance import NOT_SHOWN, BootComparison, ComparedQuantity, interval
-from bootscope.audit.trials import name_of
 from bootscope.buildtrees.model import Tree
 from bootscope.core.text import span
 from bootscope.export.text import plain
@@ -26,6 +25,7 @@ from bootscope.search.experiment import Experiment, Worth
 from bootscope.search.pareto import loses
 from bootscope.search.session import BoardResult
 from bootscope.statistics.shift import CONFIDENCE
+from bootscope.system.changes import word_name
 from bootscope.techniques.model import techniques
 
 MAX_REASON = 600
@@ -53,7 +53,7 @@ def render(tree: Tree, found: BoardResult) -> str:
         lost=sorted(loses(search.accepted)),
         rows=_with_bars(experiments),
         worths=_with_bars([_worth(w) for w in found.worths]),
-        techniques=[(name, techniques()[name_of(name)]) for name in search.accepted],
+        techniques=[(name, techniques()[word_name(name)]) for name in search.accepted],
         provenance=list(_provenance(tree, found)),
         confidence=CONFIDENCE,
         version=__version__,

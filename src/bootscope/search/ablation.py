@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 
-from bootscope.audit.trials import name_of, needs_kernel
+from bootscope.audit.trials import needs_kernel
 from bootscope.search.experiment import V, Worth, without
 from bootscope.search.search import Search
+from bootscope.system.changes import word_name
 from bootscope.techniques.model import techniques
 
 
@@ -25,7 +26,7 @@ def ablate(search: Search[V], everything: bool = True) -> list[Worth[V]]:
     known, bench = techniques(), search.bench
     found: list[Worth[V]] = []
     # What takes away most first: of two that stand for each other that one should go.
-    order = sorted(search.accepted, key=lambda spec: -len(known[name_of(spec)].loses))
+    order = sorted(search.accepted, key=lambda spec: -len(known[word_name(spec)].loses))
     left = [spec for spec in order if everything or not needs_kernel(search.accepted[spec])]
     # Where boots vary, one that is left was measured alone when it was accepted.
     while left and (bench.exact or len(search.accepted) > 1):

@@ -12,13 +12,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bootscope.audit.trials import name_of
 from bootscope.core.errors import UserError
 from bootscope.search.emulated import EmulatedSearch
 from bootscope.search.experiment import Experiment, Worth
 from bootscope.search.outcome import Outcome, faults
 from bootscope.search.verdict import ExactVerdict
-from bootscope.system.changes import Change
+from bootscope.system.changes import Change, word_name
 from bootscope.techniques.model import ABILITIES, measured, techniques
 
 
@@ -37,7 +36,7 @@ class Point:
 def loses(names: Iterable[str]) -> tuple[str, ...]:
     """The capabilities that techniques take away together, in the order of the catalogue."""
     known = techniques()
-    lost = {ability for name in names for ability in known[name_of(name)].loses}
+    lost = {ability for name in names for ability in known[word_name(name)].loses}
     return tuple(ability for ability in ABILITIES if ability in lost)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boot loader's steps and the kernel's initcalls and probes, each by what it takes itself."""
+"""The boot loader's countdown and steps, the kernel's initcalls and probes, each by what it takes itself."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from bootscope.analysis.initcalls import LOADER_KINDS, name_of
 from bootscope.analysis.kernel_activity import Call
-from bootscope.audit.culprits.model import Culprit, Cure, listed
-from bootscope.audit.culprits.on_path import Own
-from bootscope.audit.culprits.recorded import RecordedBoot
+from bootscope.analysis.waits import caller
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.recorded import Own, RecordedBoot
 from bootscope.core.text import span
 from bootscope.loaders.registry import program_of
 
@@ -21,8 +21,10 @@ DRIVER = ("kernel-remove-unused", "kernel-modules-later", "kernel-async-probe", 
 
 
 def find(boot: RecordedBoot) -> Iterator[Culprit]:
-    """One for each name: a device that is probed twice is one culprit."""
+    """The countdown, and one for each name: a device that is probed twice is one culprit."""
     own, waits = boot.own, set(boot.countdown)
+    if boot.countdown:
+        yield _countdown(boot, boot.countdown)
     groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for call in own:
         if call not in waits:
@@ -31,27 +33,39 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
         yield _culprit(boot, kind, name, calls, sum((own[c] for c in calls), Own()))
 
 
+def _countdown(boot: RecordedBoot, calls: list[Call]) -> Culprit:
+    loader = boot.evidence.run.board.boot_loader
+    return Culprit(
+        kind="countdown",
+        what=f"{loader.title} waits for a key",
+        where=f"{loader.title}'s {caller(calls[0], boot.evidence)}, before it runs its boot command",
+        cost_ns=sum(c.end_ns - c.start_ns for c in calls),
+        start_ns=calls[0].start_ns,
+        end_ns=calls[-1].end_ns,
+        seen_in="--view waits",
+        cure=Cure("a boot delay of 0", loader.cures.countdown, ("bootdelay=0",)),
+    )
+
+
 def _culprit(boot: RecordedBoot, kind: str, name: str, calls: list[Call], own: Own) -> Culprit:
     bare, loader = kind.rpartition(".")[2], program_of(kind) if kind in LOADER_KINDS else None
-    who = loader.title if loader else "kernel"
     error = _error(calls)
-    times = f"{len(calls)} times" if len(calls) > 1 else ""
-    asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
-    in_task = "" if loader else f"in {boot.evidence.who(calls[0].task, calls[0].start_ns)}"
+    where = (
+        f"{len(calls)} times" if len(calls) > 1 else "",
+        f"fails each time ({error})" if error else "",
+        "" if loader else f"in {boot.evidence.who(calls[0].task, calls[0].start_ns)}",
+        f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else "",
+    )
+    cure = _driver(name, kind)
     if loader:
-        what = (
-            "it fails here: remove its driver"
-            if error
-            else ("leave out what this board does not need to boot")
+        do = (
+            "it fails here: remove its driver" if error else "leave out what this board does not need to boot"
         )
-        cure = Cure(what, boot.evidence.run.board.boot_loader.cures.trim)
-    else:
-        cure = _driver(name, kind)
+        cure = Cure(do, boot.evidence.run.board.boot_loader.cures.trim)
     return Culprit(
         kind="loader" if loader else "initcalls",
-        what=f"{who}: {_WORDS.get(bare, bare)} {name}",
-        where=listed([times, f"fails each time ({error})" if error else "", in_task, asleep])
-        or f"in phase {boot.evidence.phase_at(calls[0].start_ns)}",
+        what=f"{loader.title if loader else 'kernel'}: {_WORDS.get(bare, bare)} {name}",
+        where=", ".join(filter(None, where)) or f"in phase {boot.evidence.phase_at(calls[0].start_ns)}",
         cost_ns=own.ns,
         start_ns=min(c.start_ns for c in calls),
         end_ns=max(c.end_ns for c in calls),
@@ -68,8 +82,5 @@ def _driver(name: str, kind: str) -> Cure:
 
 def _error(calls: Iterable[Call]) -> str:
     """What all of the calls returned, where that is a failure; a driver that was put off has not failed."""
-    results = {abs(c.result) for c in calls}
-    if len(results) != 1:
-        return ""
-    (result,) = results
-    return "" if result in (0, _DEFERRED) else errno.errorcode.get(result, "")
+    result, *others = {abs(c.result) for c in calls}
+    return "" if others or result in (0, _DEFERRED) else errno.errorcode.get(result, "")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bootscope.analysis.console_cost import Line, hidden_by_quiet
@@ -22,13 +22,13 @@ _PROGRAMS = Cure("print less, or to a file", ())
 def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """The kernel's messages, the boot loaders' and those of programs."""
     lines = boot.ground.lines
-    quiet = hidden_by_quiet(lines)
-    hidden = set(map(id, quiet))
-    before = [n for n in lines if not n.kernel and boot.evidence.phase_at(n.start_ns) in _LOADERS]
-    taken = hidden | set(map(id, before))
-    after = [n for n in lines if not n.kernel and id(n) not in taken]
+    before: list[Line] = []
+    after: list[Line] = []
+    for line in lines:
+        if not line.kernel:
+            (before if boot.evidence.phase_at(line.start_ns) in _LOADERS else after).append(line)
     for who, found, cure in (
-        ("kernel messages", quiet, QUIET),
+        ("kernel messages", hidden_by_quiet(lines), QUIET),
         ("boot loaders' messages", before, SILENT),
         ("messages of programs", after, _PROGRAMS),
     ):
@@ -37,15 +37,15 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
 
 
 def _culprit(boot: RecordedBoot, who: str, lines: Sequence[Line], cure: Cure) -> Culprit:
-    costs: dict[str, int] = defaultdict(int)
+    costs: Counter[str] = Counter()
     for line in lines:
         costs[line.who] += line.cost_ns
-    most = max(costs, key=lambda name: costs[name])
+    [(most, most_ns)] = costs.most_common(1)
     first, last = lines[0], lines[-1]
     return Culprit(
         kind="console",
         what=f"{len(lines)} {who}, {size(sum(n.bytes for n in lines))}, over the serial line",
-        where=f"most of them, {span(costs[most])}, by {most}",
+        where=f"most of them, {span(most_ns)}, by {most}",
         cost_ns=sum(n.cost_ns for n in lines),
         start_ns=first.start_ns,
         end_ns=boot.evidence.clock.after(last.last),

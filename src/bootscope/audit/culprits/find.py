@@ -6,18 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from bootscope.analysis.hook_coverage import missing
-from bootscope.audit.culprits import (
-    calls,
-    console,
-    countdown,
-    printed,
-    processes,
-    silences,
-    sleeps,
-    spans,
-    storage,
-    unpacking,
-)  # fmt: skip
+from bootscope.audit.culprits import calls, console, processes, sleeps, storage
+from bootscope.audit.culprits.logged import printed, silences, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
 from bootscope.inventory.inventory import Inventory
@@ -27,7 +17,7 @@ from bootscope.loaders.registry import BUILT, LOADER_PHASES
 from bootscope.timeline.trace import Trace
 
 _OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
-    countdown.find, calls.find, console.find, storage.find, unpacking.find, processes.find, sleeps.find,
+    calls.find, console.find, storage.find, processes.find, sleeps.find,
 )  # fmt: skip
 
 
@@ -37,17 +27,11 @@ def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
     Of an emulated board each nanosecond is counted with one of them at most. Of a log only bounds are known.
     """
     if isinstance(known, Recorded):
-        return _of_recording(known)
-    found = [*(spans.find(trace) if trace else ()), *printed.find(known)]
-    found += silences.find(known.log) if known.log else []
+        boot = RecordedBoot(known.view.evidence, known.view.ground)
+        found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
+        return _ranked([*found, *_unseen(known, boot)], known.view.timeline.total_ns)
+    found = [*(spans(trace) if trace else ()), *printed(known), *(silences(known.log) if known.log else ())]
     return _ranked(found, max((c.end_ns for c in found), default=0))
-
-
-def _of_recording(facts: Recorded) -> list[Culprit]:
-    view = facts.view
-    boot = RecordedBoot(view.evidence, view.ground)
-    found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
-    return _ranked([*found, *_unseen(facts, boot)], view.timeline.total_ns)
 
 
 _UNSEEN = {
@@ -63,7 +47,7 @@ def _unseen(facts: Recorded, boot: RecordedBoot) -> Iterator[Culprit]:
     lacking = {
         phase for phases, hook in _UNSEEN.items() if missing(boot.evidence, [hook]) for phase in phases
     }
-    for found in silences.find(facts.log) if facts.log and lacking else ():
+    for found in silences(facts.log) if facts.log and lacking else ():
         within = {
             p.name
             for p in boot.evidence.timeline.phases

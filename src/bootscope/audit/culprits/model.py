@@ -20,7 +20,7 @@ class Cure:
 class Culprit:
     """Something that takes time. Texts may come from a board: untrusted.
 
-    `kind` is the name of the file that found it. The boot waited `cost_ns` for it, or less where that is
+    `kind` is what it is, as docs/json.md lists. The boot waited `cost_ns` for it, or less where that is
     only `at_most`; no two culprits of a boot hold the same time. `start_ns` and `end_ns` are the stretch of
     the boot in which it lies. `seen_in` are the options of `bootscope show` that show it.
     """
@@ -31,11 +31,6 @@ class Culprit:
     cost_ns: int
     start_ns: int
     end_ns: int
-    seen_in: str
     cure: Cure
+    seen_in: str = ""
     at_most: bool = False
-
-
-def listed(parts: list[str]) -> str:
-    """Parts of a sentence that are there, with commas."""
-    return ", ".join(part for part in parts if part)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.processes import script_lines
-from bootscope.audit.culprits.model import Culprit, Cure, listed
-from bootscope.audit.culprits.on_path import Own, by_task, spent
-from bootscope.audit.culprits.recorded import RecordedBoot
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.recorded import SMALL, Own, RecordedBoot, by_task, spent
 from bootscope.capture.stream import StackSample
 from bootscope.core.text import cut, span
 
@@ -38,7 +37,7 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
         groups[lines.get(task) or _command(task) or task.comm].append((task, own))
     for found in groups.values():
         longest = max(found, key=lambda item: item[1].ns)[0]
-        if not boot.is_small(sum(own.ns for _, own in found)):
+        if sum(own.ns for _, own in found) * SMALL > boot.evidence.timeline.total_ns:
             yield _culprit(boot, longest, found, lines.get(longest, ""))
 
 
@@ -62,15 +61,19 @@ def _culprit(boot: RecordedBoot, task: Task, found: Sequence[tuple[Task, Own]], 
     own = sum((o for _, o in found), Own())
     evidence = boot.evidence
     function = _busy_in(boot, task) if own.cpu_ns > own.asleep_ns else ""
-    asleep = f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else ""
-    others = f"with {len(found) - 1} more processes" if len(found) > 1 else ""
     name = evidence.who(task, task.end_ns or evidence.timeline.total_ns - 1)
     does = " waits for entropy: the kernel gathers random numbers" if function in _ENTROPY else " runs"
-    command = f"`{cut(_command(task), _LONGEST)}`" if _command(task) else ""
+    where = (
+        line,
+        f"`{cut(_command(task), _LONGEST)}`" if _command(task) else "",
+        f"in the kernel's {function}" if function else "",
+        f"{span(own.asleep_ns)} of it asleep" if own.asleep_ns else "",
+        f"with {len(found) - 1} more processes" if len(found) > 1 else "",
+    )
     return Culprit(
         kind="processes",
         what=f"{name}{does}",
-        where=listed([line, command, f"in the kernel's {function}" if function else "", asleep, others]),
+        where=", ".join(filter(None, where)),
         cost_ns=own.ns,
         start_ns=min(t.start_ns for t, _ in found),
         end_ns=max(t.end_ns or evidence.timeline.total_ns for t, _ in found),
@@ -80,7 +83,7 @@ def _culprit(boot: RecordedBoot, task: Task, found: Sequence[tuple[Task, Own]], 
 
 
 def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
-    if task.execs and task.execs[-1].file == _application(boot):
+    if task.execs and task.execs[-1].file == boot.evidence.run.system.settings.get("application.path"):
         return _APPLICATION
     script = line.rpartition(":")[0].rpartition("/")[2]
     what_if = (f"later:{script}",) if script else ()
@@ -91,28 +94,18 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
     return Cure("start it after the application or remove it", _SCRIPTS, what_if)
 
 
-def _application(boot: RecordedBoot) -> str:
-    return boot.evidence.run.system.settings.get("application.path", "")
-
-
 def _busy_in(boot: RecordedBoot, task: Task) -> str:
     """The innermost function of the kernel that most samples of the task are in; empty for none."""
-    evidence = boot.evidence
-    indexes = [
-        index
-        for part in evidence.ledger.slices(task)
-        for index in range(part.first, part.last)
-        if type(evidence.records[index]) is StackSample
+    samples = [
+        record
+        for part in boot.evidence.ledger.slices(task)
+        for record in boot.evidence.records[part.first : part.last]
+        if isinstance(record, StackSample)
     ]
-    some = indexes[:: len(indexes) // _SAMPLES + 1]
-    paths = [_functions(boot, index) for index in some]
+    some = samples[:: len(samples) // _SAMPLES + 1]
+    # From the innermost outwards.
+    paths = [boot.ground.stacks.functions(sample, "kernel")[0] for sample in some]
     counts: Counter[str] = Counter(name for path in paths for name in set(path))
     often = {name for name, count in counts.items() if count >= _SHARE * len(paths)}
     inner = Counter(next(n for n in path if n in often) for path in paths if often & set(path))
     return inner.most_common(1)[0][0] if inner else ""
-
-
-def _functions(boot: RecordedBoot, index: int) -> list[str]:
-    """The kernel's functions at a sample, from the innermost outwards."""
-    record = boot.evidence.records[index]
-    return boot.stacks.functions(record, "kernel")[0] if isinstance(record, StackSample) else []

@@ -1,23 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot of an emulated board as the kinds of culprits look at it."""
+"""A boot of an emulated board as the kinds of culprits look at it: how much of what the milestone waited for
+lay in each call itself, without the calls in it."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bootscope.analysis import waits
+from bootscope.analysis.critical import READY, RUNS, Step
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import LOADER_KINDS
-from bootscope.analysis.kernel_activity import Call
+from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.audit.culprits.model import Culprit
-from bootscope.audit.culprits.on_path import Own, index_at, own_times
 
 KERNEL = ("initcall", "probe")
 SMALL = 200
 """What takes less than this part of a boot is no culprit."""
+Segment = tuple[int, int, Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Time in ns: of the CPU, and asleep. What devices took is counted elsewhere."""
+
+    cpu_ns: int = 0
+    asleep_ns: int = 0
+
+    @property
+    def ns(self) -> int:
+        """Both."""
+        return self.cpu_ns + self.asleep_ns
+
+    def __add__(self, other: Own) -> Own:
+        return Own(self.cpu_ns + other.cpu_ns, self.asleep_ns + other.asleep_ns)
 
 
 @dataclass(frozen=True)
@@ -26,15 +46,6 @@ class RecordedBoot:
 
     evidence: Evidence
     ground: Ground
-
-    @property
-    def stacks(self) -> Stacks:
-        """Call paths."""
-        return self.ground.stacks
-
-    def is_small(self, ns: int) -> bool:
-        """Whether a time is too short a part of the boot to be a culprit's."""
-        return ns * SMALL <= self.evidence.timeline.total_ns
 
     def without_devices(self, culprit: Culprit) -> Culprit:
         """The same without what storage and console took in its stretch, which is counted elsewhere."""
@@ -51,3 +62,73 @@ class RecordedBoot:
     def own(self) -> dict[Call, Own]:
         """Steps of boot loaders, initcalls, probes and the countdown, with what the path spent in each."""
         return own_times(self.evidence, self.ground.steps, (*LOADER_KINDS, *KERNEL), self.countdown)
+
+
+def own_times(
+    evidence: Evidence, path: Sequence[Step], kinds: Collection[str], also: Collection[Call] = ()
+) -> dict[Call, Own]:
+    """Calls of these kinds, and `also` some others, with what the critical path spent in each itself."""
+    found: dict[Call, Own] = defaultdict(Own)
+    extra = set(also)
+    for task, steps in by_task(path).items():
+        calls = [c for c in evidence.calls_of(task) if c.kind in kinds or c in extra]
+        for step, start, end, call in _common(steps, list(_innermost(calls))):
+            found[call] += spent(evidence, step, start, end)
+    return found
+
+
+def by_task(steps: Sequence[Step]) -> dict[Task, list[Step]]:
+    """The steps of each task in which it ran or slept, in order of time."""
+    found: dict[Task, list[Step]] = defaultdict(list)
+    for step in steps:
+        if step.how != READY:
+            found[step.task].append(step)
+    return found
+
+
+def spent(evidence: Evidence, step: Step, start_ns: int, end_ns: int) -> Own:
+    """What a part of a step went into."""
+    if step.how != RUNS:
+        return Own(asleep_ns=end_ns - start_ns)
+    first, last = (index_at(evidence, ns) for ns in (start_ns, end_ns))
+    found = evidence.ledger.spent(step.task, start_ns, end_ns, first, last)
+    return Own(max(0, end_ns - start_ns - found.storage_ns - found.console_ns))
+
+
+def index_at(evidence: Evidence, time_ns: int) -> int:
+    """The first record that begins at or after a moment; few are asked for, so that no list is made."""
+    return bisect_left(range(len(evidence.records)), time_ns, key=evidence.clock.before)
+
+
+def _innermost(calls: Sequence[Call]) -> Iterator[Segment]:
+    """Stretches in which a call is the innermost one, in order; `calls` are outer before inner."""
+    stack: list[Call] = []
+    at_ns = 0
+    for call in calls:
+        while stack and stack[-1].end_ns <= call.start_ns:
+            top = stack.pop()
+            yield at_ns, top.end_ns, top
+            at_ns = max(at_ns, top.end_ns)
+        if stack:
+            yield at_ns, call.start_ns, stack[-1]
+        stack.append(call)
+        at_ns = call.start_ns
+    while stack:
+        top = stack.pop()
+        yield at_ns, top.end_ns, top
+        at_ns = max(at_ns, top.end_ns)
+
+
+def _common(steps: Sequence[Step], segments: Sequence[Segment]) -> Iterator[tuple[Step, int, int, Call]]:
+    """What lies in a step and in a segment, both in order of time."""
+    at = 0
+    for step in steps:
+        while at < len(segments) and segments[at][1] <= step.start_ns:
+            at += 1
+        number = at
+        while number < len(segments) and segments[number][0] < step.end_ns:
+            start, end, call = segments[number]
+            start, end = max(start, step.start_ns), min(end, step.end_ns)
+            if end > start:
+                yield step, start, end, call
+            number += 1

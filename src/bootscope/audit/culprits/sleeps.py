@@ -27,7 +27,7 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
             and _kernel(step.task, step.start_ns)
             and not _in_call(boot, step)
         ):
-            groups[reason(step.wait, boot.evidence, boot.stacks)].append(step)
+            groups[reason(step.wait, boot.evidence, boot.ground.stacks)].append(step)
     for (who, what), steps in groups.items():
         yield Culprit(
             kind="sleeps",

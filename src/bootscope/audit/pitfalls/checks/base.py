@@ -72,12 +72,6 @@ def _add(ident: str, new: Check) -> None:
     CHECKS[ident] = new
 
 
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names in a row, the first few of many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 _START = re.compile(
     r"^/(?:etc/(?:init\.d/(?!rcK$|K\d)|rc\.d/(?!K\d)|rc[S\d]?\.d/(?!K\d)|rc\.local$|rc$|rcS$|inittab$"
     r"|network/if-)|init$|linuxrc$|sbin/init$|(?:usr/)?lib/systemd/system/|etc/systemd/system/)"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed, loader_delay
-from bootscope.core.text import size, span
+from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, loader_delay
+from bootscope.core.text import listed, size, span
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.indicators import indicator_evidence

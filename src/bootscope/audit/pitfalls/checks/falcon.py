@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, listed
-from bootscope.core.text import size, span
+from bootscope.audit.pitfalls.checks.base import check, first_stage_boots
+from bootscope.core.text import listed, size, span
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.inventory import Inventory, Part

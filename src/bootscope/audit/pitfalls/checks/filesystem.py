@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
-from bootscope.core.text import size
+from bootscope.audit.pitfalls.checks.base import check, start_lines
+from bootscope.core.text import listed, size
 from bootscope.inventory.inventory import INITRAMFS, Inventory, Part
 
 """What `rootfs.filesystem` says where the root is an archive."""

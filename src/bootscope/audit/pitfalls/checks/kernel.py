@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
+from bootscope.audit.pitfalls.checks.base import check, start_lines
+from bootscope.core.text import listed
 from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.loaders.registry import BUILT
 

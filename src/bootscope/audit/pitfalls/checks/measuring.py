@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from bootscope.audit.pitfalls.checks.base import check, listed, start_lines
-from bootscope.core.text import seconds, size, span
+from bootscope.audit.pitfalls.checks.base import check, start_lines
+from bootscope.core.text import listed, seconds, size, span
 from bootscope.devices import sd_card
 from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes

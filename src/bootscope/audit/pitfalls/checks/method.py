@@ -7,18 +7,16 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from bootscope.audit.alternatives import groups
-from bootscope.audit.findings import Finding
+from bootscope.audit.findings import Finding, groups
 from bootscope.audit.pitfalls.checks.base import (
     check,
     check_findings,
     first_stage_boots,
-    listed,
     loader_delay,
 )
 from bootscope.audit.pitfalls.checks.measuring import console_off
 from bootscope.audit.trials import WORKS_ON
-from bootscope.core.text import size, span
+from bootscope.core.text import listed, size, span
 from bootscope.inventory.bootlog import RECORDED
 from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.inventory.recorded import Recorded

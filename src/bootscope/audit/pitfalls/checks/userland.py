@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from bootscope.audit.pitfalls.checks.base import application_as_init, check, listed, start_lines
-from bootscope.core.text import size
+from bootscope.audit.pitfalls.checks.base import application_as_init, check, start_lines
+from bootscope.core.text import listed, size
 from bootscope.inventory.inventory import Inventory, Part
 
 _LGPL = ("glibc", "uclibc")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What logs alone tell of what takes time: silences, messages on a serial line, spans that they time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bootscope.analysis.trace_rows import self_times
+from bootscope.audit.culprits.calls import DRIVER
+from bootscope.audit.culprits.console import QUIET, SILENT
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.core.text import cut, size
+from bootscope.inventory.bootlog import BootLog, total_bytes
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.log_indicators import hidden_by_quiet
+from bootscope.loaders import console
+from bootscope.loaders.registry import BUILT
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
+from bootscope.timeline.trace import Trace
+
+_LONGEST = 50
+_LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
+_LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
+_LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
+_COMPRESSION = ("kernel-compression", "kernel-uncompressed", "kernel-remove-unused")
+_ENTROPY = "start it after the application, or give the kernel a seed"
+_KNOWN = {
+    console.COUNTDOWN: (
+        f"{BUILT.title} waits for a key",
+        Cure("a boot delay of 0", BUILT.cures.countdown),
+    ),
+    f"^{console.HANDOVER}": (
+        "the kernel unpacks itself and starts, before its console works",
+        Cure("a smaller or better compressed kernel", _COMPRESSION),
+    ),
+    r"^Calibrating delay loop": (
+        "the kernel calibrates its delay loop",
+        Cure("lpj= on the command line", ("kernel-lpj",)),
+    ),
+    r"[Rr]andom (?:number|seed)|uninitialized urandom": (
+        "something waits for random numbers",
+        Cure(_ENTROPY, ("postpone-rc-scripts", "init-app-first")),
+    ),
+}
+"""What a line tells of the silence after it, by its pattern."""
+_UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
+_CALL = Cure("remove it or defer it", DRIVER)
+_TIMED = {
+    "initcall": ("kernel: initcall", "--view initcalls", _CALL),
+    "probe": ("kernel: probe of", "--view initcalls", _CALL),
+    "service": ("unit", "--view processes", _UNIT),
+}
+
+
+def silences(log: BootLog) -> Iterator[Culprit]:
+    """Every step from one line to the next, by the kernel's own stamps where it has them."""
+    kernel, init = log.index(BEGINS), log.index(f"{INIT}|^{FREED}")
+    for index in range(len(log.lines) - 1):
+        gap_ns = log.gap_ns(index)
+        # What initcall_debug says of an initcall is told with the initcall.
+        if gap_ns and not log.lines[index].text.startswith("calling "):
+            look = _LOOK_PROGRAMS if 0 <= init <= index else _LOOK_KERNEL
+            yield _silence(log, index, gap_ns, _LOOK_LOADER if kernel > index else look)
+
+
+def _silence(log: BootLog, index: int, gap_ns: int, look: Cure) -> Culprit:
+    """The silence after line `index`; `look` is how to find out what runs there."""
+    # An empty line ends what was said before it.
+    said = (line for line in reversed(log.lines[max(0, index - 3) : index + 1]) if line.text.strip())
+    before, after = log.lines[index], log.lines[index + 1]
+    last = next(said, before)
+    known = (told for pattern, told in _KNOWN.items() if re.search(pattern, last.text))
+    what, cure = next(known, ("no console output", look))
+    start_ns = before.at_ns if log.timed else max(0, before.kernel_ns)
+    return Culprit(
+        kind="silences",
+        what=what,
+        where=f"after '{_shown(last.text)}', before '{_shown(after.text)}'",
+        cost_ns=gap_ns,
+        start_ns=start_ns,
+        end_ns=start_ns + gap_ns,
+        cure=cure,
+        at_most=True,
+    )
+
+
+def _shown(text: str) -> str:
+    """The beginning of a line, without what was written over."""
+    return cut(text.partition("\b")[0].strip(), _LONGEST)
+
+
+def printed(known: Inventory) -> Iterator[Culprit]:
+    """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
+    bytes take on it."""
+    log, (baud, why) = known.log, known.baud
+    if not log or not log.timed:
+        return
+    for who, lines, cure in (
+        ("kernel messages", hidden_by_quiet(log), QUIET),
+        ("boot loaders' messages", log.loader_lines, SILENT),
+    ):
+        if lines:
+            yield Culprit(
+                kind="printed",
+                what=f"{len(lines)} {who}, {size(total_bytes(lines))}, over the serial line",
+                where=f"at {baud} baud: {why}",
+                cost_ns=known.line_ns(total_bytes(lines)),
+                start_ns=lines[0].at_ns,
+                end_ns=lines[-1].at_ns,
+                cure=cure,
+                at_most=True,
+            )
+
+
+def spans(trace: Trace) -> Iterator[Culprit]:
+    """Initcalls, probes and systemd's units, each by its own time; the boot waited that long at most, since
+    others may have run beside it."""
+    for track in trace.tracks:
+        # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
+        if track.kind in _TIMED and not track.title.endswith(".device"):
+            word, view, cure = _TIMED[track.kind]
+            unit = track.kind == "service"
+            for span, own_ns in self_times(track):
+                yield Culprit(
+                    kind="spans",
+                    what=f"{word} {track.title if unit else span.name}",
+                    where=span.name if unit else track.title,
+                    cost_ns=own_ns,
+                    start_ns=span.start_ns,
+                    end_ns=span.end_ns,
+                    seen_in=view,
+                    cure=cure,
+                    at_most=True,
+                )
