@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pytest
 
-from bootscope.audit import findings, trials
+from bootscope.audit import findings
 from bootscope.boards.profile import load_board
 from bootscope.builder.ids import id_of
 from bootscope.builder.plan import Built
@@ -209,7 +209,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (findings, journal, trials, pareto, ablation, search_html):
+        for module in (findings, journal, pareto, ablation, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})

@@ -14,7 +14,7 @@ from bootscope.changes.experiment import title
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
-from bootscope.inventory.log_indicators import BY_CHANGE, BY_SIGN, Prediction
+from bootscope.inventory.log_indicators import PREDICTED, Prediction
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change, conflicts, word_name
 from bootscope.techniques.model import Recipe, Technique, techniques
@@ -130,9 +130,9 @@ def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) 
 
 def _without_recording(recipe: Recipe, known: Inventory) -> Prediction | None:
     """What a log alone allows to predict of a recipe."""
-    found = [BY_CHANGE[change](known) if change in BY_CHANGE else None for change in recipe.predict]
+    found = [PREDICTED[change](known) if change in PREDICTED else None for change in recipe.predict]
     sure = [one for one in found if one]
     if not found or len(sure) < len(found):
-        by_sign = BY_SIGN.get(recipe.applies.shows)
+        by_sign = PREDICTED.get(recipe.applies.shows)
         return by_sign(known) if by_sign else None
     return sum(ns for ns, _ in sure), tuple(dict.fromkeys(text for _, texts in sure for text in texts))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +17,6 @@ RECORDED = "board"
 """The clock of a recording: board time, exact, and known to mean the first byte of a line."""
 _PREFIX_BYTES = 15
 """What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
-_STARTING = re.compile(f"^{console.HANDOVER}")
-_LOADER = re.compile(f"^(?:{console.LOADERS})")
 _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
 
 
@@ -98,9 +96,9 @@ class BootLog:
     @cached_property
     def loader_lines(self) -> tuple[LogLine, ...]:
         """What came before the kernel, where the log reaches back that far."""
-        if self.index(_LOADER.pattern) < 0:
+        if self.index(f"^(?:{console.LOADERS})") < 0:
             return ()
-        end = self.index(_STARTING.pattern) + 1
+        end = self.index(f"^{console.HANDOVER}") + 1
         if not end:
             # A loader that says nothing of it, such as a first stage that starts Linux.
             first = self.kernel_lines[:1]
@@ -132,14 +130,7 @@ def total_bytes(lines: Iterable[LogLine]) -> int:
 def log_line(at_ns: int, raw: str, kernel_ns: int = NO_STAMP, level: int = -1) -> LogLine:
     """A line of a log; `raw` may have the kernel's stamp in front."""
     found_ns, text = split_line(raw)
-    stamped = found_ns >= 0
-    at_kernel = found_ns if stamped else kernel_ns
     size = len(raw.encode("utf-8", "replace")) + 2
-    if at_kernel >= 0 and not stamped:
-        size += _PREFIX_BYTES
-    return LogLine(at_ns, at_kernel, level, text, size)
-
-
-def stamps(lines: Iterable[LogLine]) -> Iterator[tuple[int, int]]:
-    """Pairs of (time on the log's clock, kernel's stamp) of the lines that have both."""
-    return ((line.at_ns, line.kernel_ns) for line in lines if line.kernel_ns >= 0 and line.at_ns >= 0)
+    if found_ns < 0 <= kernel_ns:
+        found_ns, size = kernel_ns, size + _PREFIX_BYTES
+    return LogLine(at_ns, found_ns, level, text, size)

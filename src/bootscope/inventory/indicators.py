@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
-from bootscope.inventory import log_indicators
+from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import BUILT, LOADER_PHASES
@@ -27,7 +27,7 @@ class Indicator:
 
     what: str
     evidence: Callable[[Recorded], str]
-    otherwise: Callable[[Inventory], str | None] = lambda known: None
+    otherwise: Callable[[Inventory], str | None]
 
 
 def _console(*phases: str) -> Callable[[Recorded], str]:
@@ -62,8 +62,7 @@ def _countdown(facts: Recorded) -> str:
 
 
 def _calibration(facts: Recorded) -> str:
-    lines = facts.view.timeline.lines
-    for line, after in itertools.pairwise(lines):
+    for line, after in itertools.pairwise(facts.view.timeline.lines):
         if b"Calibrating delay loop... " in line.data:
             return f"delay loop calibration: {span(after.start_ns - line.start_ns)} to the next line"
     return ""
@@ -89,21 +88,13 @@ def _init(facts: Recorded) -> str:
 
 
 INDICATORS = {
-    "loader-console": Indicator(
-        "boot loaders that write to the console",
-        _silenced,
-        log_indicators.loader_console,
-    ),
-    "kernel-console": Indicator(
-        "a kernel that writes to the console",
-        _LINUX_CONSOLE,
-        log_indicators.kernel_console,
-    ),
-    "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, log_indicators.countdown),
-    "calibration": Indicator("a calibration of the delay loop", _calibration, log_indicators.calibration),
-    "decompress": Indicator("a compressed kernel", _phase("decompress"), log_indicators.compressed),
-    "init": Indicator("an init", _init, log_indicators.init),
-    "bootloader": Indicator("a boot loader", _phase("bootloader"), log_indicators.loader),
+    "loader-console": Indicator("boot loaders that write to the console", _silenced, logged.loader_console),
+    "kernel-console": Indicator("a kernel that writes to the console", _LINUX_CONSOLE, logged.kernel_console),
+    "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, logged.countdown),
+    "calibration": Indicator("a calibration of the delay loop", _calibration, logged.calibration),
+    "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),
+    "init": Indicator("an init", _init, logged.init),
+    "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),
 }
 """Signs by the name that a technique's `shows` uses."""
 

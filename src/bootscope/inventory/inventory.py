@@ -140,6 +140,10 @@ class Inventory:
         """All lines of the boot, where there is a log."""
         return self.log.text if self.log else ""
 
+    def logged(self, pattern: str) -> re.Match[str] | None:
+        """The first place in the log where a pattern matches; `^` and `$` stand for the ends of a line."""
+        return self.log.find(pattern) if self.log else None
+
     @property
     def filesystem(self) -> str:
         """The kind of the root file system, as settings or command line tell it; empty where neither does."""
@@ -149,7 +153,7 @@ class Inventory:
     @property
     def memory_bytes(self) -> int:
         """How much memory there is, as the log tells it; 0 where it does not."""
-        found = re.search(r"Memory: \d+K/(\d+)K available", self.console)
+        found = self.logged(r"Memory: \d+K/(\d+)K available")
         return int(found[1]) * 1024 if found else 0
 
     @cached_property

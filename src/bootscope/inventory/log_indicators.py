@@ -22,7 +22,7 @@ _SETTINGS = BUILT.settings
 _DELAY = _SETTINGS.delay_variable
 QUIET_LEVEL = 4
 """What `quiet` leaves on the console is more urgent than this, unless the kernel was configured otherwise."""
-_COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
+COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 _CALIBRATION = r"Calibrating delay loop\.\.\. "
 _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
 _ON_LINE = "every byte goes over the serial line, and the boot waits for it"
@@ -40,11 +40,6 @@ def kernel_console(known: Inventory) -> str | None:
 def loader_is_silent(known: Inventory) -> bool:
     """Whether the boot loader is known to write nothing."""
     return _SETTINGS.silent_variable in known.environment and known.on(BUILT.tree, _SETTINGS.silent)
-
-
-def first_stage_boots(known: Inventory) -> bool:
-    """Whether the boot loader's first program is configured to start Linux."""
-    return known.on(BUILT.tree, _SETTINGS.first_boots)
 
 
 def loader_console(known: Inventory) -> str | None:
@@ -87,13 +82,10 @@ def countdown_ns(known: Inventory) -> tuple[int, str] | None:
         told = countdown_s(log.lines[at].text)
         if told is not None:
             return told * 1_000_000_000, "the number in the log"
-    if first_stage_boots(known):
+    if known.on(BUILT.tree, _SETTINGS.first_boots):
         return 0, f"{BUILT.first.phrase} starts Linux by itself"
     for text, why in (
-        (
-            known.environment.get(_SETTINGS.delay_variable, ""),
-            f"{_SETTINGS.delay_variable} in its environment",
-        ),
+        (known.environment.get(_DELAY, ""), f"{_DELAY} in its environment"),
         (known.symbol(BUILT.tree, _SETTINGS.delay) or "", f"CONFIG_{_SETTINGS.delay}"),
     ):
         told = number(text)
@@ -112,35 +104,36 @@ def calibration(known: Inventory) -> str | None:
     """Whether the delay loop is calibrated."""
     if known.word("lpj") is not None:
         return ""
-    log = known.log
-    if not log or not log.has_kernel_start:
+    if not known.log or not known.log.has_kernel_start:
         return None
-    at = log.index(_CALIBRATION)
-    if at < 0:
+    if known.log.index(_CALIBRATION) < 0:
         return ""
-    gap = log.gap_ns(at)
-    told = f": {span(gap)} to the next line" if gap is not None else ""
+    gap_ns = _calibration_ns(known)
+    told = f": {span(gap_ns)} to the next line" if gap_ns is not None else ""
     return f"the delay loop is calibrated{told}"
+
+
+def _calibration_ns(known: Inventory) -> int | None:
+    """From the line of the calibration to the next."""
+    return known.log.gap_ns(known.log.index(_CALIBRATION)) if known.log else None
 
 
 def compressed(known: Inventory) -> str | None:
     """Whether the kernel unpacks itself."""
-    for name in _COMPRESSIONS:
+    for name in COMPRESSIONS:
         if known.on("kernel", f"KERNEL_{name}"):
             return f"the kernel is compressed (CONFIG_KERNEL_{name})"
-    if known.log and known.log.find(r"^Uncompressing Linux"):
+    if known.logged(r"^Uncompressing Linux"):
         return "the kernel reports unpacking"
     return "" if known.knows(Part.KERNEL) and "kernel" not in known.partial else None
 
 
 def init(known: Inventory) -> str | None:
     """Whether there is an init with things to start."""
-    here = [path for path in _INITS if path in known.files]
-    started = known.log.find(r"Run (\S+) as init process") if known.log else None
-    if started:
+    if started := known.logged(r"Run (\S+) as init process"):
         return f"the kernel starts {started[1]}"
-    if here:
-        return f"there is {here[0]}"
+    if here := next((path for path in _INITS if path in known.files), ""):
+        return f"there is {here}"
     return "" if known.knows(Part.FILES) else None
 
 
@@ -166,15 +159,14 @@ def _quiet(known: Inventory) -> Prediction | None:
     if not known.log or not known.log.kernel_lines or not kernel_console(known):
         return None
     hidden = hidden_by_quiet(known.log)
-    told = any(line.level >= 0 for line in known.log.kernel_lines)
-    assumptions = [
+    no_levels = all(line.level < 0 for line in known.log.kernel_lines)
+    assumptions = (
         f"{len(hidden)} lines of the kernel, {size(total_bytes(hidden))}, are not printed",
         f"the console runs at {known.baud[0]} baud: {known.baud[1]}",
         _ON_LINE,
-    ]
-    if not told:
-        assumptions.append("the log has no levels: all kernel lines are assumed hidden")
-    return known.line_ns(total_bytes(hidden)), tuple(assumptions)
+        *(["the log has no levels: all kernel lines are assumed hidden"] if no_levels else []),
+    )
+    return known.line_ns(total_bytes(hidden)), assumptions
 
 
 def _no_countdown(known: Inventory) -> Prediction | None:
@@ -185,12 +177,10 @@ def _no_countdown(known: Inventory) -> Prediction | None:
 
 
 def _calibration(known: Inventory) -> Prediction | None:
-    log = known.log
-    at = log.index(_CALIBRATION) if log else -1
-    gap = log.gap_ns(at) if log and at >= 0 else None
-    if gap is None:
+    gap_ns = _calibration_ns(known)
+    if gap_ns is None:
         return None
-    return gap, ("the calibration takes all the time to the next line: it may be less",)
+    return gap_ns, ("the calibration takes all the time to the next line: it may be less",)
 
 
 def _loader_console(known: Inventory) -> Prediction | None:
@@ -202,14 +192,10 @@ def _loader_console(known: Inventory) -> Prediction | None:
     return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
 
 
-BY_CHANGE: dict[str, Callable[[Inventory], Prediction | None]] = {
+PREDICTED: dict[str, Callable[[Inventory], Prediction | None]] = {
     "quiet": _quiet,
     "bootdelay=0": _no_countdown,
-}
-"""Changes of `what-if` that a log allows to predict."""
-
-BY_SIGN: dict[str, Callable[[Inventory], Prediction | None]] = {
     "calibration": _calibration,
     "loader-console": _loader_console,
 }
-"""For ways without such a change: what their sign in a log is worth."""
+"""Changes of `what-if` that a log allows to predict; for recipes without one, what their sign is worth."""

@@ -16,28 +16,27 @@ from bootscope.devices import sunxi_boot_rom
 from bootscope.emulator.recording import flat
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
-from bootscope.inventory.recorded import images, with_stored
+from bootscope.inventory.recorded import contents, images, with_stored
 from bootscope.kbuild.kconfig import parse, written
 from bootscope.loaders.registry import BUILT
+from bootscope.system.changes import TREES
 from bootscope.system.load import LoadedSystem
 from bootscope.system.placeholders import boot_script
 
 _IMAGES = ("kernel", "device-tree", "falcon")
-_STEPS = {"kernel": "kernel", BUILT.tree: BUILT.tree, "busybox": "busybox"}
 
 
 def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
     """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
     system = loaded.system
     built = {step.name: cache.find(step.step_id) for step in plan(loaded, cache) if step.cached}
-    asked = {"kernel": system.kernel.config, "uboot": system.uboot.config, "busybox": system.busybox.config}
     configs, partial = {}, set()
-    for tree, step in _STEPS.items():
-        folder = built.get(step)
+    for tree in TREES:
+        folder = built.get(tree)
         if folder and (folder / "config").exists():
             configs[tree] = parse((folder / "config").read_text(errors="replace"))
         else:
-            configs[tree] = {name: written(value) for name, value in asked[tree].items()}
+            configs[tree] = {name: written(value) for name, value in getattr(system, tree).config.items()}
             partial.add(tree)
     parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
     root, boot = built.get("rootfs"), built.get(BUILT.tree)
@@ -55,18 +54,13 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         command_line=system.kernel.command_line,
         environment=environment,
         commands=boot_script(settings.get("uboot.script", ""), settings),
-        files=_contents(root) if root else {},
+        files=contents((root / rootfs.CONTENTS).read_text(errors="replace")) if root else {},
         scripts=_scripts(root) if root else {},
         images=_images(settings, built),
     )
     missing = [name for name in ("kernel", BUILT.tree, "busybox", "rootfs") if not built.get(name)]
     told = f"not built: {', '.join(missing)}" if missing else "as built"
     return known, told
-
-
-def _contents(folder: Path) -> dict[str, str]:
-    lines = (folder / rootfs.CONTENTS).read_text(errors="replace").splitlines()
-    return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
 
 def _scripts(folder: Path) -> dict[str, str]:

@@ -79,11 +79,16 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         command_line=system.command_line,
         environment=environment,
         commands=boot_script(system.settings.get("uboot.script", ""), system.settings),
-        files=dict(line.split("\t", 1) for line in text(objects.ROOT_CONTENTS).splitlines() if "\t" in line),
+        files=contents(text(objects.ROOT_CONTENTS)),
         scripts=view.evidence.scripts,
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
         log=_log(view),
     )
+
+
+def contents(text: str) -> dict[str, str]:
+    """A list of the root file system's contents: path -> what it says of it."""
+    return dict(line.split("\t", 1) for line in text.splitlines() if "\t" in line)
 
 
 _STORED = "uboot.environment.variables."
@@ -113,15 +118,11 @@ def images(settings: Mapping[str, str], sizes: Mapping[str, int], symbols: str) 
 
 def _in_memory(symbols: str) -> int:
     """Bytes from the first to the last of a kernel's symbols, bss and all."""
-    ends = [
-        re.search(rf"^([0-9a-f]{{8,16}}) \w {name}$", symbols, re.MULTILINE) for name in ("_text", "_end")
-    ]
-    first, last = (int(match[1], 16) if match else 0 for match in ends)
-    return max(0, last - first)
+    found = re.findall(r"^([0-9a-f]{8,16}) \w (_text|_end)$", symbols, re.MULTILINE)
+    ends = {name: int(address, 16) for address, name in reversed(found)}
+    return max(0, ends.get("_end", 0) - ends.get("_text", 0))
 
 
 def _log(view: View) -> BootLog:
-    lines = view.timeline.lines
-    return BootLog(
-        [log_line(line.start_ns, line.data.decode("utf-8", "replace")) for line in lines], RECORDED
-    )
+    lines = [log_line(n.start_ns, n.data.decode("utf-8", "replace")) for n in view.timeline.lines]
+    return BootLog(lines, RECORDED)
