@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Options, Reading, Source
-from bootscope.readers.bootchart_log import Counter, accounted_parents
+from bootscope.readers.bootchart_log import Logs, accounted_parents
 from bootscope.readers.formats.bootchart import READERS
 from bootscope.readers.sent import sent_files
 from bootscope.readers.unpack import Budget, archive
@@ -213,11 +213,12 @@ def test_bootchart_lite_has_no_heading() -> None:
 
 
 def test_process_accounting_of_a_kernel() -> None:
-    counter = Counter()
-    found = accounted_parents((FIXTURES / "bootchart" / "kernel_pacct").read_bytes(), counter)
+    tally = Logs()
+    found = accounted_parents((FIXTURES / "bootchart" / "kernel_pacct").read_bytes(), tally)
     # A shell (6) that starts ls (7) and a subshell (8) with sleep (9).
     assert found == {5: 1, 6: 1, 7: 6, 8: 6, 9: 8, 10: 1, 11: 1}
-    assert (counter.understood, counter.missed, counter.repairs) == (7, [], {})
+    reading = tally.reading([])
+    assert (reading.lines_understood, reading.missed, reading.repairs) == (7, [], [])
 
 
 def test_process_accounting_in_both_byte_orders() -> None:
@@ -225,10 +226,10 @@ def test_process_accounting_in_both_byte_orders() -> None:
         version = 3 | (0x80 if order == ">" else 0)
         return struct.pack(f"{order}BBHIIIII", 0, version, 0, 0, 0, 0, pid, ppid).ljust(64, b"\0")
 
-    counter = Counter()
-    found = accounted_parents(record("<", 70, 60) + record(">", 71, 61) + b"cut", counter)
+    tally = Logs()
+    found = accounted_parents(record("<", 70, 60) + record(">", 71, 61) + b"cut", tally)
     assert found == {70: 60, 71: 61}
-    assert list(counter.repairs) == [("kernel_pacct", "the last record is truncated")]
+    assert [r.what for r in tally.reading([]).repairs] == ["kernel_pacct: the last record is truncated"]
 
 
 def test_logs_in_a_folder_and_alone() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.readers.bootchart_log import Counter, command_lines, stat_line, task_line
+from bootscope.readers.bootchart_log import Logs, command_lines, stat_line, task_line
 from bootscope.timeline.trace import Span
 
 from .test_bootchart import MS, of_logs, track
@@ -95,10 +95,10 @@ def test_processes_that_are_each_others_parents_do_not_hang_it() -> None:
 
 
 def test_command_lines() -> None:
-    counter = Counter()
+    tally = Logs()
     data = b"5\n:/bin/busybox\n:ls\0-l\0/tmp\0\n\nnonsense\n\n6\n:/bin/sh\n:\n\n"
-    assert command_lines(data, counter) == {5: "ls -l /tmp", 6: "/bin/sh"}
-    assert [text for _, _, text in counter.missed] == [b"nonsense"]
+    assert command_lines(data, tally) == {5: "ls -l /tmp", 6: "/bin/sh"}
+    assert [miss.text for miss in tally.missed] == ["cmdline2.log: nonsense"]
 
 
 def test_a_clock_that_goes_back_is_told() -> None:

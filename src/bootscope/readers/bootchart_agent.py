@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bootscope.readers.bootchart_log import TICK_NS, Block, Counter, Seen
+from bootscope.readers.bootchart_log import TICK_NS, Block, Logs, Seen
 from bootscope.readers.bootchart_processes import Processes
 from bootscope.readers.timespan import LONGEST_NS
 
@@ -56,23 +56,22 @@ class Events:
     samples: Mapping[int, int]
 
 
-def read_events(data: bytes, counter: Counter) -> Events:
-    """Takes the log apart; what it does not understand goes to `counter`."""
+def read_events(data: bytes, tally: Logs) -> Events:
+    """Takes the log apart; what it does not understand is counted."""
     events: list[Event] = []
     samples: dict[int, int] = {}
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line)
-        if not line:
-            counter.empty += number < len(lines)
-        elif match is None or int(match[1]) > LONGEST_NS:
-            counter.miss(LOG, number, line)
+        match = match if match and int(match[1]) <= LONGEST_NS else None
+        if line:
+            tally.count(LOG, number, line, match)
         else:
-            counter.understood += 1
-            if match[2]:
-                samples[int(match[3])] = int(match[1])
-            else:
-                events.append(_event(match))
+            tally.empty += number < len(lines)
+        if match and match[2]:
+            samples[int(match[3])] = int(match[1])
+        elif match:
+            events.append(_event(match))
     events.sort(key=lambda e: (e.at_ns, _ORDER[e.what]))
     return Events(events, samples)
 
@@ -101,7 +100,7 @@ class Samples:
     parse: Callable[[bytes], Seen | None]
 
 
-def fill(processes: Processes, events: Events, samples: Samples, counter: Counter) -> list[int]:
+def fill(processes: Processes, events: Events, samples: Samples, tally: Logs) -> list[int]:
     """Tells `processes` of events and samples in the order of time; returns the samples' moments."""
     times: list[int] = []
     waiting = iter(events.events)
@@ -113,7 +112,7 @@ def fill(processes: Processes, events: Events, samples: Samples, counter: Counte
         while next_one is not None and next_one.at_ns <= at_ns:
             _tell(processes, next_one)
             next_one = next(waiting, None)
-        processes.sample(at_ns, _seen(block, samples, counter))
+        processes.sample(at_ns, _seen(block, samples, tally))
         times.append(at_ns)
     while next_one is not None:
         _tell(processes, next_one)
@@ -147,7 +146,7 @@ def clock_error_ns(dmesg: bytes) -> int | None:
     return min(LONGEST_NS, abs(int(match[3]) - (int(match[1]) * 10**9 + int(match[2]) * 1000)) + 1000)
 
 
-def losses(header: Mapping[str, str], counter: Counter) -> None:
+def losses(header: Mapping[str, str], tally: Logs) -> None:
     """Counts as repairs what the collector says that it has missed."""
     for key, what in (
         ("unseen", "short processes between two samples are missing"),
@@ -155,9 +154,9 @@ def losses(header: Mapping[str, str], counter: Counter) -> None:
     ):
         count = _number(header, f"bootscope.{key}")
         if count:
-            counter.repairs["header", what] = (count, 1)
+            tally.repair(f"header: {what}", 1, count)
     if header.get("bootscope.memory_limit") == "reached":
-        counter.repair("header", "the memory limit was reached: later data is missing", 1)
+        tally.repair("header: the memory limit was reached: later data is missing", 1)
 
 
 def _number(header: Mapping[str, str], key: str) -> int:
@@ -165,13 +164,11 @@ def _number(header: Mapping[str, str], key: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _seen(block: Block, samples: Samples, counter: Counter) -> Iterator[Seen]:
+def _seen(block: Block, samples: Samples, tally: Logs) -> Iterator[Seen]:
     for number, line in enumerate(block.lines, block.line):
         one = samples.parse(line)
-        if one is None:
-            counter.miss(samples.log, number, line)
-        else:
-            counter.understood += 1
+        tally.count(samples.log, number, line, one)
+        if one:
             yield one
 
 

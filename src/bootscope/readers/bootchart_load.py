@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.readers.bootchart_log import TICK_NS, Block, Counter
+from bootscope.readers.bootchart_log import TICK_NS, Block, Logs
+from bootscope.readers.lines import decode
 from bootscope.readers.timespan import LONGEST_NS
 from bootscope.timeline.trace import Span, Table, Track
 
@@ -20,6 +21,7 @@ _WHOLE_CPU = re.compile(rb"cpu +(\d{1,11}(?: +\d{1,19}){3,15})\s{0,8}")
 _STAT_LINE = re.compile(rb"(?:cpu\d{0,5}|intr|ctxt|btime|processes|procs_\w+|softirq|page|swap|disk_io:?)\b")
 _DISK = re.compile(rb"\s*\d{1,6}\s+\d{1,7}\s+(\S{1,40})\s+(\d{1,19}(?:\s+\d{1,19}){10,16})\s*")
 _DISK_OLD = re.compile(rb"\s*\d{1,6}\s+\d{1,7}\s+\S{1,40}(?:\s+\d{1,19}){4}\s*")
+_DETAIL = ("reads", "bytes read", "writes", "bytes written", "busy_ns")
 # What has no storage of its own: RAM disks, loop and device mapper devices; and partitions of disks.
 _NO_DISK = re.compile(r"ram\d|loop\d|dm-\d|zram\d|fd\d|sr\d")
 _PARTITION = re.compile(
@@ -27,7 +29,7 @@ _PARTITION = re.compile(
 )
 
 
-def cpu_tracks(blocks: Iterator[Block], counter: Counter) -> tuple[list[Track], list[Table], list[int]]:
+def cpu_tracks(blocks: Iterator[Block], tally: Logs) -> tuple[list[Track], list[Table], list[int]]:
     """Load of all CPUs together between samples; the totals; the moments of the samples, in ns."""
     times: list[int] = []
     spans: list[Span] = []
@@ -35,7 +37,7 @@ def cpu_tracks(blocks: Iterator[Block], counter: Counter) -> tuple[list[Track], 
     first: tuple[int, ...] | None = None
     for block in blocks:
         times.append(block.at_ns)
-        ticks = _cpu_ticks(block, counter)
+        ticks = _cpu_ticks(block, tally)
         if ticks is None:
             continue
         if last is not None:
@@ -52,16 +54,13 @@ def cpu_tracks(blocks: Iterator[Block], counter: Counter) -> tuple[list[Track], 
     return [Track("cpu", "cpu", "CPU load, by samples", tuple(spans))], [table], times
 
 
-def _cpu_ticks(block: Block, counter: Counter) -> tuple[int, ...] | None:
+def _cpu_ticks(block: Block, tally: Logs) -> tuple[int, ...] | None:
     found = None
     for number, line in enumerate(block.lines, block.line):
         if match := _WHOLE_CPU.fullmatch(line):
             numbers = [min(int(x), _MAX_TICKS) for x in match[1].split()][: len(_CPU_FIELDS)]
             found = (*numbers, *([0] * (len(_CPU_FIELDS) - len(numbers))))
-        if match or _STAT_LINE.match(line):
-            counter.understood += 1
-        else:
-            counter.miss("proc_stat.log", number, line)
+        tally.count("proc_stat.log", number, line, match or _STAT_LINE.match(line))
     return found
 
 
@@ -83,21 +82,17 @@ class _Disk:
     spans: list[Span]
 
 
-def disk_tracks(blocks: Iterator[Block], counter: Counter) -> tuple[list[Track], list[Table]]:
+def disk_tracks(blocks: Iterator[Block], tally: Logs) -> tuple[list[Track], list[Table]]:
     """What each disk read and wrote between samples, and its totals."""
     disks: dict[str, _Disk] = {}
     before_ns: int | None = None
     for block in blocks:
         for number, line in enumerate(block.lines, block.line):
-            if match := _DISK.fullmatch(line):
-                counter.understood += 1
-                name = match[1].decode("utf-8", "backslashreplace")
-                if not _NO_DISK.match(name) and not _PARTITION.fullmatch(name):
-                    _sample(disks, name, _figures(match[2]), before_ns, block.at_ns)
-            elif _DISK_OLD.fullmatch(line):
-                counter.understood += 1
-            else:
-                counter.miss("proc_diskstats.log", number, line)
+            match = _DISK.fullmatch(line)
+            tally.count("proc_diskstats.log", number, line, match or _DISK_OLD.fullmatch(line))
+            name = decode(match[1]) if match else ""
+            if match and not _NO_DISK.match(name) and not _PARTITION.fullmatch(name):
+                _sample(disks, name, _figures(match[2]), before_ns, block.at_ns)
         before_ns = block.at_ns
     used = {name: disk for name, disk in disks.items() if disk.last[0] or disk.last[2]}
     if not used:
@@ -107,12 +102,10 @@ def disk_tracks(blocks: Iterator[Block], counter: Counter) -> tuple[list[Track],
         for name, disk in used.items()
     ]
     columns = ("disk", "reads", "bytes read", "writes", "bytes written", "busy ns")
-    rows = tuple(_row(name, _change(disk.first, disk.last)) for name, disk in used.items())
-    return tracks, [Table("Disks, from first sample to last", columns, rows)]
-
-
-def _row(name: str, figures: tuple[int, ...]) -> tuple[str | int | None, ...]:
-    return (name, *figures)
+    rows: list[tuple[str | int | None, ...]] = [
+        (name, *_change(disk.first, disk.last)) for name, disk in used.items()
+    ]
+    return tracks, [Table("Disks, from first sample to last", columns, tuple(rows))]
 
 
 def _figures(text: bytes) -> tuple[int, ...]:
@@ -130,17 +123,12 @@ def _sample(
     if disk is None:
         disks[name] = _Disk(now, now, [])
         return
-    reads, bytes_read, writes, bytes_written, busy_ns = _change(disk.last, now)
+    grown = _change(disk.last, now)
+    reads, bytes_read, writes, bytes_written, busy_ns = grown
     disk.last = now
     if before_ns is not None and (reads or writes or busy_ns):
-        detail: dict[str, str | int] = {
-            "reads": reads,
-            "bytes read": bytes_read,
-            "writes": writes,
-            "bytes written": bytes_written,
-            "busy_ns": busy_ns,
-        }
         words = [f"{verb} {n >> 10} KiB" for verb, n in (("read", bytes_read), ("wrote", bytes_written)) if n]
+        detail = dict(zip(_DETAIL, grown, strict=True))
         disk.spans.append(Span(before_ns, at_ns, ", ".join(words) or "busy", detail))
 
 

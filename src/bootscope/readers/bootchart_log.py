@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from bootscope.readers.lines import decode
+from bootscope.readers.tally import Tally
 
 TICK_NS = 10_000_000
 """Uptime in /proc and CPU time in /proc/PID/stat both count in 1/100 s."""
@@ -26,27 +30,18 @@ class Block:
     lines: list[bytes]
 
 
-class Counter:
-    """Lines of all logs of an archive, and what was wrong with them."""
+class Logs(Tally):
+    """Counts the lines of all logs of an archive."""
 
-    def __init__(self) -> None:
-        self.understood = self.empty = 0
-        self.missed: list[tuple[str, int, bytes]] = []
-        """Log, number from 1, text."""
-        self.repairs: dict[tuple[str, str], tuple[int, int]] = {}
-        """(log, what) -> how often, first line."""
-
-    def miss(self, log: str, number: int, text: bytes) -> None:
-        """Keeps a line that was not understood."""
-        self.missed.append((log, number, text))
-
-    def repair(self, log: str, what: str, number: int) -> None:
-        """Counts a repair."""
-        count, first = self.repairs.get((log, what), (0, number))
-        self.repairs[log, what] = (count + 1, first)
+    def count(self, log: str, number: int, line: bytes, understood: object) -> None:
+        """Counts a line of a log (number from 1) that is not empty, missed unless `understood`."""
+        if understood:
+            self.understood += 1
+        else:
+            self.miss(number, f"{log}: {decode(line)}")
 
 
-def blocks(log: str, data: bytes, counter: Counter) -> Iterator[Block]:
+def blocks(log: str, data: bytes, tally: Logs) -> Iterator[Block]:
     """Cuts a log into its blocks; the heads are counted as understood, other lines are the caller's.
 
     A block whose time is not after the one before is left out, and counted as a repair with its lines.
@@ -62,19 +57,17 @@ def blocks(log: str, data: bytes, counter: Counter) -> Iterator[Block]:
         if line.strip():
             if at_ns is not None:
                 found.append(line)
-            elif (at_ns := _ticks_ns(line)) is not None:
-                first, found = number + 1, []
-                counter.understood += 1
             else:
-                counter.miss(log, number, line)
+                at_ns, first, found = _ticks_ns(line), number + 1, []
+                tally.count(log, number, line, at_ns is not None)
             continue
-        counter.empty += number <= len(lines)
+        tally.empty += number <= len(lines)
         if at_ns is not None and at_ns > before_ns:
             before_ns = at_ns
             yield Block(at_ns, first, found)
         elif at_ns is not None:
-            counter.repair(log, "clock went back: samples left out", first)
-            counter.understood += len(found)
+            tally.repair(f"{log}: clock went back: samples left out", first)
+            tally.understood += len(found)
         at_ns = None
 
 
@@ -132,59 +125,54 @@ def task_line(line: bytes) -> Seen | None:
     return Seen(pid, ppid, name, "", cpu_ns, io_ns + swap_ns, None)
 
 
-def header(data: bytes, counter: Counter) -> dict[str, str]:
+def header(data: bytes, tally: Logs) -> dict[str, str]:
     """``key = value`` lines; a line without a key goes on with the value before."""
     found: dict[str, list[str]] = {}
     last = ""
-    for number, line in enumerate(data.decode("utf-8", "backslashreplace").split("\n"), 1):
-        key, equals, value = line.partition("=")
-        if not line.strip():
-            counter.empty += number <= data.count(b"\n")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        text = decode(line)
+        key, equals, value = text.partition("=")
+        if not text.strip():
+            tally.empty += number <= data.count(b"\n")
             continue
         if equals and re.fullmatch(r"[a-z][a-z0-9._]{0,60}", key.strip()):
             last = key.strip()
             found.setdefault(last, []).append(value.strip())
         elif last:
-            found[last].append(line.strip())
-        else:
-            counter.miss("header", number, line.encode("utf-8", "backslashreplace"))
-            continue
-        counter.understood += 1
+            found[last].append(text.strip())
+        tally.count("header", number, line, last)
     return {key: " ".join(parts) for key, parts in found.items()}
 
 
-def parents(data: bytes, counter: Counter) -> dict[int, int]:
+def parents(data: bytes, tally: Logs) -> dict[int, int]:
     """paternity.log: lines of child and parent, for processes that lost their first parent."""
     found: dict[int, int] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
         match = _PATERNITY.fullmatch(line)
         if match:
             found[int(match[1])] = int(match[2])
-            counter.understood += 1
-        elif line.strip():
-            counter.miss("paternity.log", number, line)
+        if line.strip():
+            tally.count("paternity.log", number, line, match)
     return found
 
 
-def accounted_parents(data: bytes, counter: Counter) -> dict[int, int]:
+def accounted_parents(data: bytes, tally: Logs) -> dict[int, int]:
     """kernel_pacct: parents out of the kernel's process accounting, version 3, in either byte order."""
     found: dict[int, int] = {}
     for at in range(0, len(data) - _ACCOUNT + 1, _ACCOUNT):
         record = data[at : at + _ACCOUNT]
         # The highest bit of the version says that the writer was big-endian.
-        if record[1] & 0x7F != 3:
-            counter.miss("kernel_pacct", at // _ACCOUNT + 1, record)
-            continue
-        order = "big" if record[1] & 0x80 else "little"
-        pid, ppid = (int.from_bytes(record[i : i + 4], order) for i in (16, 20))  # type: ignore[arg-type]
-        found[pid] = ppid
-        counter.understood += 1
+        known = record[1] & 0x7F == 3
+        tally.count("kernel_pacct", at // _ACCOUNT + 1, record, known)
+        if known:
+            pid, ppid = struct.unpack_from(">2I" if record[1] & 0x80 else "<2I", record, 16)
+            found[pid] = ppid
     if len(data) % _ACCOUNT:
-        counter.repair("kernel_pacct", "the last record is truncated", len(data) // _ACCOUNT + 1)
+        tally.repair("kernel_pacct: the last record is truncated", len(data) // _ACCOUNT + 1)
     return found
 
 
-def command_lines(data: bytes, counter: Counter) -> dict[int, str]:
+def command_lines(data: bytes, tally: Logs) -> dict[int, str]:
     """cmdline2.log: pid, ``:program``, ``:argument\\0argument...``, an empty line."""
     found: dict[int, str] = {}
     block: list[bytes] = []
@@ -192,15 +180,14 @@ def command_lines(data: bytes, counter: Counter) -> dict[int, str]:
         if line:
             block.append(line)
             continue
-        if _is_command(block):
+        known = _is_command(block)
+        if known:
             words = [w for w in b" ".join(block[2:]).removeprefix(b":").split(b"\0") if w]
             words = words or [block[1].removeprefix(b":")]
-            found[int(block[0])] = b" ".join(words).decode("utf-8", "backslashreplace")
-            counter.understood += len(block)
-        else:
-            for back, text in enumerate(reversed(block), 1):
-                counter.miss("cmdline2.log", number - back, text)
-        counter.empty += bool(block)
+            found[int(block[0])] = decode(b" ".join(words))
+        for back, text in enumerate(reversed(block), 1):
+            tally.count("cmdline2.log", number - back, text, known)
+        tally.empty += bool(block)
         block = []
     return found
 

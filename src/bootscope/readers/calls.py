@@ -134,12 +134,8 @@ class CallTrace:
 
     def take(self, number: int, line: str) -> None:
         """Reads line `number` (from 1)."""
-        if not line.strip():
-            self._tally.empty += 1
-        elif self._take_table(line) or self._take_call(number, line):
-            self._tally.understood += 1
-        else:
-            self._tally.miss(number, line)
+        understood = bool(line.strip()) and (self._take_table(line) or self._take_call(number, line))
+        self._tally.line(number, line, understood)
 
     def finish(self) -> Boot:
         """What the lines told."""

@@ -41,21 +41,20 @@ class Report:
         self._tables: list[Table] = []
         self._drawn = 0
 
-    def take(self, number: int, line: str) -> None:
-        """Reads line `number` (from 1)."""
-        if not line.strip():
-            self._tally.empty += 1
-        elif line.startswith("#"):
+    def take(self, number: int, line: str) -> bool:
+        """Reads line `number` (from 1); whether it was understood."""
+        if line.startswith("#"):
             self._comment(line)
-            self._tally.understood += 1
-        elif self._row(line):
-            self._tally.understood += 1
-        elif self._cuts and _DRAWN.match(line):
+            return True
+        if not self._cuts:
+            return False
+        if self._row(line):
+            return True
+        drawn = bool(_DRAWN.match(line))
+        if drawn:
             self._drawn += 1
-            self._tally.understood += 1
             self._tally.ask(_GRAPH_HINT)
-        else:
-            self._tally.miss(number, line)
+        return drawn
 
     def finish(self) -> Boot:
         """The tables, as a boot without a clock."""
@@ -84,8 +83,6 @@ class Report:
         return [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
     def _row(self, line: str) -> bool:
-        if not self._cuts:
-            return False
         cells = self._cells(line)
         if not _PERCENT.fullmatch(cells[0]):
             return False

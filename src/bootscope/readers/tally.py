@@ -25,14 +25,37 @@ class Tally:
         self.questions: list[str] = []
         self._repairs: dict[str, list[int]] = {}
 
+    def line(self, number: int, text: str, understood: bool) -> None:
+        """Counts a line (number from 1); one that was not understood is kept unless it is empty."""
+        if understood:
+            self.understood += 1
+        elif text.strip():
+            self.miss(number, text)
+        else:
+            self.empty += 1
+
+    def lines(
+        self, source: Source, reader: str, what: str, take: Callable[[int, str], bool], *, once: bool = True
+    ) -> list[Repair]:
+        """Hands every line of a source, with its number from 1, to `take`, and counts those it understood.
+
+        Returns what :func:`split` repaired (which sees to `once`). Raises FormatError when no line was
+        understood; `what` says what the file should have been.
+        """
+        lines = split(source.data, once=once)
+        for number, text in enumerate(lines, 1):
+            self.line(number, text, take(number, text))
+        self.require(source, reader, lines, what)
+        return lines.repairs
+
     def miss(self, line: int, text: str) -> None:
         """Keeps a line (number from 1) that was not understood."""
         self.missed.append(Miss(line, text))
 
-    def repair(self, what: str, line: int) -> None:
+    def repair(self, what: str, line: int, count: int = 1) -> None:
         """Counts a repair of the kind `what`, first met in `line`."""
         known = self._repairs.setdefault(what, [0, line])
-        known[0] += 1
+        known[0] += count
 
     def ask(self, question: str) -> None:
         """Adds a question, once."""
@@ -79,22 +102,16 @@ def share(lines: list[bytes], pattern: re.Pattern[bytes]) -> int:
 class OneBoot(Protocol):
     """What a reader makes of the lines of a file that holds one boot or one run of a program."""
 
-    def take(self, number: int, line: str) -> None:
-        """The next line, with its number from 1; it is counted in the tally."""
+    def take(self, number: int, line: str) -> bool:
+        """The next line, with its number from 1; whether it was understood."""
 
     def finish(self) -> Boot:
         """What all lines come to."""
 
 
 def read_one(source: Source, reader: str, what: str, start: Callable[[Tally], OneBoot]) -> Reading:
-    """Reads a file line by line into what `start` makes for a tally.
-
-    Raises FormatError when no line was understood; `what` says what the file should have been.
-    """
-    lines = split(source.data)
+    """Reads a file line by line, as :meth:`Tally.lines` does, into what `start` makes for a tally."""
     tally = Tally()
     file = start(tally)
-    for number, line in enumerate(lines, 1):
-        file.take(number, line)
-    tally.require(source, reader, lines, what)
-    return tally.reading([file.finish()], lines.repairs)
+    repairs = tally.lines(source, reader, what, file.take)
+    return tally.reading([file.finish()], repairs)

@@ -41,17 +41,11 @@ def read(source: Source, options: Options) -> Reading:
     for number, text in enumerate(lines, 1):
         match = _PROPERTY.fullmatch(text)
         if match:
-            inside = not text.endswith("]")
-            tally.understood += 1
             _take(boot, match[1], match[2].removesuffix("]"), durations)
-        elif inside:
-            # A value of several lines, such as a certificate.
-            inside = not text.endswith("]")
-            tally.understood += 1
-        elif text.strip():
-            tally.miss(number, text)
-        else:
-            tally.empty += 1
+        # A value may have several lines, such as a certificate.
+        understood = bool(match) or inside
+        inside = understood and not text.endswith("]")
+        tally.line(number, text, understood)
     tally.require(source, NAME, lines, "output of getprop")
     if durations:
         boot.tables.append(Table("What init measured, in its own units", ("of", "value"), tuple(durations)))

@@ -80,10 +80,8 @@ def read(source: Source, options: Options) -> Reading:
             tally.understood += 1
         elif boots and boots[-1]:
             boots[-1][-1].lines.append(text)
-        elif text.strip():
-            tally.miss(number, text)
         else:
-            tally.empty += 1
+            tally.line(number, text, understood=False)
     if not any(boots):
         raise FormatError(source.name, NAME, 1, "there is no section of a boot-data file")
     found = [_boot(sections, tally, lines.repairs) for sections in boots if sections]
@@ -116,12 +114,8 @@ def _boot(sections: Sequence[_Section], tally: Tally, repairs: list[Repair]) -> 
 
 def _systemd(section: _Section, said: Said, tally: Tally) -> None:
     for number, text in enumerate(section.lines, section.first):
-        if not text.strip():
-            tally.empty += 1
-        elif text.startswith("NOTE: systemd-analyze is not present") or understands(text, said):
-            tally.understood += 1
-        else:
-            tally.miss(number, text)
+        note = text.startswith("NOTE: systemd-analyze is not present")
+        tally.line(number, text, note or understands(text, said))
 
 
 def _messages(section: _Section, tally: Tally, repairs: list[Repair]) -> Boot | None:

@@ -14,13 +14,12 @@ from itertools import pairwise
 from statistics import median_low
 
 from bootscope.readers import bootchart_agent
-from bootscope.readers.base import Boot, Clock, FormatError, Miss, Options, Reader, Reading, Repair, Source
+from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.bootchart_agent import Samples
 from bootscope.readers.bootchart_load import cpu_tracks, disk_tracks
 from bootscope.readers.bootchart_log import (
     TICK_NS,
-    Block,
-    Counter,
+    Logs,
     Seen,
     accounted_parents,
     blocks,
@@ -64,7 +63,7 @@ class _Archive:
     """The archive's files by their base name, and what was found in them."""
 
     files: Mapping[str, bytes]
-    counter: Counter = field(default_factory=Counter)
+    tally: Logs = field(default_factory=Logs)
     times: list[int] = field(default_factory=list)
 
     def text(self, name: str) -> bytes:
@@ -110,38 +109,37 @@ def read(source: Source, options: Options) -> Reading:
 
 
 def _add_header(boot: Boot, archive: _Archive) -> None:
-    found = header(archive.text("header"), archive.counter)
+    found = header(archive.text("header"), archive.tally)
     boot.facts.update({name: found[key] for key, name in _FACTS.items() if found.get(key)})
     boot.facts["tool"] = f"bootchart {found['version']}" if found.get("version") else "bootchart"
     boot.facts.update(bootchart_agent.facts(found))
-    bootchart_agent.losses(found, archive.counter)
+    bootchart_agent.losses(found, archive.tally)
 
 
 def _add_loads(boot: Boot, archive: _Archive) -> None:
-    tracks, tables, archive.times = cpu_tracks(
-        blocks(_STAT, archive.text(_STAT), archive.counter), archive.counter
-    )
+    tally = archive.tally
+    tracks, tables, archive.times = cpu_tracks(blocks(_STAT, archive.text(_STAT), tally), tally)
     boot.tracks += tracks
     boot.tables += tables
-    tracks, tables = disk_tracks(blocks(_DISKS, archive.text(_DISKS), archive.counter), archive.counter)
+    tracks, tables = disk_tracks(blocks(_DISKS, archive.text(_DISKS), tally), tally)
     boot.tracks += tracks
     boot.tables += tables
 
 
 def _add_processes(boot: Boot, archive: _Archive) -> int:
     """Tracks of all processes; how many samples did not fit into memory's bound."""
-    counter = archive.counter
+    tally = archive.tally
     processes = Processes()
     log: str
     parse: Callable[[bytes], Seen | None]
     # The better of the two where an archive has both: nanoseconds instead of 1/100 s.
     log, parse = (_TASKS, task_line) if archive.text(_TASKS).strip() else (_PS, stat_line)
-    events = bootchart_agent.read_events(archive.text(bootchart_agent.LOG), counter)
-    samples = Samples(log, blocks(log, archive.text(log), counter), parse)
-    times = bootchart_agent.fill(processes, events, samples, counter)
-    known = accounted_parents(archive.text("kernel_pacct"), counter)
-    known.update(parents(archive.text("paternity.log"), counter))
-    processes.finish(known, command_lines(archive.text("cmdline2.log"), counter))
+    events = bootchart_agent.read_events(archive.text(bootchart_agent.LOG), tally)
+    samples = Samples(log, blocks(log, archive.text(log), tally), parse)
+    times = bootchart_agent.fill(processes, events, samples, tally)
+    known = accounted_parents(archive.text("kernel_pacct"), tally)
+    known.update(parents(archive.text("paternity.log"), tally))
+    processes.finish(known, command_lines(archive.text("cmdline2.log"), tally))
     boot.tracks += processes.tracks()
     if processes.all:
         boot.tables.append(processes.table())
@@ -154,13 +152,14 @@ def _add_memory(boot: Boot, archive: _Archive) -> None:
     first: dict[str, int] = {}
     least: dict[str, int] = {}
     last: dict[str, int] = {}
-    for block in blocks(_MEMORY, archive.text(_MEMORY), archive.counter):
+    for block in blocks(_MEMORY, archive.text(_MEMORY), archive.tally):
         text = b"\n".join(block.lines)
         # Fifty lines a sample, of which a few are shown: looked at one by one only when one is odd.
         if _MEMORY_BLOCK.fullmatch(text):
-            archive.counter.understood += len(block.lines)
+            archive.tally.understood += len(block.lines)
         else:
-            _count_memory(block, archive.counter)
+            for number, line in enumerate(block.lines, block.line):
+                archive.tally.count(_MEMORY, number, line, _MEMORY_LINE.fullmatch(line))
         for match in _MEMORY_SHOWN.finditer(text):
             name, size = match[1].decode(), int(match[2])
             first.setdefault(name, size)
@@ -170,14 +169,6 @@ def _add_memory(boot: Boot, archive: _Archive) -> None:
     if rows:
         columns = ("of", "first KiB", "least KiB", "last KiB")
         boot.tables.append(Table("Memory, by samples", columns, rows))
-
-
-def _count_memory(block: Block, counter: Counter) -> None:
-    for number, line in enumerate(block.lines, block.line):
-        if _MEMORY_LINE.fullmatch(line):
-            counter.understood += 1
-        else:
-            counter.miss(_MEMORY, number, line)
 
 
 def _clock(times: list[int], period_ns: int) -> Clock:
@@ -195,24 +186,16 @@ def _period_ns(times: list[int]) -> int:
 
 
 def _reading(boot: Boot, archive: _Archive, kernel: Reading, left_out: int) -> Reading:
-    counter = archive.counter
-    missed = [
-        Miss(n, f"{log}: {text.decode('utf-8', 'backslashreplace')}") for log, n, text in counter.missed
-    ]
-    missed += [Miss(m.line, f"dmesg: {m.text}") for m in kernel.missed]
-    repairs = [Repair(f"{log}: {what}", n, line) for (log, what), (n, line) in counter.repairs.items()]
-    repairs += [Repair(f"dmesg: {r.what}", r.count, r.first_line) for r in kernel.repairs]
+    tally = archive.tally
+    tally.understood += kernel.lines_understood
+    tally.empty += kernel.lines_empty
+    for miss in kernel.missed:
+        tally.miss(miss.line, f"dmesg: {miss.text}")
+    reading = tally.reading([boot])
+    reading.repairs += [replace(r, what=f"dmesg: {r.what}") for r in kernel.repairs]
     if left_out:
-        repairs.append(Repair("samples of processes left out: too many to keep", left_out, 1))
-    understood, empty = counter.understood + kernel.lines_understood, counter.empty + kernel.lines_empty
-    return Reading(
-        [boot],
-        lines_total=understood + empty + len(missed),
-        lines_understood=understood,
-        lines_empty=empty,
-        missed=missed,
-        repairs=repairs,
-    )
+        reading.repairs.append(Repair("samples of processes left out: too many to keep", left_out, 1))
+    return reading
 
 
 READERS = (

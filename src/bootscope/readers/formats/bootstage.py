@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from bootscope.readers import fdt
 from bootscope.readers.base import Boot, FormatError, Options, Reader, Reading, Source
 from bootscope.readers.bootstage_records import Record, boot_of
-from bootscope.readers.lines import split
 from bootscope.readers.tally import Tally, sample, share
 
 TEXT, STASH, TREE, FOLDER = "bootstage", "bootstage-stash", "bootstage-fdt", "bootstage-folder"
@@ -41,14 +40,11 @@ class _Report:
         self._inside = self._summed = False
         self.reports: list[list[Record]] = []
 
-    def take(self, number: int, line: str) -> None:
-        if not line.strip():
-            self._tally.empty += 1
-        elif self._fits(number, line):
-            self._tally.understood += 1
-        else:
+    def take(self, number: int, line: str) -> bool:
+        fits = self._fits(number, line)
+        if not fits and line.strip():
             self._inside = False
-            self._tally.miss(number, line)
+        return fits
 
     def _fits(self, number: int, line: str) -> bool:
         if _TITLE.match(line):
@@ -98,14 +94,11 @@ def _sure_text(source: Source) -> int:
 
 
 def _read_text(source: Source, options: Options) -> Reading:
-    lines = split(source.data)
     tally = Tally()
     report = _Report(tally)
-    for number, line in enumerate(lines, 1):
-        report.take(number, line)
-    tally.require(source, TEXT, lines, "bootstage report")
+    repairs = tally.lines(source, TEXT, "bootstage report", report.take)
     boots = [boot_of(records, tally, options) for records in report.boots()]
-    return tally.reading(boots, lines.repairs)
+    return tally.reading(boots, repairs)
 
 
 # ---- the stash in memory

@@ -53,13 +53,8 @@ class _File:
         self._told = 0
         self.facts: dict[str, str] = {"tool": NAME}
 
-    def take(self, number: int, line: str) -> None:
-        if not line.strip():
-            self._tally.empty += 1
-        elif self._cost(line) or self._named(line) or self._calls(line) or self._header(line):
-            self._tally.understood += 1
-        else:
-            self._tally.miss(number, line)
+    def take(self, number: int, line: str) -> bool:
+        return self._cost(line) or self._named(line) or self._calls(line) or self._header(line)
 
     def _header(self, line: str) -> bool:
         found = _HEADER.match(line)

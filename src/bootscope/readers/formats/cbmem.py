@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.lines import split
 from bootscope.readers.marks import place_marks
-from bootscope.readers.tally import Tally, sample, share
+from bootscope.readers.tally import Tally, read_one, sample, share
 from bootscope.timeline.trace import Stack
 
 NAME = "cbmem"
@@ -30,13 +29,8 @@ class _Stamps:
         self._marks: list[tuple[int, str]] = []
         self._stacks: dict[tuple[str, ...], int] = {}
 
-    def take(self, number: int, line: str) -> None:
-        if not line.strip():
-            self._tally.empty += 1
-        elif len(line) < 400 and (self._mark(line) or _AROUND.fullmatch(line.strip())):
-            self._tally.understood += 1
-        else:
-            self._tally.miss(number, line)
+    def take(self, number: int, line: str) -> bool:
+        return len(line) < 400 and (self._mark(line) or bool(_AROUND.fullmatch(line.strip())))
 
     def _mark(self, line: str) -> bool:
         entry = _ENTRY.fullmatch(line)
@@ -81,13 +75,7 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, _options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    stamps = _Stamps(tally)
-    for number, line in enumerate(lines, 1):
-        stamps.take(number, line)
-    tally.require(source, NAME, lines, "output of cbmem -t")
-    return tally.reading([stamps.finish()], lines.repairs)
+    return read_one(source, NAME, "output of cbmem -t", _Stamps)
 
 
 READERS = (Reader(NAME, "time stamps of coreboot", "cbmem -t", _sure, _read),)

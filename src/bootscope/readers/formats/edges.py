@@ -15,7 +15,6 @@ import re
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.lines import split
 from bootscope.readers.pins import MAX_CHANNELS, Pin, add_pins, edge_limit
 from bootscope.readers.tally import MAX_BOOTS, Tally, sample, share
 
@@ -108,23 +107,21 @@ def sure(source: Source) -> int:
 
 
 def read(source: Source, options: Options) -> Reading:
-    lines, tally, ticks = split(source.data, once=False), Tally(), Ticks()
-    recordings = [_Recording()]
-    for number, text in enumerate(lines, 1):
+    tally, ticks, recordings = Tally(), Ticks(), [_Recording()]
+
+    def take(number: int, text: str) -> bool:
         line = row(text)
         at_ns = ticks.ns(line) if line else None
-        if not text.strip():
-            tally.empty += 1
-        elif line is None or at_ns is None:
-            tally.miss(number, text)
-        else:
-            tally.understood += 1
-            if ticks.anew and len(recordings) < MAX_BOOTS:
-                tally.repair("the analyser was restarted, read as a separate recording", number)
-                recordings.append(_Recording())
-            _take(recordings[-1], line, at_ns, options, tally, number)
-    tally.require(source, NAME, lines, "lines of an analyser (bs1 ...)")
-    return tally.reading([_boot(each, options, tally) for each in recordings], lines.repairs)
+        if line is None or at_ns is None:
+            return False
+        if ticks.anew and len(recordings) < MAX_BOOTS:
+            tally.repair("the analyser was restarted, read as a separate recording", number)
+            recordings.append(_Recording())
+        _take(recordings[-1], line, at_ns, options, tally, number)
+        return True
+
+    repairs = tally.lines(source, NAME, "lines of an analyser (bs1 ...)", take, once=False)
+    return tally.reading([_boot(each, options, tally) for each in recordings], repairs)
 
 
 def _take(to: _Recording, line: Row, at_ns: int, options: Options, tally: Tally, number: int) -> None:

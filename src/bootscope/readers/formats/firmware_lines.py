@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
-from bootscope.readers.lines import split
 from bootscope.readers.marks import place_marks
 from bootscope.readers.tally import Tally, sample, share
 
@@ -40,22 +40,16 @@ def _tracked(line: str, marks: Marks) -> bool:
 
 
 def _read(source: Source, name: str, take: Callable[[str, Marks], bool], title: str, clock: Clock) -> Reading:
-    lines = split(source.data)
     tally = Tally()
     marks: Marks = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            tally.empty += 1
-        elif len(line) < 400 and take(line, marks):
-            tally.understood += 1
-        else:
-            tally.miss(number, line)
-    tally.require(source, name, lines, f"output of {title}")
+    repairs = tally.lines(
+        source, name, f"output of {title}", lambda _, line: len(line) < 400 and take(line, marks)
+    )
     if not marks:
         raise FormatError(source.name, name, 1, "there is no stage in it")
     boot = Boot(clock, facts={"firmware": title})
     place_marks(boot, sorted(marks, key=lambda mark: mark[0]), name, title, tally)
-    return tally.reading([boot], lines.repairs)
+    return tally.reading([boot], repairs)
 
 
 def _read_slim(source: Source, _options: Options) -> Reading:
@@ -73,15 +67,15 @@ def _sure(source: Source, sign: bytes) -> int:
     return max(12, share(sample(source), _FITS) * 95 // 100) if sign in source.head else 0
 
 
-def _sure_slim(source: Source) -> int:
-    return _sure(source, b"| Delta (ms) | Description")
-
-
-def _sure_tracker(source: Source) -> int:
-    return _sure(source, b"[BOOT TRACKER]")
-
-
 READERS = (
-    Reader(SLIM, "stages of Slim Bootloader", "perf (in OsLoader's shell)", _sure_slim, _read_slim),
-    Reader(TRACKER, "stages of TI's boot tracker", "dmesg", _sure_tracker, _read_tracker),
+    Reader(
+        SLIM,
+        "stages of Slim Bootloader",
+        "perf (in OsLoader's shell)",
+        partial(_sure, sign=b"| Delta (ms) | Description"),
+        _read_slim,
+    ),
+    Reader(
+        TRACKER, "stages of TI's boot tracker", "dmesg", partial(_sure, sign=b"[BOOT TRACKER]"), _read_tracker
+    ),
 )

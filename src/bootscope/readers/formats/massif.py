@@ -17,6 +17,7 @@ _TREE = re.compile(r"heap_tree=(empty|detailed|peak)")
 _NODE = re.compile(r"( *)n(\d{1,9}): (\d{1,18}) (.*)")
 _ADDRESS = re.compile(r"0x[0-9A-Fa-f]{1,16}: ")
 _UNITS = {"i": "instructions", "ms": "ms", "B": "bytes allocated"}
+_MEMORY = ("mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
 
 
 @dataclass(slots=True)
@@ -26,23 +27,17 @@ class _Snapshot:
     nodes: list[tuple[int, int, str]] = field(default_factory=list)
 
     def bytes_used(self) -> int:
-        return sum(self.values.get(f"mem_{part}_B", 0) for part in ("heap", "heap_extra", "stacks"))
+        return sum(self.values.get(name, 0) for name in _MEMORY)
 
 
 class _File:
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, _tally: Tally) -> None:
         self._unit = "i"
         self._snapshots: list[_Snapshot] = []
         self.facts = {"tool": NAME}
 
-    def take(self, number: int, line: str) -> None:
-        if not line.strip():
-            self._tally.empty += 1
-        elif line.startswith("#-") or self._value(line) or self._node(line) or self._header(line):
-            self._tally.understood += 1
-        else:
-            self._tally.miss(number, line)
+    def take(self, number: int, line: str) -> bool:
+        return line.startswith("#-") or self._value(line) or self._node(line) or self._header(line)
 
     def _header(self, line: str) -> bool:
         found = _HEADER.fullmatch(line)
@@ -82,14 +77,8 @@ class _File:
             (s.values.get("snapshot"), s.values.get("time"), *(s.values.get(n) for n in _MEMORY), s.tree)
             for s in self._snapshots
         )
-        columns = (
-            "snapshot",
-            f"time {_UNITS[self._unit]}",
-            "heap bytes",
-            "overhead bytes",
-            "stack bytes",
-            "tree",
-        )
+        time = f"time {_UNITS[self._unit]}"
+        columns = ("snapshot", time, "heap bytes", "overhead bytes", "stack bytes", "tree")
         boot.tables.append(Table("memory over time", columns, rows))
         peak = max(self._snapshots, key=lambda s: (s.tree == "peak", s.bytes_used()))
         if peak.nodes:
@@ -100,9 +89,6 @@ class _File:
             at_ns = min(peak.values.get("time", 0), 1 << 40) * 1_000_000
             boot.points.append(Point(at_ns, f"most memory in use: {peak.bytes_used():,} bytes"))
         return boot
-
-
-_MEMORY = ("mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
 
 
 def _sure(source: Source) -> int:

@@ -8,11 +8,10 @@ from array import array
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.kernel_events import KernelEvents
-from bootscope.readers.lines import split
 from bootscope.readers.perf_report import Report, sure_report
 from bootscope.readers.profile import Profile
 from bootscope.readers.stamps import seconds_ns
-from bootscope.readers.tally import Tally, sample, share
+from bootscope.readers.tally import Tally, read_one, sample, share
 from bootscope.readers.trace_event import Event
 
 SCRIPT, REPORT = "perf-script", "perf-report"
@@ -28,22 +27,21 @@ _FACT = re.compile(r"# (os release|perf version|arch|cpudesc|cmdline) : (.{1,400
 _MODIFIERS = frozenset("ukhGHIpPSDWebR")
 _CLOCK_EVENTS = ("cpu-clock", "task-clock")
 _MAX_FRAMES = 1024
-_SURE = re.compile(
-    rb" {0,40}\S.{0,40}? +-?\d{1,9}(?:/\d{1,9})? +(?:\[\d{1,4}\] +)?\d{1,10}\.\d{3,9}: +(?:\d{1,18} +)?"
-    rb"[\w.:/=,@-]{1,80}:(?: |\r?$)|\s{1,40}[0-9a-f]{4,16} (?:\S.{0,300}\(.{1,300}\)|\S{1,200})\r?$"
-    rb"|# (?:captured on|event :|hostname :)"
-)
 _SAMPLE_BYTES = re.compile(
     rb" {0,40}\S.{0,40}? +-?\d{1,9}(?:/\d{1,9})? +(?:\[\d{1,4}\] +)?\d{1,10}\.\d{3,9}: +"
     rb"(?:\d{1,18} +)?[\w.:/=,@-]{1,80}:"
+)
+_SURE = re.compile(
+    _SAMPLE_BYTES.pattern + rb"(?: |\r?$)"
+    rb"|\s{1,40}[0-9a-f]{4,16} (?:\S.{0,300}\(.{1,300}\)|\S{1,200})\r?$"
+    rb"|# (?:captured on|event :|hostname :)"
 )
 
 
 class _Script:
     """Reads samples with their stacks, and events."""
 
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, _tally: Tally) -> None:
         self._profile = Profile()
         self._events = KernelEvents()
         self._task = ""
@@ -55,18 +53,14 @@ class _Script:
         self._boot = Boot(Clock("kernel", "the kernel's clock began (perf's clock)", 1_000))
         self._event_names: dict[str, int] = {}
 
-    def take(self, number: int, line: str) -> None:
-        """Reads line `number` (from 1)."""
+    def take(self, number: int, line: str) -> bool:
         if not line.strip():
-            self._tally.empty += 1
             self._end()
-        elif line.startswith("#"):
+            return False
+        if line.startswith("#"):
             self._fact(line)
-            self._tally.understood += 1
-        elif self._frame(line) or self._sample(line):
-            self._tally.understood += 1
-        else:
-            self._tally.miss(number, line)
+            return True
+        return self._frame(line) or self._sample(line)
 
     def _fact(self, line: str) -> None:
         fact = _FACT.match(line)
@@ -128,7 +122,6 @@ class _Script:
         self._open = False
 
     def finish(self) -> Boot:
-        """What the samples and events told."""
         self._end()
         boot = self._boot
         boot.facts["tool"] = "perf script"
@@ -170,23 +163,11 @@ def _sure_script(source: Source) -> int:
 
 
 def _read_script(source: Source, _options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    script = _Script(tally)
-    for number, line in enumerate(lines, 1):
-        script.take(number, line)
-    tally.require(source, SCRIPT, lines, "output of perf script")
-    return tally.reading([script.finish()], lines.repairs)
+    return read_one(source, SCRIPT, "output of perf script", _Script)
 
 
 def _read_report(source: Source, _options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    report = Report(tally)
-    for number, line in enumerate(lines, 1):
-        report.take(number, line)
-    tally.require(source, REPORT, lines, "output of perf report")
-    return tally.reading([report.finish()], lines.repairs)
+    return read_one(source, REPORT, "output of perf report", Report)
 
 
 READERS = (

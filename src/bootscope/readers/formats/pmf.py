@@ -7,9 +7,8 @@ import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.layout import track
-from bootscope.readers.lines import split
 from bootscope.readers.stamps import LAST_NS, ticks_ns
-from bootscope.readers.tally import Tally, sample, share
+from bootscope.readers.tally import Tally, read_one, sample, share
 from bootscope.timeline.trace import Point, Span
 
 NAME = "pmf"
@@ -33,23 +32,22 @@ _RATE = "the counter's rate is not in the file: give cntfrq_hz=HZ (CNTFRQ_EL0, e
 
 
 class _Stamps:
-    def __init__(self, tally: Tally, hz: int) -> None:
+    def __init__(self, tally: Tally, hz: str) -> None:
         self._tally = tally
-        self._hz = hz
+        good = hz.isascii() and hz.isdigit() and len(hz) < 13
+        self._hz = int(hz) if good else 0
+        if hz and not good:
+            tally.ask(f"cntfrq_hz is to be a whole number of Hz, not '{hz[:40]}'")
         self._open: dict[tuple[int, int], int] = {}
         self._spans: dict[int, list[Span]] = {}
         self._points: list[Point] = []
         self._last: dict[int, int] = {}
 
-    def take(self, number: int, line: str) -> None:
+    def take(self, number: int, line: str) -> bool:
         found = _STAMP.fullmatch(line) if len(line) < 200 else None
         if found:
-            self._tally.understood += 1
             self._stamp(int(found[1]), int(found[2]), int(found[3]), number)
-        elif line.strip():
-            self._tally.miss(number, line)
-        else:
-            self._tally.empty += 1
+        return bool(found)
 
     def _stamp(self, cpu: int, tid: int, ticks: int, number: int) -> None:
         at_ns = ticks_ns(ticks, self._hz) if self._hz else min(ticks, LAST_NS)
@@ -85,17 +83,8 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, options: Options) -> Reading:
-    lines = split(source.data)
-    tally = Tally()
-    text = options.values.get("cntfrq_hz", "")
-    good = text.isascii() and text.isdigit() and len(text) < 13
-    stamps = _Stamps(tally, int(text) if good else 0)
-    if text and not good:
-        tally.ask(f"cntfrq_hz is to be a whole number of Hz, not '{text[:40]}'")
-    for number, line in enumerate(lines, 1):
-        stamps.take(number, line)
-    tally.require(source, NAME, lines, "a console with PMF stamps")
-    return tally.reading([stamps.finish()], lines.repairs)
+    hz = options.values.get("cntfrq_hz", "")
+    return read_one(source, NAME, "a console with PMF stamps", lambda tally: _Stamps(tally, hz))
 
 
 READERS = (Reader(NAME, "time stamps of Trusted Firmware-A", "the serial console", _sure, _read),)

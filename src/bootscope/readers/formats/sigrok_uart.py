@@ -74,10 +74,8 @@ def _rows(lines: Iterable[str], tally: Tally) -> Iterator[_Row]:
         match = _ROW.fullmatch(text.encode("utf-8", "backslashreplace"))
         if match and int(match[1] or 0) <= int(match[2] or 0):
             yield _Row(int(match[1] or 0), int(match[2] or 0), match[3], match[4], number)
-        elif text.strip():
-            tally.miss(number, text)
         else:
-            tally.empty += 1
+            tally.line(number, text, understood=False)
 
 
 def _console(rows: list[_Row], tally: Tally) -> list[_Line]:

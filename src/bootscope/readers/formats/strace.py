@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.calls import PREFIX, CallTrace
@@ -32,15 +33,7 @@ def _sure(source: Source, *, ltrace: bool) -> int:
     return sure if is_ltrace == ltrace else sure // 3
 
 
-def _sure_strace(source: Source) -> int:
-    return _sure(source, ltrace=False)
-
-
-def _sure_ltrace(source: Source) -> int:
-    return _sure(source, ltrace=True)
-
-
-def _read(source: Source, name: str, what: str) -> Reading:
+def _read(source: Source, _options: Options, *, name: str, what: str) -> Reading:
     lines = split(source.data)
     tally = Tally()
     trace = CallTrace(tally, what)
@@ -55,19 +48,13 @@ def _read(source: Source, name: str, what: str) -> Reading:
     return tally.reading([boot], lines.repairs)
 
 
-def _read_strace(source: Source, _options: Options) -> Reading:
-    return _read(source, "strace", "system calls")
-
-
-def _read_ltrace(source: Source, _options: Options) -> Reading:
-    return _read(source, "ltrace", "library calls")
-
-
-READERS = (
+READERS = tuple(
     Reader(
-        "strace", "system calls of programs", "strace -f -ttt -T -o FILE COMMAND", _sure_strace, _read_strace
-    ),
-    Reader(
-        "ltrace", "library calls of programs", "ltrace -f -ttt -T -o FILE COMMAND", _sure_ltrace, _read_ltrace
-    ),
+        name,
+        f"{what} of programs",
+        f"{name} -f -ttt -T -o FILE COMMAND",
+        partial(_sure, ltrace=name == "ltrace"),
+        partial(_read, name=name, what=what),
+    )
+    for name, what in (("strace", "system calls"), ("ltrace", "library calls"))
 )

@@ -66,17 +66,14 @@ def read(source: Source, options: Options) -> Reading:
     boots, block = [_Found()], dict[str, str]()
     for number, text in enumerate(lines, 1):
         match = _PROPERTY.fullmatch(text)
+        tally.line(number, text, bool(match))
         if match:
-            tally.understood += 1
             # `systemctl show` ends without an empty line: what is appended to it begins anew.
             if match[1] in block and match[1].endswith("TimestampMonotonic"):
                 _close(block, boots)
                 block = {}
             block.setdefault(match[1], match[2])
-        elif text.strip():
-            tally.miss(number, text)
-        else:
-            tally.empty += 1
+        elif not text.strip():
             _close(block, boots)
             block = {}
     _close(block, boots)

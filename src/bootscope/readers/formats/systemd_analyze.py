@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from bootscope.readers.base import Options, Reader, Reading, Source
-from bootscope.readers.lines import split
 from bootscope.readers.systemd_text import FINISHED, Said, boot_of, understands
 from bootscope.readers.tally import MAX_BOOTS, Tally, sample
 
@@ -23,19 +22,15 @@ def sure(source: Source) -> int:
 
 
 def read(source: Source, options: Options) -> Reading:
-    lines, tally = split(source.data), Tally()
-    boots = [Said()]
-    for number, text in enumerate(lines, 1):
+    tally, boots = Tally(), [Said()]
+
+    def take(_number: int, text: str) -> bool:
         if text.startswith(FINISHED) and boots[-1].parts and len(boots) < MAX_BOOTS:
             boots.append(Said())
-        if not text.strip():
-            tally.empty += 1
-        elif understands(text, boots[-1]):
-            tally.understood += 1
-        else:
-            tally.miss(number, text)
-    tally.require(source, NAME, lines, "output of systemd-analyze")
-    return tally.reading([boot_of(said) for said in boots], lines.repairs)
+        return understands(text, boots[-1])
+
+    repairs = tally.lines(source, NAME, "output of systemd-analyze", take)
+    return tally.reading([boot_of(said) for said in boots], repairs)
 
 
 READERS = (

@@ -101,15 +101,9 @@ def read_table(source: Source, options: Options) -> Reading:
     columns = _columns(texts)
     units: list[Unit] = []
     for number, text in enumerate(texts, 1):
-        if not text.strip():
-            tally.empty += 1
-        elif _HEADING.fullmatch(text) or _COUNT.fullmatch(text.strip()):
-            tally.understood += 1
-        elif unit := _row(text, columns):
+        if unit := _row(text, columns):
             units.append(unit)
-            tally.understood += 1
-        else:
-            tally.miss(number, text)
+        tally.line(number, text, bool(unit or _HEADING.fullmatch(text) or _COUNT.fullmatch(text.strip())))
     tally.require(source, TABLE_NAME, lines, "a table of systemd-analyze plot --table")
     clock = Clock(KERNEL.name, KERNEL.zero, _MS_NS)
     return tally.reading([boot_of_plot(units, clock)], lines.repairs)

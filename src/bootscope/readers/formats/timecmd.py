@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.tally import Tally, read_one, sample
@@ -14,7 +15,7 @@ NAME = "time"
 _SECOND_NS = 1_000_000_000
 _HOURS_MINUTES = r"(?:(\d{1,6})h ?)?(?:(\d{1,7})m ?)?(\d{1,9}(?:[.,]\d{1,9})?)s?"
 _THREE = re.compile(rf"(real|user|sys)\s{{1,8}}{_HOURS_MINUTES}\s*")
-_CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,7}):(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?)")
+_CLOCK = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,7}):)?(\d{1,9}(?:\.\d{1,9})?)")
 _GNU = re.compile(
     r"(\d{1,9}\.\d\d)user (\d{1,9}\.\d\d)system ([\d:.]{1,20})elapsed (?:\?|\d{1,6})%CPU \((.{0,80})\)k"
 )
@@ -26,7 +27,7 @@ _ZSH = re.compile(
 )
 _CSH = re.compile(r"(\d{1,9}\.\d{1,3})u (\d{1,9}\.\d{1,3})s ([\d:.]{1,20}) \d{1,6}\.\d%\s.{0,60}\dw")
 _VERBOSE = re.compile(r"\t([A-Z][^:\t]{3,60}): (.{0,400})")
-_EXIT = re.compile(r"Command (?:exited with non-zero status|terminated by signal) \d{1,4}")
+_EXIT = re.compile(r"Command ((?:exited with non-zero status|terminated by signal) \d{1,4})")
 _RESIDENT = re.compile(r"(\d{1,18})maxresident")
 _ANY = re.compile(
     rb"(?:real|user|sys)\s[\d.,hms ]{1,80}\s?$|\d+\.\d\duser \d+\.\d\dsystem "
@@ -37,32 +38,27 @@ _ANY = re.compile(
 _COLUMNS = ("run", "command", "real ns", "user ns", "system ns", "ended")
 
 
+@dataclass
 class _Run:
     """One measured command."""
 
-    def __init__(self) -> None:
-        self.ns: dict[str, int] = {}
-        self.command = ""
-        self.ended = ""
-        self.figures: list[tuple[str, str | int | None]] = []
+    ns: dict[str, int] = field(default_factory=dict)
+    command: str = ""
+    ended: str = ""
+    figures: list[tuple[str, str | int | None]] = field(default_factory=list)
 
 
 class _File:
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, _tally: Tally) -> None:
         self._runs: list[_Run] = []
         self._ended = ""
 
-    def take(self, number: int, line: str) -> None:
-        if not line.strip():
-            self._tally.empty += 1
-        elif len(line) < 1000 and (self._three(line) or self._one_line(line) or self._verbose(line)):
-            self._tally.understood += 1
-        elif _EXIT.fullmatch(line.strip()):
-            self._tally.understood += 1
-            self._ended = line.strip().removeprefix("Command ")
-        else:
-            self._tally.miss(number, line)
+    def take(self, number: int, line: str) -> bool:
+        if len(line) < 1000 and (self._three(line) or self._one_line(line) or self._verbose(line)):
+            return True
+        if ended := _EXIT.fullmatch(line.strip()):
+            self._ended = ended[1]
+        return bool(ended)
 
     def _run_for(self, key: str) -> _Run:
         """The run that a figure belongs to: the last, unless that has one already."""
@@ -74,9 +70,7 @@ class _File:
     def _three(self, line: str) -> bool:
         found = _THREE.fullmatch(line)
         if found:
-            seconds = decimal_ns(found[4].replace(",", ".")) or 0
-            minutes = int(found[2] or 0) * 60 + int(found[3] or 0)
-            self._run_for(found[1]).ns[found[1]] = minutes * 60 * _SECOND_NS + seconds
+            self._run_for(found[1]).ns[found[1]] = _ns(*found.groups()[1:])
         return bool(found)
 
     def _one_line(self, line: str) -> bool:
@@ -86,19 +80,17 @@ class _File:
             faults = (("major page faults", int(second[1])), ("minor page faults", int(second[2])))
             self._runs[-1].figures += faults
             return True
-        found = gnu or csh
-        if found:
+        if found := gnu or csh:
             self._all(found[3], found[1], found[2], "")
-            resident = _RESIDENT.search(found[4]) if gnu else None
-            if resident:
-                self._runs[-1].figures.append(("most memory resident KiB", int(resident[1])))
         elif zsh:
             self._all(zsh[4], zsh[2], zsh[3], zsh[1])
+        if gnu and (resident := _RESIDENT.search(gnu[4])):
+            self._runs[-1].figures.append(("most memory resident KiB", int(resident[1])))
         return bool(gnu or zsh or csh)
 
     def _all(self, real: str, user: str, system: str, command: str) -> None:
         run = self._run_for("real")
-        run.ns = {"real": _clock_ns(real) or 0, "user": decimal_ns(user) or 0, "sys": decimal_ns(system) or 0}
+        run.ns = {"real": _clock_ns(real), "user": decimal_ns(user) or 0, "sys": decimal_ns(system) or 0}
         run.command = command
 
     def _verbose(self, line: str) -> bool:
@@ -108,7 +100,7 @@ class _File:
             head, _, value = line.partition("m:ss): ")
             if not head.startswith("\tElapsed (wall clock) time") or not self._runs:
                 return False
-            self._runs[-1].ns["real"] = _elapsed_ns(value) or 0
+            self._runs[-1].ns["real"] = _elapsed_ns(value.strip())
             return True
         label, value = found[1], found[2].strip()
         if label == "Command being timed":
@@ -139,24 +131,21 @@ class _File:
         return boot
 
 
-def _clock_ns(text: str) -> int | None:
-    """``h:mm:ss``, ``m:ss.ff`` or seconds, in ns."""
+def _ns(hours: str | None, minutes: str | None, seconds: str) -> int:
+    whole_s = int(hours or 0) * 3600 + int(minutes or 0) * 60
+    return whole_s * _SECOND_NS + (decimal_ns(seconds.replace(",", ".")) or 0)
+
+
+def _clock_ns(text: str) -> int:
+    """``h:mm:ss``, ``m:ss.ff`` or seconds, in ns; 0 for anything else."""
     found = _CLOCK.fullmatch(text)
-    if not found:
-        return None
-    if found[4]:
-        return decimal_ns(found[4])
-    minutes = int(found[1] or 0) * 60 + int(found[2])
-    return minutes * 60 * _SECOND_NS + (decimal_ns(found[3]) or 0)
+    return _ns(*found.groups()) if found else 0
 
 
-def _elapsed_ns(text: str) -> int | None:
+def _elapsed_ns(text: str) -> int:
     """As :func:`_clock_ns`, or ``1h 2m 3s`` as BusyBox prints it."""
-    three = _THREE.fullmatch(f"real {text.strip()}")
-    if three and "m" in text:
-        minutes = int(three[2] or 0) * 60 + int(three[3] or 0)
-        return minutes * 60 * _SECOND_NS + (decimal_ns(three[4]) or 0)
-    return _clock_ns(text.strip())
+    three = _THREE.fullmatch(f"real {text}")
+    return _ns(*three.groups()[1:]) if three and "m" in text else _clock_ns(text)
 
 
 def _sure(source: Source) -> int:
