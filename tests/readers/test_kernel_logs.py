@@ -120,6 +120,13 @@ def test_broken_records_are_counted() -> None:
     assert reading.repairs[0].count == 1
 
 
+def test_a_stamp_with_blanks_between_its_digits_is_none() -> None:
+    text = b"[1 2 3.000000] board kernel: one\n[    4.200000] board kernel: two\n"
+    reading = JOURNAL.read(Source("x", text), Options())
+    assert [m.line for m in reading.missed] == [1]
+    assert list(reading.boots[0].log)[1] == (4_200_000_000, "two")
+
+
 def test_a_message_of_bytes_and_a_binary_field_without_its_nuls() -> None:
     text = b'{"__MONOTONIC_TIMESTAMP":"7","MESSAGE":["104","105","255"],"PRIORITY":"4"}\n'
     boot = JOURNAL.read(Source("x", text), Options()).boots[0]

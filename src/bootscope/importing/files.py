@@ -54,14 +54,26 @@ class FileRead:
     guesses: tuple[Guess, ...]
     reading: Reading
 
+    @property
+    def file(self) -> File:
+        """As the join sees it."""
+        return File(self.name, self.reader.name, self.reading)
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is kept but could not be read, and why."""
+    """A file that is kept but could not be read; `lenient` when nobody asked for this very file (it was in a
+    folder)."""
 
     name: str
     raw: str
-    why: str
+    error: UserError
+    lenient: bool
+
+    @property
+    def why(self) -> str:
+        """Why it could not be read."""
+        return self.error.message
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ class Understood:
     @property
     def read(self) -> list[File]:
         """The files as the join saw them."""
-        return [File(f.name, f.reader.name, f.reading) for f in self.files]
+        return [f.file for f in self.files]
 
     @property
     def boots(self) -> int:
@@ -158,12 +170,10 @@ def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Unde
             notes = (*notes, error.message + (f" ({hint})" if hint.startswith("there are") else ""))
     if seen is None or kept.about is None:
         return replace(console, notes=notes)
-    watched = File(seen.name, seen.reader.name, seen.reading)
-    both = pin_correlation.together(
-        console.read[0], watched, pins, tap.read((folder / TAP).read_bytes()), kept
-    )
+    found = tap.read((folder / TAP).read_bytes())
+    both = pin_correlation.together(console.read[0], seen.file, pins, found, kept)
     files = (replace(console.files[0], reading=both.console), replace(seen, reading=both.pins))
-    joined = join([File(f.name, f.reader.name, f.reading) for f in files], {}, both.links, both.reference)
+    joined = join([f.file for f in files], {}, both.links, both.reference)
     # An edge tells it better than a line of the console.
     told = {p.name for boot in both.pins.boots for p in boot.points if p.kind == "milestone"}
     texts = {name: text for name, text in console.answers.milestones.items() if name not in told}
@@ -181,15 +191,14 @@ def read_once(raw: Raw, values: dict[str, str], path: Path) -> FileRead:
     wanted = kept_readings.key(raw.data, values)
     kept = kept_readings.load(path, wanted)
     if kept:
-        with contextlib.suppress(ValueError, UserError):
+        with contextlib.suppress(UserError):
             guesses = tuple(Guess(registry.reader(name), sure) for name, sure in kept.guesses)
             reader = registry.reader(kept.reader)
             return FileRead(kept.name, raw.name, kept.size_bytes, reader, guesses, kept.reading)
     found = understand([raw], Answers(values=values), strict=True).files[0]
-    guesses_kept = [(guess.reader.name, guess.sure) for guess in found.guesses]
-    kept_readings.keep(
-        path, wanted, found.name, found.reader.name, found.size_bytes, guesses_kept, found.reading
-    )
+    known = [(guess.reader.name, guess.sure) for guess in found.guesses]
+    whole = kept_readings.Kept(found.name, found.reader.name, found.size_bytes, known, found.reading)
+    kept_readings.keep(path, wanted, whole)
     return found
 
 
@@ -209,10 +218,10 @@ def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Unders
             elif strict and not item.lenient:
                 raise item.error
             else:
-                left_out.append(LeftOut(item.name, item.raw, item.error.message))
+                left_out.append(item)
     if not files:
         raise _nothing(left_out)
-    joined = join([File(f.name, f.reader.name, f.reading) for f in files], _offsets(files, answers))
+    joined = join([f.file for f in files], _offsets(files, answers))
     return Understood(tuple(files), tuple(left_out), joined, answers)
 
 
@@ -223,17 +232,7 @@ def _nothing(left_out: Sequence[LeftOut]) -> UserError:
     return UserError(f"none of {len(left_out)} files is of a known format", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """Why a file was not read; `lenient` when nobody asked for this very file (it was in a folder)."""
-
-    name: str
-    raw: str
-    error: UserError
-    lenient: bool
-
-
-Item = FileRead | _Failure
+Item = FileRead | LeftOut
 
 
 class _Work:
@@ -277,7 +276,7 @@ class _Work:
                 raise unrecognised(source, registry.readers())
             reading = chosen.read(source, self._options(source.name))
         except UserError as error:
-            yield _Failure(source.name, raw, error, lenient)
+            yield LeftOut(source.name, raw, error, lenient)
             return
         reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
         size = len(source.data) or sum(len(data) for data in source.members.values())

@@ -77,6 +77,7 @@ class Clock:
     at_power: bool = False
 
 
+KERNEL = Clock("kernel", "when the kernel's clock began", 1_000)
 NO_STAMP = -1
 """In `Log.kernel_ns`: the line has no kernel stamp."""
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bootscope.readers.bootchart_log import Seen
+from bootscope.readers.layout import ordered
+from bootscope.readers.lines import decode
 from bootscope.timeline.trace import Span, Table, Track
 
 MAX_SPANS = 2_000_000
@@ -43,7 +45,7 @@ class _Stretch:
     blocked_ns: int
 
     def span(self) -> Span:
-        detail: dict[str, str | int] = {"program": _text(self.name)}
+        detail: dict[str, str | int] = {"program": decode(self.name)}
         if self.cpu_ns:
             detail["cpu_ns"] = self.cpu_ns
         if self.blocked_ns:
@@ -123,9 +125,9 @@ class Process:
 
     def track(self) -> Track:
         """The row of this process."""
-        title = f"{_text(self.name)} ({self.pid})"
-        # Sorted because a process may begin at the very moment of its first sample.
-        spans = sorted((s.span() for s in self.stretches), key=lambda s: (s.start_ns, -s.end_ns))
+        title = f"{decode(self.name)} ({self.pid})"
+        # A process may begin at the very moment of its first sample.
+        spans = ordered(s.span() for s in self.stretches)
         return Track(self.ident, "process", title, tuple(spans), parent=self.parent)
 
 
@@ -230,7 +232,7 @@ class Processes:
     def table(self) -> Table:
         """What each process used, the costliest first."""
         rows = [
-            (p.pid, p.ppid, _text(p.name), p.command, p.start_ns, p.last_ns, p.cpu_ns, p.blocked_ns)
+            (p.pid, p.ppid, decode(p.name), p.command, p.start_ns, p.last_ns, p.cpu_ns, p.blocked_ns)
             for p in sorted(self.all, key=lambda p: (-p.cpu_ns, -p.blocked_ns, p.start_ns, p.pid))
         ]
         columns = ("pid", "parent", "name", "command", "from ns", "seen until ns", "CPU ns", "blocked ns")
@@ -275,7 +277,3 @@ def _break_circles(processes: Iterable[Process]) -> None:
                 here.parent = ""
             here = by_ident.get(here.parent)
         done |= path
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "backslashreplace")

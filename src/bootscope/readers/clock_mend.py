@@ -8,12 +8,12 @@ from itertools import compress, islice, pairwise
 from operator import le
 
 from bootscope.readers.base import Repair
-from bootscope.readers.stamp_forms import LATEST_NS, NS, Columns, Form
+from bootscope.readers.stamp_forms import DAY_NS, LATEST_NS, NS, Columns, Form
 
 # Messages of several CPUs may be written a little out of order; that is no fault of the clock.
 _OUT_OF_ORDER_NS = NS
 # A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
-_LONGEST_GAP_NS = 86_400 * NS
+_LONGEST_GAP_NS = DAY_NS
 # Finer gaps are cut off too, but a boot has too few lines for that to matter.
 _CUT_NS = 1_000_000
 
@@ -78,7 +78,7 @@ def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: arra
             offset_ns += wrap_ns
             wraps.append(index)
         at_ns[index] = min(at_ns[index] + offset_ns, LATEST_NS)
-    every = "at midnight" if wrap_ns == 86_400 * NS else f"every {wrap_ns // NS} seconds"
+    every = "at midnight" if wrap_ns == DAY_NS else f"every {wrap_ns // NS} seconds"
     repairs = [Repair(f"stamps wrap {every}: unwrapped", len(wraps), line_of[wraps[0]])] if wraps else []
     return repairs + _step(at_ns, 0, first, end, line_of)
 

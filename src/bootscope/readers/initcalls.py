@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
-from bootscope.readers.layout import ordered
+from bootscope.readers.layout import track
 from bootscope.timeline.trace import Point, Span, Track
 
 _CALLING = re.compile(rb"calling  (\S{1,512}(?: \[[^\]\s]{1,128}\])?)(?: @ (\d{1,10}))?\s*\n")
@@ -162,13 +161,13 @@ class Calls:
                 "Initcalls" if main else f"Initcalls of process {pid}" if pid else "Initcalls begun unseen"
             )
             ident = "initcalls" if main else f"initcalls-{pid}"
-            found.append(_track(ident, "initcall", title, self.spans[pid], "" if main else "initcalls"))
+            parent = "" if main else "initcalls"
+            found.append(track(ident, "initcall", title, self.spans[pid], parent=parent))
         if rest:
-            found.append(
-                _track("initcalls-rest", "initcall", "Initcalls of more processes", rest, "initcalls")
-            )
+            title = "Initcalls of more processes"
+            found.append(track("initcalls-rest", "initcall", title, rest, parent="initcalls"))
         if self.probes:
-            found.append(_track("probes", "probe", "Driver probes", self.probes, ""))
+            found.append(track("probes", "probe", "Driver probes", self.probes))
         return found
 
     def open_calls(self) -> list[Point]:
@@ -178,20 +177,3 @@ class Calls:
             name = self._names[symbol.partition(b" ")[0]][0]
             found += [Point(c.at_ns, f"{name} called, never returned", "mark") for c in calls]
         return sorted(found, key=lambda p: p.at_ns)
-
-
-def _track(ident: str, kind: str, title: str, spans: Iterable[Span], parent: str) -> Track:
-    placed = tuple(ordered(spans))
-    return Track(ident, kind, title, placed, overlaps=_overlap(placed), parent=parent)
-
-
-def _overlap(spans: Iterable[Span]) -> bool:
-    """Whether spans, sorted by start, cross each other instead of nesting."""
-    ends: list[int] = []
-    for span in spans:
-        while ends and ends[-1] <= span.start_ns:
-            ends.pop()
-        if ends and span.end_ns > ends[-1]:
-            return True
-        ends.append(span.end_ns)
-    return False

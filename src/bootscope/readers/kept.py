@@ -18,53 +18,33 @@ from pathlib import Path
 import msgspec
 
 from bootscope.capture.record import write_whole
-from bootscope.readers.base import Boot, Clock, Log, Miss, Reading, Repair
+from bootscope.readers.base import Log, Reading
 from bootscope.timeline import trace
-from bootscope.timeline.trace import Point, Stack, Table, Track
-
-
-class _Log(msgspec.Struct, frozen=True, array_like=True):
-    """A log's columns; those of numbers as they lie in memory."""
-
-    blob: bytes
-    starts: bytes
-    ends: bytes
-    at_ns: bytes
-    level: bytes
-    kernel_ns: bytes
-
-
-class _Boot(msgspec.Struct, frozen=True, array_like=True):
-    clock: Clock
-    log: _Log
-    tracks: list[Track]
-    points: list[Point]
-    stacks: list[Stack]
-    tables: list[Table]
-    facts: dict[str, str]
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """A file that was read: its name, the name of its reader, and what the reading has beside its boots."""
+    """A file that was read: its name, the name of its reader, how sure that was, and the reading."""
 
     name: str
     reader: str
     size_bytes: int
     guesses: list[tuple[str, int]]
-    boots: list[_Boot]
-    counts: tuple[int, int, int]
-    missed: list[Miss]
-    repairs: list[Repair]
-    questions: list[str]
-
-    @property
-    def reading(self) -> Reading:
-        """What the reader gave. Raises ValueError when it is damaged."""
-        boots = [_boot(each) for each in self.boots]
-        return Reading(boots, *self.counts, self.missed, self.repairs, self.questions)
+    reading: Reading
 
 
-_decoder = msgspec.msgpack.Decoder(Kept)
+def _packed(log: Log) -> list[bytes]:
+    """A log's columns; those of numbers as they lie in memory."""
+    blob, *numbers = log.columns()
+    return [bytes(blob), *(column.tobytes() for column in numbers)]
+
+
+def _unpacked(_kind: type, packed: list[bytes]) -> Log:
+    blob, *numbers = packed
+    starts, ends, at_ns, level, kernel_ns = map(array, "qqqbq", numbers)
+    return Log.of_columns(blob, starts, ends, at_ns, level, kernel_ns)
+
+
+_decoder = msgspec.msgpack.Decoder(Kept, dec_hook=_unpacked)
 
 
 def key(data: bytes, values: Mapping[str, str]) -> bytes:
@@ -93,34 +73,7 @@ def load(path: Path, wanted: bytes) -> Kept | None:
     return None
 
 
-def keep(path: Path, made: bytes, name: str, reader: str, size_bytes: int,
-         guesses: list[tuple[str, int]], reading: Reading) -> None:  # fmt: skip
+def keep(path: Path, made: bytes, kept: Kept) -> None:
     """Writes a reading, made under a key, to a file; says nothing where that cannot be."""
-    r = reading
-    kept = Kept(
-        name,
-        reader,
-        size_bytes,
-        guesses,
-        [_packed(boot) for boot in r.boots],
-        (r.lines_total, r.lines_understood, r.lines_empty),
-        r.missed,
-        r.repairs,
-        r.questions,
-    )
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        write_whole(path, made + msgspec.msgpack.encode(kept))
-
-
-def _packed(boot: Boot) -> _Boot:
-    blob, *numbers = boot.log.columns()
-    columns = [column.tobytes() for column in numbers]
-    log = _Log(bytes(blob), *columns)
-    return _Boot(boot.clock, log, boot.tracks, boot.points, boot.stacks, boot.tables, boot.facts)
-
-
-def _boot(kept: _Boot) -> Boot:
-    c = kept.log
-    starts, ends, at_ns, kernel_ns = (array("q", each) for each in (c.starts, c.ends, c.at_ns, c.kernel_ns))
-    log = Log.of_columns(c.blob, starts, ends, at_ns, array("b", c.level), kernel_ns)
-    return Boot(kept.clock, log, kept.tracks, kept.points, kept.stacks, kept.tables, kept.facts)
+        write_whole(path, made + msgspec.msgpack.encode(kept, enc_hook=_packed))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import FIRST_BYTE, Boot, Options
+from bootscope.readers.layout import ordered
+from bootscope.readers.lines import decode
 from bootscope.readers.markers import split_line
 from bootscope.readers.tally import Tally
 from bootscope.readers.uart import FEWEST_SAMPLES, NS, Decoder, uart_option
@@ -86,9 +88,8 @@ class Pin:
 
     def track(self, end_ns: int) -> Track:
         """The spans in which the pin was high, until `end_ns` at most."""
-        # Sorted because levels may change more than once at one moment.
-        spans = sorted(self._spans(end_ns), key=lambda s: (s.start_ns, -s.end_ns))
-        return Track(f"pin:{self.name}", "pin", self.name, tuple(spans))
+        # Levels may change more than once at one moment.
+        return Track(f"pin:{self.name}", "pin", self.name, tuple(ordered(self._spans(end_ns))))
 
     def _spans(self, end_ns: int) -> Iterable[Span]:
         if self.summed:
@@ -202,7 +203,7 @@ def _add_console(boot: Boot, pin: Pin, decoder: Decoder, end_ns: int, tally: Tal
     rate = decoder.uart.rate
     spans = []
     for start_ns, stop_ns, raw in decoder.lines():
-        text = raw.decode("utf-8", "backslashreplace")
+        text = decode(raw)
         boot.log.add(start_ns, text, kernel_ns=split_line(text)[0])
         if text:
             spans.append(Span(start_ns, stop_ns, text, _NO_DETAIL))

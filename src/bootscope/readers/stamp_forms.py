@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bootscope.loaders.console import BANNERS
-from bootscope.readers.base import FIRST_BYTE, NO_STAMP, Clock
+from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.lines import Lines
 
 NS = 1_000_000_000
+DAY_NS = 86_400 * NS
 LATEST_NS = 8_000_000_000 * NS
 """No stamp is later: all times fit 64 bits with room to add."""
 _FRACTION_NS = [10 ** (9 - digits) for digits in range(10)]
@@ -37,8 +38,8 @@ _NOTABLE = (
 
 
 def decimal_s(text: bytes) -> int | None:
-    """Whole seconds of ``12`` or ``  12``."""
-    return int(text)
+    """Whole seconds of ``12`` or ``  12``, or None when blanks stand between the digits."""
+    return int(text) if text.lstrip(b" ").isdigit() else None
 
 
 def clock_s(text: bytes) -> int | None:
@@ -68,9 +69,9 @@ _MONTHS = {name.encode(): number for number, name in enumerate(calendar.month_ab
 
 
 def month_s(text: bytes) -> int | None:
-    """Seconds of ``Nov 21 11:02:03``, whose year is not told (2000 is taken, a leap year)."""
+    """Seconds of ``Nov 21 11:02:03`` or ``Nov 21 11:02:03 2026``; with no year 2000 is taken, a leap year."""
     month = _MONTHS.get(text[:3])
-    return epoch_s(2000, month, int(text[4:6]), text[7:15]) if month else None
+    return epoch_s(int(text[16:] or 2000), month, int(text[4:6]), text[7:15]) if month else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,8 @@ class Form:
 
     name: str
     pattern: bytes
-    seconds: Callable[[bytes], int | None]
     clock: Clock
+    seconds: Callable[[bytes], int | None] = decimal_s
     deltas: bool = False
     """Stamps count from the line before."""
     wrap_ns: int = 0
@@ -101,14 +102,8 @@ class Form:
         return re.compile(rb"^" + _LEVEL + self.pattern, re.MULTILINE)
 
 
-PLAIN = Form("plain", b"", decimal_s, Clock("none", "nothing: the lines have no stamps", 0))
-PRINTK = Form(
-    "printk",
-    b"",
-    decimal_s,
-    Clock("kernel", "when the kernel's clock began", 1000),
-    repeats_kernel=True,
-)
+PLAIN = Form("plain", b"", Clock("none", "nothing: the lines have no stamps", 0))
+PRINTK = Form("printk", b"", KERNEL, repeats_kernel=True)
 
 
 @dataclass
@@ -201,22 +196,19 @@ def read(lines: Lines, form: Form, between: bytes = b"") -> Columns:
     return found
 
 
-def share(head: Lines, form: Form) -> float:
-    """The share of the lines of `head` that are not empty and have a stamp of this form."""
-    filled = len(re.findall(rb"^.*\S", head.blob, re.MULTILINE))
-    return len(form.at_line_start().findall(head.blob)) / filled if filled else 0.0
+def filled(blob: bytes) -> int:
+    """How many lines are not empty."""
+    return len(re.findall(rb"^.*\S", blob, re.MULTILINE))
 
 
 def best(head: Lines, forms: Iterable[Form]) -> tuple[Form | None, float]:
-    """The form that most lines of `head` have, and their share; the first of several alike."""
-    found: tuple[Form | None, float] = (None, 0.0)
-    for form in forms:
-        part = share(head, form)
-        if part > found[1]:
-            found = (form, part)
-    return found
+    """The form that most lines of `head` have, and their share of the lines that are not empty; the first
+    of several alike."""
+    counts = ((form, len(form.at_line_start().findall(head.blob))) for form in forms)
+    form, most = max(counts, key=lambda item: item[1], default=(None, 0))
+    return (form, most / filled(head.blob)) if most else (None, 0.0)
 
 
-def host(name: str, zero: str, digits: int, stamp: str = FIRST_BYTE) -> Clock:
-    """A clock of a computer beside the board, with stamps of so many digits."""
+def clock_of(name: str, zero: str, digits: int, stamp: str = FIRST_BYTE) -> Clock:
+    """A clock whose stamps have so many digits after the point."""
     return Clock(name, zero, 10 ** (9 - digits), stamp)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from bootscope.readers.base import Repair
-from bootscope.readers.timespan import decimal_ns
+from bootscope.readers.timespan import LONGEST_NS, decimal_ns
 
 COMMENT = "!--"
 _MAX_SHAPES = 2_000_000
@@ -30,6 +30,14 @@ class Shape:
     def micro(self, name: str) -> int | None:
         """An attribute that is a length, in millionths of a unit; None when it is not there or no number."""
         return decimal_ns(self.attributes.get(name, "").removesuffix("px"), MICRO)
+
+    def times(self, ns_per_px: int) -> tuple[int, int] | None:
+        """Start and end, in ns, of a bar whose place is its time; None when it has none that can be."""
+        x, width = self.micro("x"), self.micro("width")
+        if x is None or width is None or width < 0:
+            return None
+        start, end = (at * ns_per_px // MICRO for at in (x, x + width))
+        return (start, end) if start > -LONGEST_NS and end < LONGEST_NS else None
 
 
 def ns_per_unit(found: Iterable[Shape]) -> int:

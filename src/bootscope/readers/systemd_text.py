@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from bootscope.readers.base import Boot, Clock
-from bootscope.readers.systemd_units import KERNEL, PHASES, USER_SPACE, blame_table, milestone, phase_track
+from bootscope.readers.base import KERNEL, Boot, Clock
+from bootscope.readers.systemd_units import PHASES, USER_SPACE, blame_table, milestone, phase_track
 from bootscope.readers.timespan import leading_span, span_ns
 from bootscope.timeline.trace import Span, Table, Track
 
@@ -121,7 +121,7 @@ def boot_of(said: Said) -> Boot:
 def _clock(said: Said) -> Clock:
     """The kernel's clock where the kernel's part is known; user space's own otherwise; or none."""
     if "kernel" in said.parts:
-        return Clock(KERNEL.name, KERNEL.zero, _MS_NS)
+        return replace(KERNEL, resolution_ns=_MS_NS)
     if said.parts or said.chain or said.reached:
         return USER_SPACE
     return Clock("none", "no times of day, only durations", _MS_NS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from bootscope.readers.base import Boot, Clock
+from bootscope.readers.layout import ordered
 from bootscope.timeline.trace import Point, Span, Table, Track
 
 US_NS = 1_000
-KERNEL = Clock("kernel", "when the kernel's clock began", US_NS)
 USER_SPACE = Clock(
     "userspace", "the start of systemd (that of the root file system, after an initrd)", 1_000_000
 )
@@ -78,7 +78,7 @@ def _spans(unit: Unit) -> tuple[Span, ...]:
         apart = begin is None or ready is None or stop >= ready or end <= begin
         if apart:
             found.append(Span(stop, end, "stopping"))
-    return tuple(sorted(found, key=lambda s: (s.start_ns, -s.end_ns)))
+    return tuple(ordered(found))
 
 
 def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
@@ -110,9 +110,9 @@ def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
 
 def track_of(ident: str, kind: str, title: str, spans: Iterable[Span], parent: str = "") -> Track:
     """A track of spans in any order, which says so itself if they overlap."""
-    ordered = tuple(sorted(spans, key=lambda s: (s.start_ns, -s.end_ns)))
-    overlaps = any(b.start_ns < a.end_ns for a, b in pairwise(ordered))
-    return Track(ident, kind, title, ordered, overlaps, parent)
+    placed = tuple(ordered(spans))
+    overlaps = any(b.start_ns < a.end_ns for a, b in pairwise(placed))
+    return Track(ident, kind, title, placed, overlaps, parent)
 
 
 def phase_track(bounds: Iterable[tuple[str, int, int]]) -> Track:
@@ -132,6 +132,12 @@ def blame_table(rows: Iterable[tuple[str, int]]) -> Table:
     return Table("Units by the time they took to start", ("unit", "ns"), tuple(ranked))
 
 
+def took(units: Iterable[Unit]) -> list[tuple[str, int]]:
+    """Which units took time to start, and how long: (name, ns)."""
+    ready = [(u.name, u.ready_ns - u.starting_ns) for u in units if u.ready_ns and u.starting_ns is not None]
+    return [(name, ns) for name, ns in ready if ns]
+
+
 def unit_of_times(name: str, ns: Mapping[str, int]) -> Unit:
     """A unit by the columns of a plot, in ns. `time` is how long starting took, which 0 for `activated`
     would not tell."""
@@ -149,12 +155,10 @@ def boot_of_plot(units: list[Unit], clock: Clock) -> Boot:
     finished = 2 * count > len(units)
     if finished:
         units = [
-            Unit(u.name, u.starting_ns, u.started_ns, None, None) if u.stopping_ns == finish_ns else u
-            for u in units
+            replace(u, stopping_ns=None, stopped_ns=None) if u.stopping_ns == finish_ns else u for u in units
         ]
     boot = Boot(clock, tracks=unit_tracks(units))
     if finished and finish_ns:
         boot.points.append(milestone(finish_ns, "systemd-finished", clock.resolution_ns))
-    took = [(u.name, u.ready_ns - u.starting_ns) for u in units if u.ready_ns and u.starting_ns is not None]
-    boot.tables.append(blame_table((name, ns) for name, ns in took if ns))
+    boot.tables.append(blame_table(took(units)))
     return boot

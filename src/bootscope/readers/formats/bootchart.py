@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from bootscope.readers import bootchart_agent
-from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.base import KERNEL, Boot, Clock, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.bootchart_agent import Samples
 from bootscope.readers.bootchart_load import cpu_tracks, disk_tracks
 from bootscope.readers.bootchart_log import (
@@ -90,7 +90,7 @@ def read(source: Source, options: Options) -> Reading:
     archive = _Archive(_files(source))
     if not archive.files.keys() & {_STAT, _PS, _TASKS}:
         raise FormatError(source.name, NAME, 1, f"it holds none of {_STAT}, {_PS} and {_TASKS}")
-    boot = Boot(Clock("kernel", "when the kernel's clock began", TICK_NS))
+    boot = Boot(KERNEL)
     _add_header(boot, archive)
     _add_loads(boot, archive)
     left_out = _add_processes(boot, archive)
@@ -177,7 +177,7 @@ def _clock(times: list[int], period_ns: int) -> Clock:
     if times and times[0] < TICK_NS:
         # bootchart2's collector counts from its own start when told to (-r, by `bootchartd start`).
         return Clock("collector", "the start of the collector", resolution_ns)
-    return Clock("kernel", "when the kernel's clock began", resolution_ns)
+    return replace(KERNEL, resolution_ns=resolution_ns)
 
 
 def _period_ns(times: list[int]) -> int:

@@ -11,7 +11,7 @@ import re
 
 from bootscope.readers.base import UNKNOWN, Reader, Source
 from bootscope.readers.console import Tool, clean_head, form_share, read_console
-from bootscope.readers.stamp_forms import Form, epoch_s, host
+from bootscope.readers.stamp_forms import Form, clock_of, epoch_s
 
 # Padded to six digits before the point, one more than printk.
 _DECIMAL = rb"\[([ \d]{5}\d|\d{7,10})\.(\d{6})\] "
@@ -23,19 +23,14 @@ def _date(text: bytes) -> int | None:
     return epoch_s(int(text[:4]), int(text[4:6]), int(text[6:8]), time)
 
 
-def _number(text: bytes) -> int | None:
-    """Seconds of a padded number."""
-    return int(text) if text.lstrip(b" ").isdigit() else None
-
-
 _FORMS = (
-    Form("init", _DECIMAL, _number, host("host", "the start of bootterm", 6, UNKNOWN)),
-    Form("line", _DECIMAL, _number, host("host", "the first line", 6, UNKNOWN), deltas=True),
+    Form("init", _DECIMAL, clock_of("host", "the start of bootterm", 6, UNKNOWN)),
+    Form("line", _DECIMAL, clock_of("host", "the first line", 6, UNKNOWN), deltas=True),
     Form(
         "abs",
         rb"\[(\d{8}-\d{6})\.(\d{6})\] ",
+        clock_of("wall", "1970, by the computer's local time", 6, UNKNOWN),
         _date,
-        host("wall", "1970, by the computer's local time", 6, UNKNOWN),
     ),
 )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
-from bootscope.readers.systemd_units import KERNEL, PHASES, blame_table, phase_track
+from bootscope.readers.base import KERNEL, Boot, FormatError, Options, Reader, Reading, Source
+from bootscope.readers.systemd_units import PHASES, blame_table, phase_track
 from bootscope.readers.tally import Tally
 from bootscope.readers.timespan import decimal_ns
 from bootscope.timeline.trace import Point, Table
@@ -51,7 +52,7 @@ def read(source: Source, options: Options) -> Reading:
 
 
 def _boot(entry: dict[str, Any]) -> Boot:
-    boot = Boot(Clock(KERNEL.name, KERNEL.zero, 1_000_000))
+    boot = Boot(replace(KERNEL, resolution_ns=1_000_000))
     results = entry["test_results"]
     for key in ("cluster_name", "date", "sample"):
         if isinstance(entry.get(key), str):

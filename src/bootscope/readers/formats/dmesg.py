@@ -12,22 +12,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bootscope.readers.base import WHEN_LOGGED, Clock, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.base import WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.json_objects import objects, text_of
-from bootscope.readers.lines import split
+from bootscope.readers.lines import Lines, split
 from bootscope.readers.stamp_forms import (
     KERNEL_STAMP,
     PRINTK,
     STRICT_KERNEL_STAMP,
     Form,
+    best,
+    clock_of,
     date_s,
-    decimal_s,
-    epoch_s,
+    filled,
+    month_s,
 )
 
 _LEVELS = (b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug")
-_MONTHS = (b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec")
 
 _FACILITY = re.compile(rb"^[a-z0-9]{1,10} *:([a-z]{1,7}) *: ?", re.MULTILINE)
 _BOTH = re.compile(rb"^((?:<\d{1,3}>)?\[ {0,11}\d{1,10}\.\d{6}) <[ \d]{1,12}\.\d{6}>\] ", re.MULTILINE)
@@ -39,30 +40,15 @@ _REST = re.compile(rb"\n(?=<\d{1,3}>\[ {0,11}\d{1,10}\.\d{6}\])")
 _GAP = rb"< {0,12}(\d{1,10})\.(\d{6})>\] "
 
 
-def _ctime(text: bytes) -> int | None:
-    """Seconds of ``Nov 21 07:29:54 2026`` since 1970."""
-    if text[:3] not in _MONTHS:
-        return None
-    return epoch_s(int(text[16:20]), _MONTHS.index(text[:3]) + 1, int(text[4:6]), text[7:15])
-
-
-def _clock(name: str, zero: str, digits: int) -> Clock:
-    return Clock(name, zero, 10 ** (9 - digits), WHEN_LOGGED)
-
-
-_FIRST = _clock("kernel", "the first line of the log", 6)
+_FIRST = clock_of("kernel", "the first line of the log", 6, WHEN_LOGGED)
 _CTIME = rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})"
 
 
-def _form(name: str, pattern: bytes, clock: Clock, **more: object) -> Form:
-    form = Form(name, pattern, decimal_s, clock, repeats_kernel=True)
-    return replace(form, **more)  # type: ignore[arg-type]
-
-
 _WALL = "1970, by the target's local time"
+_form = partial(Form, repeats_kernel=True)
 _FORMS = (
     _form("-d -T", rb"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4} " + _GAP, _FIRST, deltas=True),
-    _form("-T", _CTIME + rb"()\] ", _clock("wall", _WALL, 0), seconds=_ctime),
+    _form("-T", _CTIME + rb"()\] ", clock_of("wall", _WALL, 0, WHEN_LOGGED), month_s),
     _form("--time-format delta", rb"\[" + _GAP, _FIRST, deltas=True),
     # A line in a new minute has that instead of the gap.
     _form(
@@ -74,8 +60,8 @@ _FORMS = (
     _form(
         "--time-format iso",
         rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d),(\d{6})(?:Z|[+-]\d\d:?\d\d) ",
-        _clock("wall", _WALL, 6),
-        seconds=date_s,
+        clock_of("wall", _WALL, 6, WHEN_LOGGED),
+        date_s,
     ),
 )
 _TOOL = Tool("dmesg", _FORMS, loose=True)
@@ -111,16 +97,12 @@ _SPELLINGS = (
 )
 
 
-def _filled(blob: bytes) -> int:
-    return len(re.findall(rb"^.*\S", blob, re.MULTILINE))
-
-
 def _usual(blob: bytes) -> tuple[bytes, list[str]]:
     """The log with levels and stamps where `dmesg -r` has them, and the options that it was made with."""
     head = blob[:65536]
     names = []
     for spelling in _SPELLINGS:
-        if len(spelling.line.findall(head)) * 2 > _filled(head):
+        if len(spelling.line.findall(head)) * 2 > filled(head):
             blob, head = spelling.usual(blob), spelling.usual(head)
             names.append(spelling.name)
     return blob, names
@@ -154,15 +136,15 @@ def _sure(source: Source) -> int:
     if _is_json(source.head):
         return 98
     blob, names = _usual(clean_head(source.head).blob)
-    filled = _filled(blob)
-    if not filled:
+    lines = filled(blob)
+    if not lines:
         return 0
-    printk = len(_STRICT.findall(blob)) / filled
-    other = max(len(form.at_line_start().findall(blob)) for form in _FORMS) / filled
+    printk = len(_STRICT.findall(blob)) / lines
+    _, other = best(Lines(blob), _FORMS)
     if other > printk:
         return int(90 * other) if other >= 0.5 else 0
     # Two such brackets: the first is a host's.
-    if printk < 0.5 or len(_TWO_STAMPS.findall(blob)) * 5 > filled:
+    if printk < 0.5 or len(_TWO_STAMPS.findall(blob)) * 5 > lines:
         return 0
     return int((95 if names else 90) * printk) if printk > 0.97 else int(60 * printk)
 

@@ -12,15 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from bootscope.readers.base import FIRST_BYTE, UNKNOWN, Options, Reader, Reading, Repair, Source
+from bootscope.readers.base import UNKNOWN, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.lines import split
-from bootscope.readers.stamp_forms import NS, Form, best, clock_s, date_s, decimal_s, host
+from bootscope.readers.stamp_forms import DAY_NS, Form, best, clock_of, clock_s, date_s, filled
 from bootscope.timeline.trace import Point
 
-_ELAPSED = host("host", "the first byte received; the launch, with -l", 6)
-_DAY_NS = 86_400 * NS
+_ELAPSED = clock_of("host", "the first byte received; the launch, with -l", 6)
 _DECIMAL = rb"(\d{1,10})\.(\d{6})"
 _DELTA = rb" -?\d{1,10}\.\d{6}"
 _TIME = rb"(\d\d:\d\d:\d\d)\.(\d{6})"
@@ -29,30 +29,23 @@ _DATE = rb"(\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d)"
 _ANY = rb"[^\]\s][^\]\n]{0,60}? "
 
 
-def _form(name: str, inside: bytes, **more: object) -> Form:
-    form = Form(name, rb"\[" + inside + rb"\] ?", decimal_s, _ELAPSED)
-    return replace(form, **more)  # type: ignore[arg-type]
-
-
-def _wall(zero: str, digits: int, stamp: str = FIRST_BYTE) -> dict[str, object]:
-    return {"clock": host("wall", zero, digits, stamp)}
-
-
+_wall = partial(clock_of, "wall")
 _MIDNIGHT = "midnight before the first line"
 _CALENDAR = "1970, by the computer's local time"
 # The first of several that fit as well is taken. Brackets with nothing but the time of day, or a date, are
 # written by other tools too, at another moment of the line.
-_FORMS = (
-    _form("-t", _DECIMAL + _DELTA, restarts=True),
-    _form("-t -T", _ANY + _DECIMAL + _DELTA, restarts=True),
-    _form("-T", _TIME + _DELTA, seconds=clock_s, wrap_ns=_DAY_NS, **_wall(_MIDNIGHT, 6)),
-    _form("-T -F", _DATE + rb"\.(\d{3,9})" + _DELTA, seconds=date_s, **_wall(_CALENDAR, 6)),
-    _form("-T -F", _ANY + _DECIMAL, deltas=True, clock=host("host", "the first line", 6)),
-    _form("-t -n", _DECIMAL, restarts=True),
-    _form("-T -n", _TIME, seconds=clock_s, wrap_ns=_DAY_NS, **_wall(_MIDNIGHT, 6, UNKNOWN)),
-    _form("-T -n -F", _DATE + rb"\.(\d{3,9})", seconds=date_s, **_wall(_CALENDAR, 6, UNKNOWN)),
-    _form("-T -n -F", _DATE + rb"()", seconds=date_s, **_wall(_CALENDAR, 0, UNKNOWN)),
+_INSIDE = (
+    Form("-t", _DECIMAL + _DELTA, _ELAPSED, restarts=True),
+    Form("-t -T", _ANY + _DECIMAL + _DELTA, _ELAPSED, restarts=True),
+    Form("-T", _TIME + _DELTA, _wall(_MIDNIGHT, 6), clock_s, wrap_ns=DAY_NS),
+    Form("-T -F", _DATE + rb"\.(\d{3,9})" + _DELTA, _wall(_CALENDAR, 6), date_s),
+    Form("-T -F", _ANY + _DECIMAL, clock_of("host", "the first line", 6), deltas=True),
+    Form("-t -n", _DECIMAL, _ELAPSED, restarts=True),
+    Form("-T -n", _TIME, _wall(_MIDNIGHT, 6, UNKNOWN), clock_s, wrap_ns=DAY_NS),
+    Form("-T -n -F", _DATE + rb"\.(\d{3,9})", _wall(_CALENDAR, 6, UNKNOWN), date_s),
+    Form("-T -n -F", _DATE + rb"()", _wall(_CALENDAR, 0, UNKNOWN), date_s),
 )
+_FORMS = tuple(replace(form, pattern=rb"\[" + form.pattern + rb"\] ?") for form in _INSIDE)
 _SURE = {"-t": 95, "-t -T": 95, "-T": 95, "-T -F": 80, "-t -n": 80, "-T -n": 75, "-T -n -F": 40}
 _LABEL = re.compile(rb"^(\S[^\[\n]{0,80}?) (?=\[\d)", re.MULTILINE)
 _TRAILER = re.compile(rb'The inlinepat: "([^\n]{1,500})" was matched at (\d{1,9})\.(\d{6})\s*$', re.MULTILINE)
@@ -92,8 +85,8 @@ def _like_kernel(blob: bytes) -> bool:
 
 
 def _is_hex(blob: bytes) -> bool:
-    filled = len(re.findall(rb"^.*\S", blob, re.MULTILINE))
-    return bool(filled) and len(_HEX_ROW.findall(blob)) * 10 >= filled * 9
+    lines = filled(blob)
+    return bool(lines) and len(_HEX_ROW.findall(blob)) * 10 >= lines * 9
 
 
 def _read(source: Source, options: Options) -> Reading:

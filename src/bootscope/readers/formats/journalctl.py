@@ -11,49 +11,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
-from bootscope.readers.base import WHEN_LOGGED, Clock, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.journal_export import records
 from bootscope.readers.json_objects import objects, text_of
 from bootscope.readers.lines import split
-from bootscope.readers.stamp_forms import PRINTK, Form, best, date_s, decimal_s, month_s
+from bootscope.readers.stamp_forms import (
+    PRINTK,
+    STRICT_KERNEL_STAMP,
+    Form,
+    best,
+    clock_of,
+    date_s,
+    month_s,
+)
 
 # The host, then who said it: `kernel: `, `systemd[1]: `.
 _WHO = rb"(?:[^\s\[\]:]{1,64} )?(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
 _DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
+_MONTH = rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"
 
 
-def _wall(zero: str, digits: int) -> Clock:
-    return Clock("wall", zero, 10 ** (9 - digits), WHEN_LOGGED)
-
-
-def _form(name: str, pattern: bytes, clock: Clock, **more: object) -> Form:
-    return replace(Form(name, pattern + _WHO, decimal_s, clock, repeats_kernel=True), **more)  # type: ignore[arg-type]
-
-
+_wall = partial(clock_of, "wall", stamp=WHEN_LOGGED)
 _YEAR = "the first of January of an unknown year"
 _LOCAL = "1970, by the reader's time zone"
 _DAY = rb"(?:[A-Z][a-z]{2} )"
-_FORMS = (
-    _form(
-        "-o short-monotonic",
-        rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})\] ",
-        Clock("kernel", "when the kernel's clock began", 1000),
-    ),
-    _form("-o short-iso-precise", _DATE + rb"\.(\d{6})" + _ZONE + rb" ", _wall(_LOCAL, 6), seconds=date_s),
-    _form("-o short-iso", _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), seconds=date_s),
-    _form("-o short-full", _DAY + _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), seconds=date_s),
-    _form(
-        "-o short-precise",
-        rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)\.(\d{6}) ",
-        _wall(_YEAR, 6),
-        seconds=month_s,
-    ),
-    _form("-o short", rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)() ", _wall(_YEAR, 0), seconds=month_s),
-    _form("-o short-unix", rb"(\d{9,11})\.(\d{6}) ", _wall("1970, UTC", 6)),
+_STAMPS = (
+    Form("-o short-monotonic", STRICT_KERNEL_STAMP + rb" ", KERNEL),
+    Form("-o short-iso-precise", _DATE + rb"\.(\d{6})" + _ZONE + rb" ", _wall(_LOCAL, 6), date_s),
+    Form("-o short-iso", _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), date_s),
+    Form("-o short-full", _DAY + _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), date_s),
+    Form("-o short-precise", _MONTH + rb"\.(\d{6}) ", _wall(_YEAR, 6), month_s),
+    Form("-o short", _MONTH + rb"() ", _wall(_YEAR, 0), month_s),
+    Form("-o short-unix", rb"(\d{9,11})\.(\d{6}) ", _wall("1970, UTC", 6)),
 )
+_FORMS = tuple(replace(form, pattern=form.pattern + _WHO, repeats_kernel=True) for form in _STAMPS)
 _MARK = re.compile(rb"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins|Logs begin|No entries|cursor:)")
 _NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
 _JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")

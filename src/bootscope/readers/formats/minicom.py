@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bootscope.readers.base import Reader, Source
 from bootscope.readers.console import Tool, form_share, read_console
-from bootscope.readers.stamp_forms import Form, date_s, host
+from bootscope.readers.stamp_forms import Form, clock_of, date_s
 
 _DATE = rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
 _ZERO = "1970, by the computer's local time"
-_EXTENDED = Form("extended", _DATE + rb"\.(\d{3})\] ", date_s, host("wall", _ZERO, 3))
-_SIMPLE = Form("simple", _DATE + rb"()\] ", date_s, host("wall", _ZERO, 0))
-_EACH_SECOND = Form("once a second", _DATE + rb"()\r?(?=\n)", date_s, host("wall", _ZERO, 0), sparse=True)
+_EXTENDED = Form("extended", _DATE + rb"\.(\d{3})\] ", clock_of("wall", _ZERO, 3), date_s)
+_SIMPLE = Form("simple", _DATE + rb"()\] ", clock_of("wall", _ZERO, 0), date_s)
+_EACH_SECOND = Form("once a second", _DATE + rb"()\r?(?=\n)", _SIMPLE.clock, date_s, sparse=True)
 _FORMS = (_EXTENDED, _SIMPLE, _EACH_SECOND)
 
 

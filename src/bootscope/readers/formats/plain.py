@@ -9,7 +9,7 @@ from bootscope.loaders.console import SPOKEN
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.lines import split
-from bootscope.readers.stamp_forms import PLAIN, PRINTK, STRICT_KERNEL_STAMP
+from bootscope.readers.stamp_forms import PLAIN, PRINTK, STRICT_KERNEL_STAMP, filled
 from bootscope.timeline.kernel_lines import BEGINS
 
 _PRINTK = re.compile(rb"^(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP, re.MULTILINE)
@@ -23,15 +23,15 @@ _TOOL = Tool("plain", (), loose=True)
 
 def _sure(source: Source) -> int:
     blob = clean_head(source.head).blob
-    filled = len(re.findall(rb"^.*\S", blob, re.MULTILINE))
+    lines = filled(blob)
     kernel = len(_PRINTK.findall(blob))
     marks = len(_BOOT.findall(blob))
-    if not filled or not (marks or kernel >= 3):
+    if not lines or not (marks or kernel >= 3):
         return 0
-    if len(_OTHER_STAMP.findall(blob)) * 5 > filled:
+    if len(_OTHER_STAMP.findall(blob)) * 5 > lines:
         return 15
     # A log of the kernel alone is dmesg's.
-    return 70 if marks and kernel < filled else 50 if marks else int(50 * kernel / filled)
+    return 70 if marks and kernel < lines else 50 if marks else int(50 * kernel / lines)
 
 
 def _read(source: Source, options: Options) -> Reading:

@@ -12,7 +12,7 @@ import re
 from bootscope.loaders.console import OWN_WORDS, SPOKEN
 from bootscope.readers.base import UNKNOWN, Reader, Source
 from bootscope.readers.console import Tool, clean_head, form_share, read_console
-from bootscope.readers.stamp_forms import Form, host
+from bootscope.readers.stamp_forms import Form, clock_of
 
 _BRACKET = rb"\[([ \d]{4}\d)\.(\d{6})\] "
 # A second bracket, or a line that no kernel writes: the first bracket is not the kernel's.
@@ -22,12 +22,7 @@ _NOT_KERNEL = re.compile(
 )
 
 
-def _number(text: bytes) -> int | None:
-    """Seconds of a padded number."""
-    return int(text) if text.lstrip(b" ").isdigit() else None
-
-
-_FORMS = (Form("serialchrono", _BRACKET, _number, host("host", "the start of the script", 6, UNKNOWN)),)
+_FORMS = (Form("serialchrono", _BRACKET, clock_of("host", "the start of the script", 6, UNKNOWN)),)
 
 
 def _sure(source: Source) -> int:

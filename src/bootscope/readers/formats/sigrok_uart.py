@@ -15,7 +15,7 @@ from bootscope.readers.console import Tool, read_console
 from bootscope.readers.csv_clock import NS
 from bootscope.readers.lines import decode, split
 from bootscope.readers.pins import sample_rate_hz
-from bootscope.readers.stamp_forms import Form, decimal_s
+from bootscope.readers.stamp_forms import Form
 from bootscope.readers.tally import Tally, sample
 
 NAME = "sigrok-uart"
@@ -118,7 +118,7 @@ def _clock(rate_hz: int, timed: bool) -> Clock:
 
 def _reading(source: Source, console: list[_Line], clock: Clock, rate_hz: int) -> Reading:
     """The lines read as any console's: with the boots, kernel stamps and initcalls in them."""
-    form = Form(NAME, _STAMP, decimal_s, clock)
+    form = Form(NAME, _STAMP, clock)
     stamped = bytearray()
     for line in console:
         at_ns = line.first * NS // rate_hz

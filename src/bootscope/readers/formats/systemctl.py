@@ -11,15 +11,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bootscope.readers.base import Boot, Options, Reader, Reading, Source
+from bootscope.readers.base import KERNEL, Boot, Options, Reader, Reading, Source
 from bootscope.readers.lines import split
 from bootscope.readers.systemd_units import (
-    KERNEL,
     US_NS,
     Unit,
     blame_table,
     milestone,
     phase_track,
+    took,
     track_of,
     unit_tracks,
 )
@@ -106,9 +106,8 @@ def _boot(found: _Found) -> Boot:
     boot.tracks += _phases(found.manager)
     boot.tracks += unit_tracks(units)
     boot.points += _milestones(found.manager)
-    took = [(u.name, u.ready_ns - u.starting_ns) for u in units if u.ready_ns and u.starting_ns is not None]
-    if any(ns for _, ns in took):
-        boot.tables.append(blame_table((name, ns) for name, ns in took if ns))
+    if blame := took(units):
+        boot.tables.append(blame_table(blame))
     return boot
 
 

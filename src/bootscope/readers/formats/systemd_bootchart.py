@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
+from bootscope.readers.layout import ordered
 from bootscope.readers.svg import COMMENT, MICRO, Shape, ns_per_unit, shapes
 from bootscope.readers.tally import Tally
-from bootscope.readers.timespan import LONGEST_NS, decimal_ns
+from bootscope.readers.timespan import decimal_ns
 from bootscope.timeline.trace import Span, Table, Track
 
 NAME = "systemd-bootchart"
@@ -84,7 +85,7 @@ def _collect(found: Iterable[Shape], drawing: _Drawing, tally: Tally) -> None:
             _text(" ".join(shape.text.split()), drawing)
         elif shape.attributes.get("class") in ("bg", "box"):
             pass
-        elif (times := _times(shape, drawing)) is None:
+        elif (times := shape.times(drawing.ns_per_px)) is None:
             tally.miss(shape.line, str(dict(shape.attributes))[:2000])
             continue
         elif place in _GRAPHS:
@@ -94,14 +95,6 @@ def _collect(found: Iterable[Shape], drawing: _Drawing, tally: Tally) -> None:
         elif drawing.processes:
             drawing.processes[-1].bars.append((shape.attributes.get("class", ""), *times))
         tally.understood += 1
-
-
-def _times(shape: Shape, drawing: _Drawing) -> tuple[int, int] | None:
-    x, width = shape.micro("x"), shape.micro("width")
-    if x is None or width is None or width < 0:
-        return None
-    start, end = (at * drawing.ns_per_px // MICRO for at in (x, x + width))
-    return (start, end) if start > -LONGEST_NS and end < LONGEST_NS else None
 
 
 def _comment(text: str, drawing: _Drawing) -> str:
@@ -131,8 +124,7 @@ def _boot(drawing: _Drawing) -> Boot:
     boot = Boot(Clock("collector" if relative else "kernel", zero, period_ns), facts=drawing.facts)
     for place, spans in drawing.graphs.items():
         ident, kind, title = _GRAPHS[place]
-        spans.sort(key=lambda s: (s.start_ns, -s.end_ns))
-        boot.tracks.append(Track(f"bootchart:{ident}", kind, title, tuple(spans), overlaps=True))
+        boot.tracks.append(Track(f"bootchart:{ident}", kind, title, tuple(ordered(spans)), overlaps=True))
     shown = {p.pid for p in drawing.processes if p.bars}
     taken: set[str] = set()
     for process in drawing.processes:
@@ -157,13 +149,12 @@ def _track(process: _Process, ident: str, shown: set[int]) -> Track:
         for kind, start, end in process.bars
         if kind == "ps" or end > start
     ]
-    spans.sort(key=lambda s: (s.start_ns, -s.end_ns))
     parent = process.parent if process.parent in shown and process.parent < process.pid else None
     return Track(
         ident,
         "process",
         f"{process.name} ({process.pid})",
-        tuple(spans),
+        tuple(ordered(spans)),
         overlaps=True,
         parent=f"process:{parent}" if parent is not None else "",
     )

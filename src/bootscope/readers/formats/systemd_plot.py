@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from bootscope.readers.base import Clock, Options, Reader, Reading, Source
+from bootscope.readers.base import KERNEL, Options, Reader, Reading, Source
 from bootscope.readers.lines import split
-from bootscope.readers.systemd_units import KERNEL, US_NS, Unit, boot_of_plot, unit_of_times
+from bootscope.readers.systemd_units import US_NS, Unit, boot_of_plot, unit_of_times
 from bootscope.readers.tally import Tally, sample
 from bootscope.readers.timespan import LONGEST_NS, leading_span, span_ns
 
@@ -105,8 +106,7 @@ def read_table(source: Source, options: Options) -> Reading:
             units.append(unit)
         tally.line(number, text, bool(unit or _HEADING.fullmatch(text) or _COUNT.fullmatch(text.strip())))
     tally.require(source, TABLE_NAME, lines, "a table of systemd-analyze plot --table")
-    clock = Clock(KERNEL.name, KERNEL.zero, _MS_NS)
-    return tally.reading([boot_of_plot(units, clock)], lines.repairs)
+    return tally.reading([boot_of_plot(units, replace(KERNEL, resolution_ns=_MS_NS))], lines.repairs)
 
 
 def _columns(texts: list[str]) -> tuple[int, ...]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
+from bootscope.readers.base import KERNEL, Boot, Clock, FormatError, Options, Reader, Reading, Source
 from bootscope.readers.svg import COMMENT, MICRO, Shape, ns_per_unit, shapes
 from bootscope.readers.systemd_units import (
-    KERNEL,
     PHASES,
     Unit,
     boot_of_plot,
@@ -22,7 +21,7 @@ from bootscope.readers.systemd_units import (
     track_of,
 )
 from bootscope.readers.tally import Tally
-from bootscope.readers.timespan import LONGEST_NS, leading_span
+from bootscope.readers.timespan import leading_span
 from bootscope.timeline.trace import Span
 
 NAME = "systemd-plot-svg"
@@ -62,7 +61,7 @@ def read(source: Source, options: Options) -> Reading:
     tally = Tally()
     for bars, label in _rows(found, drawing, tally):
         _row(bars, label, drawing, tally)
-    clock = Clock(KERNEL.name, KERNEL.zero, max(1, drawing.ns_per_px // _DECIMALS))
+    clock = replace(KERNEL, resolution_ns=max(1, drawing.ns_per_px // _DECIMALS))
     return tally.reading([_boot(drawing, clock)], repairs)
 
 
@@ -74,12 +73,11 @@ def _rows(
     for shape in found:
         kind = shape.attributes.get("class", "")
         if shape.tag == "rect" and kind not in ("background", "box"):
-            x, width = shape.micro("x"), shape.micro("width")
-            if x is None or width is None or width < 0 or _too_far(x + width, drawing):
+            times = shape.times(drawing.ns_per_px)
+            if times is None:
                 tally.miss(shape.line, str(dict(shape.attributes))[:2000])
-                continue
-            start, end = x * drawing.ns_per_px // MICRO, (x + width) * drawing.ns_per_px // MICRO
-            bars[kind] = (start, end)
+            else:
+                bars[kind] = times
         elif shape.tag == "text" and kind in ("left", "right"):
             if shape.text in _LEGEND:
                 return
@@ -88,10 +86,6 @@ def _rows(
         elif shape.tag != COMMENT:
             _heading(shape, drawing)
             tally.understood += 1
-
-
-def _too_far(x: int, drawing: _Drawing) -> bool:
-    return abs(x) * drawing.ns_per_px // MICRO > LONGEST_NS
 
 
 def _heading(shape: Shape, drawing: _Drawing) -> None:

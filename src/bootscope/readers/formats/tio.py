@@ -11,25 +11,24 @@ from dataclasses import replace
 
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, form_share, read_console
-from bootscope.readers.stamp_forms import NS, Form, clock_s, date_s, decimal_s, host
+from bootscope.readers.stamp_forms import DAY_NS, Form, clock_of, clock_s, date_s
 
-_DAY_NS = 86_400 * NS
 _TIME = rb"\[(\d\d:\d\d:\d\d)\.(\d{3})\] "
 _SINCE_1970 = "1970, UTC"
 _FORMS = (
-    Form("24hour", _TIME, clock_s, host("wall", "midnight before the first line", 3), wrap_ns=_DAY_NS),
-    Form("24hour-delta", _TIME, clock_s, host("host", "the first line", 3), deltas=True),
+    Form("24hour", _TIME, clock_of("wall", "midnight before the first line", 3), clock_s, wrap_ns=DAY_NS),
+    Form("24hour-delta", _TIME, clock_of("host", "the first line", 3), clock_s, deltas=True),
     Form(
         "iso8601",
         rb"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})\] ",
+        clock_of("wall", "1970, by the computer's local time", 3),
         date_s,
-        host("wall", "1970, by the computer's local time", 3),
     ),
-    Form("epoch", rb"\[(\d{9,11})\.(\d{3})\] ", decimal_s, host("wall", _SINCE_1970, 3)),
-    Form("epoch-usec", rb"\[(\d{9,11})\.(\d{6})\] ", decimal_s, host("wall", _SINCE_1970, 6)),
+    Form("epoch", rb"\[(\d{9,11})\.(\d{3})\] ", clock_of("wall", _SINCE_1970, 3)),
+    Form("epoch-usec", rb"\[(\d{9,11})\.(\d{6})\] ", clock_of("wall", _SINCE_1970, 6)),
 )
 _START = Form(
-    "24hour-start", _TIME, clock_s, host("host", "the first line that tio stamped", 3), wrap_ns=_DAY_NS
+    "24hour-start", _TIME, clock_of("host", "the first line that tio stamped", 3), clock_s, wrap_ns=DAY_NS
 )
 _SOON = b"[00:0"
 _TOOL = Tool("tio", _FORMS)
