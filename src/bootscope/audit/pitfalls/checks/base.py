@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bootscope.audit.findings import Finding
+from bootscope.core.text import listed
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
 from bootscope.loaders.registry import BUILT
 
@@ -29,9 +30,9 @@ class Check:
 
     def missing(self, known: Inventory) -> str:
         """The parts that would have to be known, in words; empty when the check can look."""
-        lacking = [part for part in self.needs if not known.knows(part)]
-        if self.one_of and not any(known.knows(part) for part in self.one_of):
-            lacking.append(" or ".join(self.one_of))  # type: ignore[arg-type]
+        lacking = [str(part) for part in self.needs if not known.knows(part)]
+        if self.one_of and not any(map(known.knows, self.one_of)):
+            lacking.append(" or ".join(self.one_of))
         return ", ".join(lacking)
 
     def partly(self, known: Inventory) -> str:
@@ -44,32 +45,29 @@ CHECKS: dict[str, Check] = {}
 """By the id of the pitfall; filled by the modules beside this one."""
 
 
-def check(ident: str, *needs: Part, one_of: tuple[Part, ...] = ()) -> Callable[[Look], Look]:
-    """Declares a function as the check of a pitfall."""
-
-    def declare(look: Look) -> Look:
-        _add(ident, Check(lambda known, _: look(known), needs, one_of))
-        return look
-
-    return declare
-
-
 def check_findings(
     ident: str, *needs: Part, one_of: tuple[Part, ...] = ()
-) -> Callable[[LookAtFindings], LookAtFindings]:
-    """The same for one that looks at what the audit found, too."""
+) -> Callable[[LookAtFindings], None]:
+    """Declares a function as the check of a pitfall; it is given what the audit found, too."""
 
-    def declare(look: LookAtFindings) -> LookAtFindings:
-        _add(ident, Check(look, needs, one_of))
-        return look
+    def declare(look: LookAtFindings) -> None:
+        if ident in CHECKS:
+            raise ValueError(f"two checks are called {ident}")
+        CHECKS[ident] = Check(look, needs, one_of)
 
     return declare
 
 
-def _add(ident: str, new: Check) -> None:
-    if ident in CHECKS:
-        raise ValueError(f"two checks are called {ident}")
-    CHECKS[ident] = new
+def check(
+    ident: str, *needs: Part, one_of: tuple[Part, ...] = (), when: Callable[[Inventory], bool] | None = None
+) -> Callable[[Look], None]:
+    """The same for a function of the inventory alone, which finds nothing where `when` is not so."""
+
+    def declare(look: Look) -> None:
+        declared = check_findings(ident, *needs, one_of=one_of)
+        declared(lambda known, _: "" if when and not when(known) else look(known))
+
+    return declare
 
 
 _START = re.compile(
@@ -91,6 +89,16 @@ def start_lines(known: Inventory, pattern: str) -> Iterator[str]:
             shown = line.strip()[:_LONGEST_LINE]
             if not shown.startswith("#") and compiled.search(shown):
                 yield f"{path}: {shown}"
+
+
+def started(pattern: str) -> Look:
+    """A check for what a script starts at boot: the first line in which the pattern is found."""
+    return lambda known: listed(list(start_lines(known, pattern)), 1)
+
+
+def kernel_has(symbol: str) -> Look:
+    """A check for a symbol of the kernel that is set."""
+    return lambda known: f"CONFIG_{symbol}=y" if known.on("kernel", symbol) else ""
 
 
 INITS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from bootscope.audit.pitfalls.checks.base import check, first_stage_boots, loader_delay
 from bootscope.core.text import listed, size, span
@@ -25,11 +26,9 @@ _NO = ("no", "n", "0", "false", "off")
 
 @check("silent-uboot-kills-kernel-console", Part.LOADER)
 def _silent(known: Inventory) -> str:
-    if not known.on("uboot", "SILENT_CONSOLE") or known.on("uboot", "SILENT_U_BOOT_ONLY"):
-        return ""
-    if _said_no(known, "silent_linux"):
-        return ""
-    if known.knows(Part.ENVIRONMENT) and "silent" not in known.environment:
+    alone = known.on("uboot", "SILENT_U_BOOT_ONLY") or _said_no(known, "silent_linux")
+    unset = known.knows(Part.ENVIRONMENT) and "silent" not in known.environment
+    if alone or unset or not known.on("uboot", "SILENT_CONSOLE"):
         return ""
     when = "silent is set" if "silent" in known.environment else "once silent is set"
     return f"CONFIG_SILENT_CONSOLE=y without CONFIG_SILENT_U_BOOT_ONLY, {when}"
@@ -113,23 +112,13 @@ def _checksum(known: Inventory) -> str | None:
     return "" if known.loader.commands or (log and log.loader_lines) else None
 
 
-@check("bootdelay", one_of=(Part.LOG, Part.LOADER, Part.ENVIRONMENT))
-def _delay(known: Inventory) -> str | None:
-    return indicator_evidence("countdown", known)
+check("bootdelay", one_of=(Part.LOG, Part.LOADER, Part.ENVIRONMENT))(partial(indicator_evidence, "countdown"))
 
 
 @check("zero-bootdelay-lockout", one_of=(Part.LOADER, Part.ENVIRONMENT))
-def _locked_out(known: Inventory) -> str | None:
-    delay = loader_delay(known)
-    if delay is None:
-        return None
-    asks = known.loader.called("gpio", "button")
-    if (
-        number(delay) != -2
-        or known.on("uboot", "BOOTCOUNT_LIMIT")
-        or "altbootcmd" in known.environment
-        or asks
-    ):
+def _locked_out(known: Inventory) -> str:
+    counts = known.on("uboot", "BOOTCOUNT_LIMIT") or "altbootcmd" in known.environment
+    if number(loader_delay(known)) != -2 or counts or known.loader.called("gpio", "button"):
         return ""
     return "the boot delay is -2, with neither a boot counter nor an input pin"
 

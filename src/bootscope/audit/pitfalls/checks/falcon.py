@@ -23,12 +23,10 @@ Region = tuple[str, int, int]
 """(name, first sector, sectors)."""
 
 
-@check("falcon-spl-size", Part.LOADER)
+@check("falcon-spl-size", Part.LOADER, when=first_stage_boots)
 def _no_limit(known: Inventory) -> str:
     limits = [known.number("uboot", name) or 0 for name in ("SPL_SIZE_LIMIT", "SPL_MAX_SIZE")]
-    if not first_stage_boots(known) or any(limits):
-        return ""
-    return "neither CONFIG_SPL_SIZE_LIMIT nor CONFIG_SPL_MAX_SIZE is set"
+    return "" if any(limits) else "neither CONFIG_SPL_SIZE_LIMIT nor CONFIG_SPL_MAX_SIZE is set"
 
 
 def _partitions(known: Inventory) -> list[Region]:
@@ -58,10 +56,8 @@ def _bytes_for_sectors(known: Inventory) -> str:
     return ""
 
 
-@check("falcon-args-size", Part.LOADER)
+@check("falcon-args-size", Part.LOADER, when=first_stage_boots)
 def _tree_cut_off(known: Inventory) -> str | None:
-    if not first_stage_boots(known):
-        return ""
     tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
     sectors = known.number("uboot", sd_card.ARGUMENTS_SECTORS)
     room = sectors * SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
@@ -84,10 +80,8 @@ def _raw(known: Inventory) -> list[Region]:
     return found
 
 
-@check("falcon-layout-overlap", Part.LOADER)
+@check("falcon-layout-overlap", Part.LOADER, when=first_stage_boots)
 def _areas_overlap(known: Inventory) -> str:
-    if not first_stage_boots(known):
-        return ""
     others = _partitions(known)
     if isinstance(known, Recorded):
         extents = known.view.run.info.system.extents
@@ -98,17 +92,15 @@ def _areas_overlap(known: Inventory) -> str:
     return ""
 
 
-@check("falcon-comment-wrong", Part.LOADER)
+@check("falcon-comment-wrong", Part.LOADER, when=first_stage_boots)
 def _worked_out(known: Inventory) -> str:
-    if not first_stage_boots(known):
-        return ""
     return listed([f"{a} at sector {s:#x} = {s * SECTOR_BYTES // 1024:,} KiB" for a, s, _ in _raw(known)])
 
 
-@check("falcon-spl-on-fat", Part.LOADER)
+@check("falcon-spl-on-fat", Part.LOADER, when=first_stage_boots)
 def _boot_rom(known: Inventory) -> str:
     chip = known.text("uboot", "SYS_SOC") or "at91"
-    return f"an SPL for {chip}" if first_stage_boots(known) and known.on("uboot", "ARCH_AT91") else ""
+    return f"an SPL for {chip}" if known.on("uboot", "ARCH_AT91") else ""
 
 
 _NAND = re.compile(
@@ -118,7 +110,7 @@ _NAND = re.compile(
 
 @check("raw-offset-alignment", one_of=(Part.LOADER, Part.ENVIRONMENT, Part.COMMANDS))
 def _alignment(known: Inventory) -> str | None:
-    told = known.log.find(r"erase size: (\d{1,6}) KiB") if known.log else None
+    told = known.logged(r"erase size: (\d{1,6}) KiB")
     block = int(told[1]) << 10 if told else 0
     texts = [known.commands, *known.environment.values()]
     offsets = [(m[0], int(m[1], 16)) for text in texts for m in _NAND.finditer(text)]
@@ -133,10 +125,8 @@ def _alignment(known: Inventory) -> str | None:
     return None if offsets and not block else ""
 
 
-@check("falcon-stale-args", Part.LOADER)
+@check("falcon-stale-args", Part.LOADER, when=first_stage_boots)
 def _stale(known: Inventory) -> str | None:
-    if not first_stage_boots(known):
-        return ""
     booted = known.log.command_line if known.log else None
     wanted = known.loader.bootargs
     if booted is None or wanted is None:
@@ -145,9 +135,9 @@ def _stale(known: Inventory) -> str | None:
     return f"the kernel's command line differs from the configured one: {listed(changed)}" if changed else ""
 
 
-@check("falcon-slow-spl-driver", Part.BOOT)
+@check("falcon-slow-spl-driver", Part.BOOT, when=first_stage_boots)
 def _slow_driver(known: Inventory) -> str:
-    if not first_stage_boots(known) or not isinstance(known, Recorded):
+    if not isinstance(known, Recorded):
         return ""
     reads = [t for t in known.view.timeline.transfers if t.what == "kernel" and not t.write]
     if not reads:
@@ -159,14 +149,14 @@ def _slow_driver(known: Inventory) -> str:
     return f"the SPL takes {span(took_ns)} to read the kernel, the card alone {span(cost_ns)}"
 
 
-@check("falcon-kernel-depends-on-uboot", one_of=(Part.LOADER, Part.SETTINGS))
+@check("falcon-kernel-depends-on-uboot", one_of=(Part.LOADER, Part.SETTINGS), when=first_stage_boots)
 def _relied_on(known: Inventory) -> str:
-    return "the SPL starts Linux (Falcon mode)" if first_stage_boots(known) else ""
+    return "the SPL starts Linux (Falcon mode)"
 
 
-@check("falcon-no-decompression", Part.LOADER)
+@check("falcon-no-decompression", Part.LOADER, when=first_stage_boots)
 def _not_unpacked(known: Inventory) -> str | None:
-    if not first_stage_boots(known) or not (known.on("uboot", "ARM64") or known.on("uboot", "RISCV")):
+    if not known.on("uboot", "ARM64") and not known.on("uboot", "RISCV"):
         return ""
     if any(known.on("uboot", f"SPL_{name}") for name in ("GZIP", "LZMA", "LZ4", "ZSTD")):
         return ""
@@ -181,17 +171,15 @@ _UPDATERS = re.compile(r"/(?:rauc|swupdate|mender(?:-update)?|ostree|systemd-sys
 _SLOTS = re.compile(r"BOOT_ORDER|BOOT_\w_LEFT|mender_\w+|upgrade_available|bootslot|boot_slot|rauc_slot")
 
 
-@check("falcon-ab-updates", Part.LOADER, one_of=(Part.FILES, Part.ENVIRONMENT))
+@check("falcon-ab-updates", Part.LOADER, one_of=(Part.FILES, Part.ENVIRONMENT), when=first_stage_boots)
 def _slots(known: Inventory) -> str:
-    if not first_stage_boots(known):
-        return ""
     found = [path for path in known.files if _UPDATERS.search(path)]
     found += [f"{name} in the environment" for name in known.environment if _SLOTS.fullmatch(name)]
     return listed(found)
 
 
-@check("falcon-fallback-exists", Part.LOADER)
+@check("falcon-fallback-exists", Part.LOADER, when=first_stage_boots)
 def _way_back(known: Inventory) -> str:
     # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
     ours = known.settings.get("uboot.falcon") == "True"
-    return "the SPL starts Linux (Falcon mode)" if first_stage_boots(known) and not ours else ""
+    return "the SPL starts Linux (Falcon mode)" if not ours else ""

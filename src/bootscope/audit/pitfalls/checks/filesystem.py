@@ -9,7 +9,6 @@ from bootscope.audit.pitfalls.checks.base import check, start_lines
 from bootscope.core.text import listed, size
 from bootscope.inventory.inventory import INITRAMFS, Inventory, Part
 
-"""What `rootfs.filesystem` says where the root is an archive."""
 _BIG_JFFS2_BYTES = 32 << 20
 _FEW_BLOCKS = 128
 _FASTMAP_BLOCKS = 64
@@ -20,32 +19,23 @@ def _uses_jffs2(known: Inventory) -> str:
     """Where JFFS2 is used, in words; empty when nothing tells that it is."""
     if known.filesystem == "jffs2":
         return "the root is JFFS2"
-    mounted = list(start_lines(known, r"\bmount\b.*-t ?jffs2\b"))
-    return mounted[0] if mounted else ""
+    return next(start_lines(known, r"\bmount\b.*-t ?jffs2\b"), "")
 
 
 @check("jffs2-no-summary", Part.KERNEL)
 def _no_summary(known: Inventory) -> str:
-    used = _uses_jffs2(known)
-    return (
-        f"{used}, CONFIG_JFFS2_SUMMARY=n" if used and known.symbol("kernel", "JFFS2_SUMMARY") == "n" else ""
-    )
+    used = _uses_jffs2(known) if known.symbol("kernel", "JFFS2_SUMMARY") == "n" else ""
+    return f"{used}, CONFIG_JFFS2_SUMMARY=n" if used else ""
 
 
 def partitions(known: Inventory) -> list[tuple[str, int]]:
     """Name and bytes of flash partitions, in order, from mtdparts= or the log."""
     told = known.word("mtdparts") or known.environment.get("mtdparts", "").partition("mtdparts=")[2]
-    found = [
-        (name, int(count) * _UNITS[unit.lower()])
-        for count, unit, name in re.findall(
-            r"(\d{1,12})([kKmMgG]?)(?:@\w{1,20})?\(([^)]{1,64})\)", told[:8192]
-        )
-    ]
-    if found or not known.log:
-        return found
-    lines = re.findall(
-        r'^0x([0-9a-f]{8,16})-0x([0-9a-f]{8,16}) : "([^"\n]{1,64})"', known.log.text, re.MULTILINE
-    )
+    given = re.findall(r"(\d{1,12})([kKmMgG]?)(?:@\w{1,20})?\(([^)]{1,64})\)", told[:8192])
+    if given:
+        return [(name, int(count) * _UNITS[unit.lower()]) for count, unit, name in given]
+    line = r'^0x([0-9a-f]{8,16})-0x([0-9a-f]{8,16}) : "([^"\n]{1,64})"'
+    lines = re.findall(line, known.console, re.MULTILINE)
     return [(name, max(0, int(end, 16) - int(start, 16))) for start, end, name in lines]
 
 
@@ -56,16 +46,16 @@ def _big(known: Inventory) -> str | None:
     parts = partitions(known)
     root = known.word("root") or ""
     index = re.fullmatch(r"/dev/mtdblock(\d{1,3})", root)
-    chosen = [p for n, p in enumerate(parts) if (index and int(index[1]) == n) or root == f"mtd:{p[0]}"]
-    if not chosen:
+    chosen = (p for n, p in enumerate(parts) if (index and int(index[1]) == n) or root == f"mtd:{p[0]}")
+    name, count = next(chosen, ("", 0))
+    if not name:
         return None
-    name, count = chosen[0]
     return f"JFFS2 on {name}, {size(count)}" if count > _BIG_JFFS2_BYTES else ""
 
 
 @check("ubifs-small", Part.LOG)
 def _few_blocks(known: Inventory) -> str | None:
-    found = known.log.find(r"ubi\d+: good PEBs: (\d{1,9})") if known.log else None
+    found = known.logged(r"ubi\d+: good PEBs: (\d{1,9})")
     if not found:
         return "" if known.log and not known.log.find(r"ubi\d+: ") else None
     blocks = int(found[1])
@@ -81,9 +71,8 @@ def _no_such_symbol(known: Inventory) -> str:
 
 @check("fastmap-unclean", Part.LOG)
 def _full_scan(known: Inventory) -> str | None:
-    scanned = known.log.find(r"(ubi\d+): scanning is finished") if known.log else None
-    used = known.log.find(r"ubi\d+: attached by fastmap") if known.log else None
-    if not scanned or used:
+    scanned = known.logged(r"(ubi\d+): scanning is finished")
+    if not scanned or known.logged(r"ubi\d+: attached by fastmap"):
         return ""
     fastmap = known.symbol("kernel", "MTD_UBI_FASTMAP")
     if fastmap is None and known.word("ubi.fm_autoconvert") is None:

@@ -6,18 +6,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from bootscope.audit.pitfalls.checks.base import check, start_lines
+from bootscope.audit.pitfalls.checks.base import check, kernel_has, start_lines
 from bootscope.core.text import listed
 from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.inventory.log_indicators import COMPRESSIONS
 from bootscope.loaders.registry import BUILT
-
-_COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 
 
 @check("double-compression", Part.KERNEL)
 def _twice(known: Inventory) -> str:
-    inner = [n for n in _COMPRESSIONS if known.on("kernel", f"INITRAMFS_COMPRESSION_{n}")]
-    outer = [n for n in _COMPRESSIONS if known.on("kernel", f"KERNEL_{n}")]
+    inner = [n for n in COMPRESSIONS if known.on("kernel", f"INITRAMFS_COMPRESSION_{n}")]
+    outer = [n for n in COMPRESSIONS if known.on("kernel", f"KERNEL_{n}")]
     if not (known.text("kernel", "INITRAMFS_SOURCE") and inner and outer):
         return ""
     return f"an initramfs with {inner[0].lower()} in a kernel with {outer[0].lower()}"
@@ -29,18 +28,15 @@ def _builtin(known: Inventory) -> str:
     return f"CONFIG_INITRAMFS_SOURCE is {source}" if source else ""
 
 
-@check("xip-not-a-win", Part.KERNEL)
-def _in_place(known: Inventory) -> str:
-    return "CONFIG_XIP_KERNEL=y" if known.on("kernel", "XIP_KERNEL") else ""
-
-
+check("xip-not-a-win", Part.KERNEL)(kernel_has("XIP_KERNEL"))
+check("os-slower", Part.KERNEL)(kernel_has("CC_OPTIMIZE_FOR_SIZE"))
 _PROCESSORS = r"[Bb]rought up \d+ nodes?, (\d+) CPUs?|SMP: Total of (\d+) processors"
 
 
 @check("smp-on-up", Part.LOG)
 def _one_core(known: Inventory) -> str | None:
     smp = known.symbol("kernel", "SMP")
-    found = known.log.find(_PROCESSORS) if known.log else None
+    found = known.logged(_PROCESSORS)
     if smp == "n":
         return ""
     if smp is None or not found:
@@ -48,17 +44,12 @@ def _one_core(known: Inventory) -> str | None:
     return "CONFIG_SMP=y, and one processor was brought up" if "1" in found.groups() else ""
 
 
-@check("os-slower", Part.KERNEL)
-def _for_size(known: Inventory) -> str:
-    return "CONFIG_CC_OPTIMIZE_FOR_SIZE=y" if known.on("kernel", "CC_OPTIMIZE_FOR_SIZE") else ""
-
-
 @check("lpj-mismatch", Part.COMMAND_LINE)
 def _wrong_lpj(known: Inventory) -> str | None:
     given = number(known.word("lpj") or "")
     if given is None:
         return ""
-    found = known.log.find(r"Calibrating delay loop\.\.\. .{0,80}\(lpj=(\d{1,12})\)") if known.log else None
+    found = known.logged(r"Calibrating delay loop\.\.\. .{0,80}\(lpj=(\d{1,12})\)")
     if not found:
         return None
     told = int(found[1])
@@ -106,8 +97,7 @@ _ADDRESSES = r"^initcall 0x[0-9a-f]{8,16}(?:\+\S+)? returned|^calling +0x[0-9a-f
 
 @check("kallsyms-removed-then-debug", one_of=(Part.COMMAND_LINE, Part.LOG))
 def _nameless(known: Inventory) -> str | None:
-    found = known.log.find(_ADDRESSES) if known.log else None
-    if found:
+    if found := known.logged(_ADDRESSES):
         return f"the log has addresses: {found[0]}"
     if known.word("initcall_debug") is None:
         return ""
@@ -130,8 +120,7 @@ def _leftover(known: Inventory) -> str | None:
         return None if symbol is None else ""
     image = next((i for i in known.images.values() if "zImage" in (i.kind, i.payload)), None)
     if image:
-        told = "CONFIG_ARM_APPENDED_DTB=y, and no tree behind the zImage"
-        return "" if image.appended else told
+        return "" if image.appended else "CONFIG_ARM_APPENDED_DTB=y, and no tree behind the zImage"
     handed = [words for words in known.loader.called("bootz", "bootm") if len(words) > 3]
     return f"CONFIG_ARM_APPENDED_DTB=y, and {BUILT.title} hands a tree over" if handed else None
 

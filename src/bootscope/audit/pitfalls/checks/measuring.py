@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
-from bootscope.audit.pitfalls.checks.base import check, start_lines
+from bootscope.audit.pitfalls.checks.base import check, kernel_has, started
 from bootscope.core.text import listed, seconds, size, span
 from bootscope.devices import sd_card
 from bootscope.inventory import log_indicators
@@ -114,14 +115,12 @@ def _initcall_debug(known: Inventory) -> str:
 
 @check("log-buffer-overflow", one_of=(Part.LOG, Part.KERNEL))
 def _overflow(known: Inventory) -> str | None:
-    log = known.log
-    dropped = log.find(r"\*\* (\d+) printk messages dropped") if log else None
-    if dropped:
+    if dropped := known.logged(r"\*\* (\d+) printk messages dropped"):
         return f"{dropped[1]} messages were dropped"
+    log = known.log
     if log and log.clock == "kernel" and log.kernel_lines and not log.has_kernel_start:
-        return (
-            f"the log begins at {seconds(log.kernel_lines[0].kernel_ns)} s, without the kernel's first line"
-        )
+        begin = seconds(log.kernel_lines[0].kernel_ns)
+        return f"the log begins at {begin} s, without the kernel's first line"
     shift = known.number("kernel", "LOG_BUF_SHIFT")
     asked = known.word("initcall_debug") is not None and known.word("log_buf_len") is None
     if asked and shift is not None and shift < _BIG_ENOUGH_SHIFT:
@@ -167,7 +166,7 @@ def _traced_init(known: Inventory) -> str:
     tracers = [name for name in _init_words(known) if name in _TRACERS]
     if tracers:
         return f"{tracers[0]} is process 1"
-    return listed(list(start_lines(known, r"\b[sl]trace\b.*(?:-p ?1\b|/sbin/init\b)")), 1)
+    return started(r"\b[sl]trace\b.*(?:-p ?1\b|/sbin/init\b)")(known)
 
 
 @check("ltrace-libc", Part.FILES)
@@ -181,12 +180,10 @@ def _tracer_and_libc(known: Inventory) -> str:
 def _valgrind(known: Inventory) -> str:
     if "valgrind" in _init_words(known):
         return "valgrind is process 1"
-    return listed(list(start_lines(known, r"(?:^|[\s/;&|])valgrind\s")), 1)
+    return started(r"(?:^|[\s/;&|])valgrind\s")(known)
 
 
-@check("tracer-inflation", Part.SCRIPTS)
-def _tracers(known: Inventory) -> str:
-    return listed(list(start_lines(known, r"(?:^|[\s/;&|])(?:strace|ltrace|gdbserver)\s")), 1)
+check("tracer-inflation", Part.SCRIPTS)(started(r"(?:^|[\s/;&|])(?:strace|ltrace|gdbserver)\s"))
 
 
 _UNCLEAN = (
@@ -197,8 +194,7 @@ _UNCLEAN = (
 
 @check("rw-root-fsck-jitter", one_of=(Part.COMMAND_LINE, Part.LOG))
 def _unclean_root(known: Inventory) -> str:
-    found = known.log.find(_UNCLEAN) if known.log else None
-    if found:
+    if found := known.logged(_UNCLEAN):
         return f"the log says: {found[0]}"
     # The card of a recording is the same at each boot, whatever the boot before wrote.
     if known.knows(Part.BOOT) or not known.filesystem.startswith("ext"):
@@ -226,11 +222,7 @@ def _bootchart(known: Inventory) -> str:
     return here[0] if here else ("init=.../bootchartd" if "bootchartd" in _init_words(known) else "")
 
 
-@check("printk-caller", Part.KERNEL)
-def _caller(known: Inventory) -> str:
-    return "CONFIG_PRINTK_CALLER=y" if known.on("kernel", "PRINTK_CALLER") else ""
-
-
+check("printk-caller", Part.KERNEL)(kernel_has("PRINTK_CALLER"))
 _EMULATORS = (
     r"Machine model: (linux,dummy-virt|.*QEMU.*)|Hardware name: (.*QEMU.*|linux,dummy-virt.*)|DMI: (QEMU.*)"
 )
@@ -252,9 +244,7 @@ def _two_clocks(known: Inventory) -> str:
     return f"-icount beside {listed(limits)}" if limits else ""
 
 
-@check("lpj-missing", one_of=(Part.LOG,))
-def _calibrated(known: Inventory) -> str | None:
-    return indicator_evidence("calibration", known)
+check("lpj-missing", Part.LOG)(partial(indicator_evidence, "calibration"))
 
 
 def console_off(known: Inventory) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bootscope.audit.pitfalls.checks.base import application_as_init, check, start_lines
+from bootscope.audit.pitfalls.checks.base import application_as_init, check, start_lines, started
 from bootscope.core.text import listed, size
 from bootscope.inventory.inventory import Inventory, Part
 
@@ -44,18 +44,11 @@ def _no_sections(known: Inventory) -> str:
 
 @check("udev-present", one_of=(Part.FILES, Part.LOG))
 def _udev(known: Inventory) -> str:
-    found = (
-        known.log.find(r"udevd(?:\[\d+\])?: starting.*|Starting (?:systemd-)?udevd?\b.*")
-        if known.log
-        else None
-    )
-    if found:
+    if found := known.logged(r"udevd(?:\[\d+\])?: starting.*|Starting (?:systemd-)?udevd?\b.*"):
         return f"the log says: {found[0]}"
-    started = list(start_lines(known, r"(?:^|[\s/;&|])(?:systemd-)?udevd\b"))
-    started += [
-        path for path in known.files if re.search(r"/(?:S\d\d\w*udev\w*|systemd-udevd\.service)$", path)
-    ]
-    return listed(started, 1)
+    service = re.compile(r"/(?:S\d\d\w*udev\w*|systemd-udevd\.service)$")
+    lines = start_lines(known, r"(?:^|[\s/;&|])(?:systemd-)?udevd\b")
+    return listed([*lines, *filter(service.search, known.files)], 1)
 
 
 _FORKS = (
@@ -76,9 +69,8 @@ def _forks(known: Inventory) -> str:
 
 @check("many-shells", Part.FILES, Part.SCRIPTS)
 def _shells(known: Inventory) -> str:
-    scripts = [
-        path for path in known.files if re.fullmatch(r"/etc/(?:init|rcS|rc[0-6S])\.d/S\d\d?\w+.*", path)
-    ]
+    script = re.compile(r"/etc/(?:init|rcS|rc[0-6S])\.d/S\d\d?\w+.*")
+    scripts = list(filter(script.fullmatch, known.files))
     if len(scripts) <= _MANY_SCRIPTS or application_as_init(known):
         return ""
     # A dot before the script's name reads it into the same shell.
@@ -87,15 +79,12 @@ def _shells(known: Inventory) -> str:
     return f"{len(scripts)} start scripts, each in a shell of its own"
 
 
-@check("app-as-init", Part.COMMAND_LINE)
-def _process_one(known: Inventory) -> str:
-    return application_as_init(known)
+check("app-as-init", Part.COMMAND_LINE)(application_as_init)
 
 
 @check("upstart-small", Part.LOG)
 def _large_init(known: Inventory) -> str | None:
-    log = known.log
-    large = log.find(r"systemd\[1\]: |init: upstart|Welcome to .{0,60}systemd") if log else None
+    large = known.logged(r"systemd\[1\]: |init: upstart|Welcome to .{0,60}systemd")
     target = known.files.get("/sbin/init", "")
     if not large and "systemd" not in target and "upstart" not in target:
         return ""
@@ -105,8 +94,4 @@ def _large_init(known: Inventory) -> str | None:
     return told if known.memory_bytes <= _SMALL_BYTES else ""
 
 
-@check("fbv-slow", Part.SCRIPTS)
-def _decoded(known: Inventory) -> str:
-    return listed(
-        list(start_lines(known, r"(?:^|[\s/;&|])(?:fbv|psplash|fbi|fim|ply-image|plymouthd?)\b")), 1
-    )
+check("fbv-slow", Part.SCRIPTS)(started(r"(?:^|[\s/;&|])(?:fbv|psplash|fbi|fim|ply-image|plymouthd?)\b"))
