@@ -91,7 +91,7 @@ def start_lines(known: Inventory, pattern: str) -> Iterator[str]:
                 yield f"{path}: {shown}"
 
 
-def started(pattern: str) -> Look:
+def started(pattern: str) -> Callable[[Inventory], str]:
     """A check for what a script starts at boot: the first line in which the pattern is found."""
     return lambda known: listed(list(start_lines(known, pattern)), 1)
 
