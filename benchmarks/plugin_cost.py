@@ -28,6 +28,7 @@ from bootscope.capture.store import Store
 from bootscope.cli.record import Quiet
 from bootscope.core.paths import cache_dir
 from bootscope.core.process import end, spawn
+from bootscope.devices.model import Media
 from bootscope.emulator import qemu
 from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, load_system
@@ -38,7 +39,7 @@ BOUND = 2.0
 
 def plain(board: Board, built: Built, text: bytes) -> float:
     """Seconds of host time from QEMU's start until `text` is on the console, without the plugin."""
-    arguments = qemu.machine_arguments(board, built.card)
+    arguments = qemu.machine_arguments(board, Media(built.card))
     arguments[arguments.index("null")] = "stdio"
     begun = time.monotonic()
     child = spawn([board.arch.tools.qemu, *arguments], stderr=subprocess.DEVNULL)

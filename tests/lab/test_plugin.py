@@ -12,6 +12,7 @@ import pytest
 
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
+from bootscope.devices.model import Media
 from bootscope.emulator.qemu import machine_arguments
 from bootscope.image.code import Code
 from tests.command import environment
@@ -82,7 +83,7 @@ def boot(
     """Runs QEMU with the plugin and this watch file; the stream goes to tmp_path/stream.bin."""
     (tmp_path / "watch.txt").write_text(watch)
     board = load_board("cubieboard")
-    arguments = machine_arguments(board, Path(built["card"]))
+    arguments = machine_arguments(board, Media(Path(built["card"])))
     given = options or f"watch={tmp_path / 'watch.txt'},out={tmp_path / 'stream.bin'}"
     command = [board.arch.tools.qemu, *arguments, "-plugin", f"{library},{given}"]
     return subprocess.run(

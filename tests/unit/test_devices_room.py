@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from bootscope.devices import sd_card, sunxi_boot_rom
-from bootscope.devices.model import Console, Storage
+from bootscope.devices.model import Console, Media, Storage
 from bootscope.devices.registry import AnyDevice
 
 from .builders import ROOT, board
@@ -80,7 +80,7 @@ def test_what_qemu_is_told_of_the_devices() -> None:
     machine = board()
     assert machine.console_called("uart0").qemu_arguments() == ("-serial", "null")
     drive = "file=/a,,b/sd.img,format=raw,if=sd,snapshot=on"
-    assert machine.storage_device.qemu_arguments("/a,,b/sd.img") == ("-drive", drive)
+    assert machine.storage_device.qemu_arguments(Media(Path("/a,b/sd.img"))) == ("-drive", drive)
 
 
 @pytest.mark.parametrize(("size", "fits"), [(1 << 20, True), (3 << 20, False), (1 << 19, False), (0, False)])

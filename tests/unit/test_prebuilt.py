@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from bootscope.arch.arm import ARM
-from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
-from bootscope.builder.plan import build, steps_of
+from bootscope.builder.plan import Built, build, steps_of
 from bootscope.builder.progress import Silent
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner
 from bootscope.builder.steps.prebuilt import applets
 from bootscope.cli.main import main
 from bootscope.core.errors import ToolError, UserError
-from bootscope.emulator.qemu import machine_arguments
+from bootscope.devices import sunxi_boot_rom
+from bootscope.devices.model import Media
 from bootscope.system.load import load_system, system_dir
 
 TABLE = b"\1[\0[[\0ash\0cat\0insmod\0sh\0zcat\0/var/log/wtmp\0"
@@ -85,8 +85,13 @@ def test_a_board_may_have_boot_loader_and_device_tree_of_its_own(tmp_path: Path)
     steps = {step.name: step for step in steps_of(loaded, found)}
     assert "device-tree" not in steps
     assert steps["card"].needs == ("uboot", "kernel", "rootfs", "initramfs")
-    arguments = machine_arguments(load_board("cubieboard"), Path("/sd.img"), Path("/u-boot.bin"))
-    assert arguments[arguments.index("-bios") + 1] == "/u-boot.bin"
+    results = {name: Path(f"/{name}") for name in steps}
+    media = Built("", {}, results, {}).media(loaded.system)
+    assert media == Media(
+        Path("/card/sd.img"), Path("/uboot") / sunxi_boot_rom.IMAGE, Path("/kernel/zImage"),
+        Path("/initramfs/initrd"), "console=ttyS0,115200",
+    )  # fmt: skip
+    assert Built("", {}, results, {}).media(load_system("debian").system).loader is None
     image = tmp_path / "uboot/usr/lib/u-boot/Cubieboard/u-boot-sunxi-with-spl.bin"
     image.parent.mkdir(parents=True)
     image.write_bytes(bytes(4096))

@@ -33,6 +33,7 @@ from bootscope.builder.steps import (
 )
 from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.devices import sunxi_boot_rom
+from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Prebuilt, System, has_device_tree, has_modules
@@ -53,10 +54,16 @@ class Built:
         """The SD card image."""
         return self.results["card"] / card.IMAGE
 
-    @property
-    def loader(self) -> Path:
-        """The boot loader's image."""
-        return self.results["uboot"] / sunxi_boot_rom.IMAGE
+    def media(self, system: System) -> Media:
+        """What a board boots from."""
+        there, archive = self.results, self.results.get("initramfs")
+        return Media(
+            self.card,
+            None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE,
+            there["kernel"] / system.kernel.image,
+            archive / initramfs.PACKED if archive else None,
+            system.kernel.command_line,
+        )
 
     def extents(self) -> tuple[Extent, ...]:
         """What lies where on the card."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from bootscope.core.settings import Setting, Sourced
@@ -71,6 +72,25 @@ class CardClass(Setting, frozen=True):
         return self.command_latency_ns.value + transfer
 
 
+@dataclass(frozen=True, slots=True)
+class Media:
+    """What a board boots from: the image of a card, and files that QEMU may hand over without one.
+
+    `loader`: a boot loader that is not on the card. `initramfs`: one that is not a part of the kernel.
+    """
+
+    card: Path
+    loader: Path | None = None
+    kernel: Path | None = None
+    initramfs: Path | None = None
+    command_line: str = ""
+
+
+def in_option(path: Path) -> str:
+    """A path as QEMU's option syntax wants it: commas doubled."""
+    return str(path).replace(",", ",,")
+
+
 class Device(Protocol):
     """A device whose registers the plugin watches: `size` bytes from the physical address `base` on."""
 
@@ -119,6 +139,5 @@ class Storage(Device, Protocol):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         """What a command with so many bytes costs on the real board."""
 
-    def qemu_arguments(self, image: str) -> tuple[str, ...]:
-        """What QEMU needs for it: `image`, a path as QEMU's options write it, as a snapshot, so that no boot
-        changes it."""
+    def qemu_arguments(self, media: Media) -> tuple[str, ...]:
+        """What QEMU needs for it and what is in it: as a snapshot, so that no boot changes it."""

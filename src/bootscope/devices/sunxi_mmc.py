@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bootscope.core.settings import Setting
 from bootscope.devices import sd_card
-from bootscope.devices.model import SECTOR_BYTES, CardClass, DeviceEvent, StorageCommand
+from bootscope.devices.model import SECTOR_BYTES, CardClass, DeviceEvent, Media, StorageCommand, in_option
 
 
 class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
@@ -23,8 +23,8 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         return medium.cost_ns(size_bytes)
 
-    def qemu_arguments(self, image: str) -> tuple[str, ...]:
-        return ("-drive", f"file={image},format=raw,if=sd,snapshot=on")
+    def qemu_arguments(self, media: Media) -> tuple[str, ...]:
+        return ("-drive", f"file={in_option(media.card)},format=raw,if=sd,snapshot=on")
 
 
 class SunxiMmcDecoder:

@@ -13,6 +13,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.stream import HEADER_BYTES, committed_bytes
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
+from bootscope.devices.model import Media, in_option
 
 _POLL_S = 0.05
 STALL_NS = 60_000_000_000
@@ -22,11 +23,9 @@ and nothing is going to wake it."""
 
 @dataclass(frozen=True)
 class Power:
-    """What a switched-on board needs: the card, a boot loader that is not on it, the plugin, and where things
-    go."""
+    """What a switched-on board needs: what it boots from, the plugin, and where things go."""
 
-    card: Path
-    firmware: Path | None
+    media: Media
     plugin: Path
     watch: Path
     stream: Path
@@ -50,7 +49,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in version.split(".") if n.isdigit())
 
 
-def machine_arguments(board: Board, card: Path, firmware: Path | None = None) -> list[str]:
+def machine_arguments(board: Board, media: Media) -> list[str]:
     """QEMU's arguments for the machine itself: all that decides what the guest sees."""
     q = board.qemu
     return [
@@ -58,22 +57,16 @@ def machine_arguments(board: Board, card: Path, firmware: Path | None = None) ->
         *("-display", "none", "-monitor", "none"),
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),
-        *board.storage_device.qemu_arguments(_escaped(card)),
-        *(("-bios", str(firmware)) if firmware else ()),
+        *board.storage_device.qemu_arguments(media),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]
 
 
-def _escaped(path: Path) -> str:
-    """A path as QEMU's option syntax wants it: commas doubled."""
-    return str(path).replace(",", ",,")
-
-
 def command(board: Board, power: Power) -> list[str]:
     """The whole command line."""
-    plugin = f"{_escaped(power.plugin)},watch={_escaped(power.watch)},out={_escaped(power.stream)}"
-    return [board.arch.tools.qemu, *machine_arguments(board, power.card, power.firmware), "-plugin", plugin]
+    plugin = f"{in_option(power.plugin)},watch={in_option(power.watch)},out={in_option(power.stream)}"
+    return [board.arch.tools.qemu, *machine_arguments(board, power.media), "-plugin", plugin]
 
 
 @dataclass(frozen=True)

@@ -220,8 +220,7 @@ def _one_boot(
     made = _watch(order, watched, folder)
     (folder / record.WATCH).write_text(made.text())
     power = qemu.Power(
-        card=order.built.card,
-        firmware=None if order.system.card.loader_sector else order.built.loader,
+        media=order.built.media(order.system),
         plugin=order.plugin,
         watch=folder / record.WATCH,
         stream=folder / record.STREAM,
