@@ -299,7 +299,7 @@ def test_programs_and_scripts_of_a_root_file_system_are_kept(tmp_path: Path) -> 
 def running(path: str, address: int = TEXT, offset: int = 84) -> Task:
     """A task with a file mapped at an address."""
     maps = [Mapping(0, path, address, 0x1000, offset)]
-    return Task(1, 0, 1, 1, "p", False, 0, maps=maps)
+    return Task(1, 1, "p", False, 0, maps=maps)
 
 
 def test_code_of_a_process_is_named_by_the_file_mapped_there() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bootscope.calibration.match import key_of, matched
 from bootscope.calibration.model import EmulatedBoot
 from bootscope.calibration.rates import Rates, rates_of
+from bootscope.calibration.stretches import key_of, matched
 from bootscope.capture.stream import Idle, Record, Sample
 from bootscope.timeline.build import timeline_of
 

@@ -11,7 +11,7 @@ from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, PinChange
 from bootscope.devices.sunxi_gpio import SunxiGpioDecoder
 from bootscope.devices.sunxi_mmc import SunxiMmcDecoder
 from bootscope.devices.uart16550 import Uart16550, Uart16550Decoder
-from bootscope.timeline.devices import decode
+from bootscope.timeline.build import decode
 
 from .builders import BYTE_NS, MMC, UART, board, card_read, typed
 

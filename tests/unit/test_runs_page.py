@@ -15,7 +15,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.statistics.middle import median_interval
+from bootscope.statistics.describe import median_interval
 
 from . import real_boards
 from .builders import hook, keep_run

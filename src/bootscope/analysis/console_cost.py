@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import label
+from bootscope.analysis.functions import doing
 from bootscope.analysis.kernel_activity import Message
 from bootscope.analysis.messages import align
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import ConsoleByte
-from bootscope.timeline.console import console_bytes
+from bootscope.timeline.console import by_line, console_bytes
+from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.kernel_lines import STAMP
 
 QUIET_LEVEL = 4
@@ -70,29 +71,16 @@ class Line:
 
 def lines(evidence: Evidence) -> list[Line]:
     """All lines, in order, with what they cost and where they came from."""
-    found = [_line(evidence, part) for part in _split(evidence)]
+    written = console_bytes(evidence.events, evidence.run.board.console)
+    found = [_line(evidence, part) for part in by_line(written)]
     _name_sources(found, evidence)
     return found
-
-
-def _split(evidence: Evidence) -> Iterator[list[ConsoleByte]]:
-    part: list[ConsoleByte] = []
-    for byte in console_bytes(evidence.events, evidence.run.board.console):
-        part.append(byte)
-        if byte.value == 0x0A:
-            yield part
-            part = []
-    if part:
-        yield part
 
 
 def _line(evidence: Evidence, part: list[ConsoleByte]) -> Line:
     first, last = part[0].index, part[-1].index
     _, wait = evidence.ledger.devices(first, last + 1)
     start = evidence.clock.before(first)
-    part_of = evidence.slice_at(start)
-    calls = [c for c in evidence.calls_at(part_of.task, first) if not c.kind.endswith("delay")]
-    who = evidence.who(part_of.task, start)
     data = bytes(b.value for b in part).rstrip(b"\r\n")
     runs = list(_runs(evidence, part))
     return Line(
@@ -103,7 +91,7 @@ def _line(evidence: Evidence, part: list[ConsoleByte]) -> Line:
         bytes=len(part),
         wait_ns=wait,
         cpu_ns=sum(evidence.records[b].time_ns - evidence.records[a].time_ns for a, b in runs),
-        who=f"{who}: {label(calls[-1], evidence)}" if calls else who,
+        who=doing(evidence, evidence.slice_at(start).task, first, start),
         runs=runs,
     )
 
@@ -133,16 +121,8 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
     for number, index in pairs.items():
         line, message = printed[number][0], messages[index]
         if message.index <= line.first:
-            line.kernel = True
-            line.level, line.who = message.level, _writer(message, evidence)
-            line.message = message
-
-
-def _writer(message: Message, evidence: Evidence) -> str:
-    calls = [c for c in evidence.calls_at(message.task, message.index) if not c.kind.endswith("delay")]
-    calls = [c for c in calls if c.kind != "irq"]
-    who = evidence.who(message.task, message.at_ns)
-    return f"{who}: {label(calls[-1], evidence)}" if calls else who
+            line.kernel, line.level, line.message = True, message.level, message
+            line.who = doing(evidence, message.task, message.index, message.at_ns, (*DELAYS, "irq"))
 
 
 def hidden_by_quiet(found: list[Line]) -> list[Line]:

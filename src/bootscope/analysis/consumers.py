@@ -31,6 +31,15 @@ def phase_at(phases: tuple[Phase, ...], time_ns: int) -> Phase:
     return phases[max(0, at)]
 
 
+def not_cpu(phase: Phase) -> tuple[tuple[str, str, int], ...]:
+    """(kind, in words, ns) of what a phase went into besides CPU and storage."""
+    return (
+        ("console", "waiting for the serial line", phase.console_ns),
+        ("idle", "CPU asleep", phase.idle_ns),
+        ("fixed", "power-up and ROM", phase.fixed_ns),
+    )
+
+
 def consumers(evidence: Evidence) -> list[Consumer]:
     """All consumers, largest first. Those of one phase add up to the phase.
 
@@ -42,17 +51,7 @@ def consumers(evidence: Evidence) -> list[Consumer]:
     found = [Consumer(phase, "cpu", name, ns) for (phase, name), ns in self_times(evidence).items()]
     found += _storage(evidence)
     for phase in evidence.timeline.phases:
-        for kind, ns in (
-            ("console", phase.console_ns),
-            ("idle", phase.idle_ns),
-            ("fixed", phase.fixed_ns),
-        ):
-            what = {
-                "console": "waiting for the serial line",
-                "idle": "CPU asleep",
-                "fixed": "power-up and ROM",
-            }
-            found.append(Consumer(phase.name, kind, what[kind], ns))
+        found += [Consumer(phase.name, kind, what, ns) for kind, what, ns in not_cpu(phase)]
     return sorted((c for c in found if c.ns), key=lambda c: -c.ns)
 
 

@@ -9,9 +9,11 @@ it was ready while others had the CPU. Before there are tasks, the boot loaders 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
@@ -20,6 +22,7 @@ from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.waits import caller, reason, sleeper
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
+from bootscope.timeline.cpu_time import DELAYS
 
 RUNS, SLEEPS, READY = "runs", "sleeps", "ready"
 _LABELLED = (
@@ -29,7 +32,6 @@ _LABELLED = (
     *hooks(Hooked.COMMAND, Hooked.INITCALL, Hooked.PROBE),
     "module",
 )
-_DELAYS = ("delay", *hooks(Hooked.DELAY))
 _COMMANDS = (*hooks(Hooked.COMMAND), "initcall", "work")
 # What threads sleep in that wait for something to do for others.
 _SERVERS = (
@@ -81,11 +83,11 @@ def path(evidence: Evidence, stacks: Stacks, at_ns: int) -> list[Step]:
 class _Walk:
     def __init__(self, evidence: Evidence, stacks: Stacks) -> None:
         self._evidence, self._stacks = evidence, stacks
-        self._waits: dict[Task, list[Wait]] = {}
+        self._waits: dict[Task, list[Wait]] = defaultdict(list)
         # Waits whose cause is being looked for: the sleeper's, then its waker's, and so on.
         self._pending: list[Wait] = []
         for wait in evidence.scene.waits:
-            self._waits.setdefault(wait.task, []).append(wait)
+            self._waits[wait.task].append(wait)
 
     def back(self, at_ns: int) -> list[Step]:
         steps: list[Step] = []
@@ -153,7 +155,7 @@ class _Walk:
         return pending[-1] if served or sleeper(wait, self._evidence, self._stacks) in _SERVERS else None
 
     def _wait_at(self, task: Task, part: Slice, now: int) -> Wait | None:
-        waits = self._waits.get(task, [])
+        waits = self._waits[task]
         at = bisect_left(waits, now, key=lambda w: w.start_ns) - 1
         return waits[at] if at >= 0 and waits[at].start_ns >= part.end_ns - 1 else None
 
@@ -168,10 +170,9 @@ def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Ro
     """The path to a milestone (default: the end of the recording), in order of time."""
     at_ns = evidence.timeline.milestones.get(milestone or "", evidence.timeline.total_ns)
     rows = _merged([row for step in path(evidence, stacks, at_ns) for row in _rows(step, evidence, stacks)])
-    sums: dict[str, int] = {}
+    sums = Counter[str]()
     for row in rows:
-        key = f"{row['how']}_ns"
-        sums[key] = sums.get(key, 0) + int(row["length_ns"] or 0)
+        sums[f"{row['how']}_ns"] += int(row["length_ns"] or 0)
     return Rows(
         "critical-path",
         f"Critical path to {milestone or goal(evidence)}",
@@ -179,7 +180,7 @@ def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Ro
         tuple(rows),
         "in order of time",
         ("Adjacent steps below 1 ms are merged under their most common name.",),
-        sums | {"total_ns": at_ns},
+        {**sums, "total_ns": at_ns},
         weight="length_ns",
     )
 
@@ -220,15 +221,14 @@ def _row(step: Step, evidence: Evidence, start: int, end: int, what: str) -> dic
 
 
 def _others(step: Step, evidence: Evidence) -> str:
-    found: dict[str, int] = {}
+    found = Counter[str]()
     at = step.start_ns
     while at < step.end_ns:
         part = evidence.slice_at(at)
         end = min(part.end_ns, step.end_ns)
-        name = evidence.who(part.task, at)
-        found[name] = found.get(name, 0) + end - at
+        found[evidence.who(part.task, at)] += end - at
         at = max(end, at + 1)
-    return ", ".join(sorted(found, key=lambda n: -found[n])[:3])
+    return ", ".join(name for name, _ in found.most_common(3))
 
 
 def activity(step: Step, evidence: Evidence) -> Iterator[tuple[int, int, int, int, tuple[str, str]]]:
@@ -239,15 +239,14 @@ def activity(step: Step, evidence: Evidence) -> Iterator[tuple[int, int, int, in
     calls = [
         c
         for c in evidence.calls_of(step.task)
-        if c.kind in (*_LABELLED, *_DELAYS) and c.start_ns < step.end_ns and c.end_ns > step.start_ns
+        if c.kind in (*_LABELLED, *DELAYS) and c.start_ns < step.end_ns and c.end_ns > step.start_ns
     ]
     edges = {step.start_ns, step.end_ns}
     edges |= {e for c in calls for e in (c.start_ns, c.end_ns) if step.start_ns < e < step.end_ns}
     edges |= {p.start_ns for p in evidence.timeline.phases if step.start_ns < p.start_ns < step.end_ns}
-    ordered = sorted(edges)
     open_calls: list[Call] = []
     at = 0
-    for start, end in pairwise(ordered):
+    for start, end in pairwise(sorted(edges)):
         while at < len(calls) and calls[at].start_ns <= start:
             open_calls.append(calls[at])
             at += 1
@@ -258,7 +257,7 @@ def activity(step: Step, evidence: Evidence) -> Iterator[tuple[int, int, int, in
 def _what(calls: list[Call], evidence: Evidence) -> tuple[str, str]:
     """(the initcall, probe, work or command that a task was in; what inside it, if anything)."""
     labelled = [c for c in calls if c.kind in _LABELLED]
-    spins = [c for c in calls if c.kind in _DELAYS][:1]
+    spins = [c for c in calls if c.kind in DELAYS][:1]
     # Scripts nest commands and workers nest probes: the innermost command, the outermost probe in it.
     commands = [i for i, c in enumerate(labelled) if c.kind in _COMMANDS]
     at = commands[-1] if commands else 0
@@ -274,36 +273,22 @@ _SUMMED = ("length_ns", "cpu_ns", "storage_ns", "console_ns")
 
 def _merged(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
     """Joins neighbours in one context, and short ones of one task, so that the path can be read."""
-    groups: list[list[dict[str, Cell]]] = []
-    for row in rows:
-        if groups and _alike(groups[-1][-1], row):
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    runs: list[list[dict[str, Cell]]] = []
-    for row in (_context(group) for group in groups):
-        if runs and _both_small(runs[-1][-1], row):
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    return [_run(run) for run in runs]
+    alike = groupby(rows, itemgetter("who", "how", "phase", "what"))
+    contexts = [_context(list(group)) for _, group in alike]
 
+    def together(row: dict[str, Cell]) -> Cell:
+        # Short steps are shown as one, whoever made them, as long as they lie in one phase.
+        return row["phase"] if int(row["length_ns"] or 0) < _SMALL_NS else row["start_ns"]
 
-def _alike(a: dict[str, Cell], b: dict[str, Cell]) -> bool:
-    return (a["who"], a["how"], a["phase"], a["what"]) == (b["who"], b["how"], b["phase"], b["what"])
-
-
-def _both_small(a: dict[str, Cell], b: dict[str, Cell]) -> bool:
-    """Short steps are shown as one, whoever made them, as long as they lie in one phase."""
-    return a["phase"] == b["phase"] and max(int(r["length_ns"] or 0) for r in (a, b)) < _SMALL_NS
+    return [_run(list(run)) for _, run in groupby(contexts, together)]
 
 
 def _context(group: list[dict[str, Cell]]) -> dict[str, Cell]:
     """One step in one context, with what took most of it, if anything stands out."""
     sums = {key: sum(int(row[key] or 0) for row in group) for key in _SUMMED}
-    inside: dict[str, int] = {}
+    inside = Counter[str]()
     for row in group:
-        inside[str(row["inside"])] = inside.get(str(row["inside"]), 0) + int(row["length_ns"] or 0)
+        inside[str(row["inside"])] += int(row["length_ns"] or 0)
     named = {name: ns for name, ns in inside.items() if name and 4 * ns >= sums["length_ns"]}
     return group[0] | sums | {"inside": max(named, key=lambda name: named[name], default=""), "steps": 1}
 
@@ -312,11 +297,9 @@ def _run(run: list[dict[str, Cell]]) -> dict[str, Cell]:
     """Short steps as one, under the name of the task and context that had most of their time."""
     if len(run) == 1:
         return run[0]
-    totals: dict[tuple[Cell, ...], int] = {}
+    totals = Counter[tuple[Cell, ...]]()
     for row in run:
-        key = tuple(row[name] for name in _NAMES)
-        totals[key] = totals.get(key, 0) + int(row["length_ns"] or 0)
-    most = max(totals.items(), key=lambda item: item[1])[0]
-    names = dict(zip(_NAMES, most, strict=True))
+        totals[tuple(row[name] for name in _NAMES)] += int(row["length_ns"] or 0)
+    names = dict(zip(_NAMES, totals.most_common(1)[0][0], strict=True))
     sums = {key: sum(int(row[key] or 0) for row in run) for key in _SUMMED}
     return run[0] | sums | names | {"steps": len(run)}

@@ -87,9 +87,8 @@ class Evidence:
 
     def phase_ends(self) -> list[tuple[int, str]]:
         """The index of the first record after each phase, and the phase; the last has no end."""
-        starts = [*(phase.start_ns for phase in self.timeline.phases[1:])]
         indexes = range(len(self.records))
-        ends = [bisect_left(indexes, start, key=self.clock.before) for start in starts]
+        ends = [bisect_left(indexes, start, key=self.clock.before) for start in self._phase_starts[1:]]
         names = [phase.name for phase in self.timeline.phases]
         return list(zip([*ends, len(indexes) + 1], names, strict=True))
 
@@ -106,9 +105,8 @@ class Evidence:
         phase = self.phase_at(time_ns)
         if task.number == 0:
             program = self.run.board.boot_loader.program(phase)
-            return (
-                program.title if program else _BEFORE_TASKS.get(phase) or self._without_task(phase, time_ns)
-            )
+            known = program.title if program else _BEFORE_TASKS.get(phase)
+            return known or self._without_task(phase, time_ns)
         name = task.name_at(time_ns)
         if task.pid == 1 and name.startswith("swapper"):
             name = "kernel_init"
@@ -122,15 +120,12 @@ class Evidence:
     def _without_task(self, phase: str, time_ns: int) -> str:
         if not self.sees_tasks:
             return "kernel" if phase == "kernel" else "kernel or programs"
-        return "idle" if self._idle(time_ns) else "kernel start"
+        # The first task becomes the idle task when it has started the others.
+        return "idle" if time_ns >= self._first_switch_ns else "kernel start"
 
     @cached_property
     def _first_switch_ns(self) -> int:
         return self.scene.slices[0].end_ns if len(self.scene.slices) > 1 else self.timeline.total_ns
-
-    def _idle(self, time_ns: int) -> bool:
-        """The first task becomes the idle task when it has started the others."""
-        return time_ns >= self._first_switch_ns
 
     @cached_property
     def _calls_of(self) -> dict[Task, list[Call]]:
@@ -154,10 +149,8 @@ class Evidence:
 
     def next_work(self, task: Task, time_ns: int) -> Call | None:
         """The first work that a worker thread does from a moment on."""
-        for call in self._calls_of.get(task, []):
-            if call.kind == "work" and call.start_ns >= time_ns:
-                return call
-        return None
+        calls = self._calls_of.get(task, [])
+        return next((c for c in calls if c.kind == "work" and c.start_ns >= time_ns), None)
 
     def calls_of(self, task: Task) -> list[Call]:
         """All calls of a task, outer before inner, in order of their start."""

@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
+from bootscope.analysis.consumers import not_cpu
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.kernel_activity import Call
+from bootscope.analysis.kernel_activity import Call, Task
+from bootscope.analysis.names import NO_SYMBOL
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import PROGRAMS
+from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Stack
 
@@ -43,7 +47,6 @@ _FUNCTION_OF = {
     **{p.hook(what): name for p in PROGRAMS for what, name in p.functions.items() if what in _CONTEXTS},
 }
 _BRIEF = "code that ran too briefly to be sampled"
-_NO_SYMBOL = "code without a symbol"
 _TITLES = ("kernel", *(program.title for program in PROGRAMS))
 COLUMNS = (
     Column("what", "function", "text"),
@@ -95,7 +98,10 @@ def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
     return found
 
 
-def _shares(total_ns: int, counts: dict[str, int]) -> Iterator[tuple[str, int]]:
+_Key = TypeVar("_Key", str, tuple[str, ...])
+
+
+def _shares(total_ns: int, counts: dict[_Key, int]) -> Iterator[tuple[_Key, int]]:
     """Splits a time by counts; the largest share takes what rounding leaves."""
     whole = sum(counts.values())
     ordered = sorted(counts, key=lambda name: (-counts[name], name))
@@ -110,7 +116,6 @@ class Stacks:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._loader = evidence.run.board.boot_loader
-        self._self_times: dict[tuple[str, str], int] = {}
         self._unwinders: dict[str, list[Unwinder]] = {}
 
     def _of_program(self, name: str) -> list[Unwinder]:
@@ -160,9 +165,12 @@ class Stacks:
 
     def _flat(self, phase: Phase) -> dict[tuple[str, ...], int]:
         """Where the stack was not sampled: the functions alone, by the program counter."""
-        own = self._self_times or self_times(self._evidence)
-        self._self_times = own
-        return {(phase.name, name): ns for (at, name), ns in own.items() if at == phase.name and ns}
+        own = self._self_times.items()
+        return {(phase.name, name): ns for (at, name), ns in own if at == phase.name and ns}
+
+    @cached_property
+    def _self_times(self) -> dict[tuple[str, str], int]:
+        return self_times(self._evidence)
 
     def _frames(self, sample: StackSample, index: int, phase: str) -> tuple[str, ...]:
         evidence = self._evidence
@@ -177,6 +185,13 @@ class Stacks:
         marker = [CUT] if cut and len(below) == len(functions) and len(functions) > 1 else []
         labels = [label(c, evidence) for c in contexts]
         return (phase, evidence.who(task, now), *labels, *marker, *reversed(below))
+
+
+def doing(evidence: Evidence, task: Task, index: int, at_ns: int, apart: Container[str] = DELAYS) -> str:
+    """A task, and the innermost call that was open in it at a record, but for those of the kinds `apart`."""
+    calls = [c for c in evidence.calls_at(task, index) if c.kind not in apart]
+    who = evidence.who(task, at_ns)
+    return f"{who}: {label(calls[-1], evidence)}" if calls else who
 
 
 def label(call: Call, evidence: Evidence) -> str:
@@ -200,22 +215,13 @@ def _inside(functions: list[str], contexts: list[Call]) -> list[str]:
 
 
 def _phase_stacks(phase: Phase, counts: dict[tuple[str, ...], int]) -> Iterator[Stack]:
-    rest = {
-        "storage": ("waiting for storage", phase.storage_ns),
-        "console": ("waiting for the serial line", phase.console_ns),
-        "idle": ("CPU asleep", phase.idle_ns),
-        "fixed": ("power-up and ROM", phase.fixed_ns),
-    }
-    for frames, ns in _shares(phase.cpu_ns, dict(_joined(counts)) or {_BRIEF: 1}):
-        if ns:
-            yield Stack(tuple(frames.split("\0")) if frames != _BRIEF else (phase.name, _BRIEF), ns)
-    for name, ns in rest.values():
-        if ns:
-            yield Stack((phase.name, name), ns)
-
-
-def _joined(counts: dict[tuple[str, ...], int]) -> Iterator[tuple[str, int]]:
-    return (("\0".join(frames), n) for frames, n in counts.items())
+    counts = counts or {(phase.name, _BRIEF): 1}
+    found: list[tuple[tuple[str, ...], int]] = [
+        *_shares(phase.cpu_ns, counts),
+        ((phase.name, "waiting for storage"), phase.storage_ns),
+        *(((phase.name, what), ns) for _, what, ns in not_cpu(phase)),
+    ]
+    return (Stack(frames, ns) for frames, ns in found if ns)
 
 
 def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
@@ -230,9 +236,7 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
             total[phase, f"{program.title if program else 'kernel'} {name}"] += stack.ns
     whole = sum(own.values()) or 1
     rows: list[dict[str, Cell]] = []
-    for phase, name in own.keys() | {
-        key for key in total if key[1].split(" ", 1)[1:] and _is_function(key[1])
-    }:
+    for phase, name in own.keys() | {key for key in total if _is_function(key[1])}:
         mine = own.get((phase, name), 0)
         rows.append(
             {
@@ -244,7 +248,9 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
             }
         )
     rows.sort(key=lambda r: (-int(r["self_ns"] or 0), -int(r["total_ns"] or 0), str(r["what"])))
-    named = sum(ns for (_, name), ns in own.items() if not _is_unnamed(name))
+    # These tell neither a symbol nor a process's program.
+    unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs")
+    named = sum(ns for (_, name), ns in own.items() if name not in unnamed)
     return Rows(
         "functions",
         "Functions",
@@ -254,11 +260,6 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
         ("Times are shares of samples: self from the program counter, total from the stack.",),
         {"cpu_ns": whole, "named_ns": named},
     )
-
-
-def _is_unnamed(name: str) -> bool:
-    """Whether a name tells neither a symbol nor a process's program."""
-    return name in (*(f"{title} {_NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs")
 
 
 def _is_function(name: str) -> bool:

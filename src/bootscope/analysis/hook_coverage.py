@@ -42,15 +42,6 @@ _IN_LOADER = {
 """The same for hooks in the last program of the boot loader."""
 
 
-def _needed(view: str, evidence: Evidence) -> dict[str, str]:
-    """Hook -> what a view does not know without it."""
-    main = evidence.run.board.boot_loader.main
-    inside = {
-        main.hook(what): text.format(title=main.title) for what, text in _IN_LOADER.get(view, {}).items()
-    }
-    return _NEEDED.get(view, {}) | inside
-
-
 def _nameless_loader(hooks: Iterable[str], evidence: Evidence) -> list[str]:
     """Those of some hooks that lie in a boot loader which is prebuilt, without symbols."""
     main = evidence.run.board.boot_loader.main
@@ -65,16 +56,18 @@ def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
 
 def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     """What a view cannot know about this boot, in words."""
-    known = _needed(view, evidence)
+    loader, known = evidence.run.board.boot_loader, dict(_NEEDED.get(view, {}))
+    for hook, text in _IN_LOADER.get(view, {}).items():
+        known[loader.main.hook(hook)] = text.format(title=loader.main.title)
     lacking = missing(evidence, known)
     nameless = _nameless_loader(lacking, evidence)
     found = [known[hook] for hook in lacking if hook not in nameless]
     said = [f"Not in this recording: {', '.join(found)}. Record again to see this."] if found else []
     if nameless:
         what = ", ".join(known[hook] for hook in nameless)
-        said.append(f"Not visible: {what}. This {_title(evidence)} is prebuilt, without symbols.")
+        said.append(f"Not visible: {what}. This {loader.title} is prebuilt, without symbols.")
     if view == "functions":
-        said += _unkept(evidence, shipped(evidence))
+        said += _unkept(evidence)
     return tuple(said)
 
 
@@ -84,30 +77,21 @@ def shipped(evidence: Evidence) -> bool:
     return objects.KERNEL in kept and evidence.run.board.boot_loader.main.code not in kept
 
 
-def _title(evidence: Evidence) -> str:
-    return evidence.run.board.boot_loader.title
-
-
-def _nameless(evidence: Evidence) -> list[str]:
-    """Programs of which nothing with symbols was kept."""
+def _unkept(evidence: Evidence) -> list[str]:
+    """Programs of which nothing with symbols was kept, in words."""
     kept = evidence.run.system.symbols
     programs = {p.code: p.phrase for p in evidence.run.board.boot_loader.programs}
     programs[objects.KERNEL] = "the kernel"
-    return [name for program, name in programs.items() if program not in kept]
-
-
-def _unkept(evidence: Evidence, built: bool) -> list[str]:
-    gone = _nameless(evidence)
-    if not gone:
-        return []
-    why = "is prebuilt, without symbols" if built else "was not kept"
-    return [f"No call paths: the code of {', '.join(gone)} {why}."]
+    gone = ", ".join(name for program, name in programs.items() if program not in kept)
+    why = "is prebuilt, without symbols" if shipped(evidence) else "was not kept"
+    return [f"No call paths: the code of {gone} {why}."] if gone else []
 
 
 def need(evidence: Evidence, what: str, *hooks: str) -> None:
     """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
     lacking = missing(evidence, hooks)
     if lacking and _nameless_loader(lacking, evidence) == lacking:
-        raise UserError(f"nothing is known of {what}: this {_title(evidence)} is prebuilt, without symbols")
+        title = evidence.run.board.boot_loader.title
+        raise UserError(f"nothing is known of {what}: this {title} is prebuilt, without symbols")
     if lacking:
         raise UserError(f"this recording has no data on {what}", hint="record the system again")

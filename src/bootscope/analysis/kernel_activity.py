@@ -36,7 +36,10 @@ class Mapping:
     address: int
     size: int
     offset: int
-    memory: int = 0
+
+    def in_file(self, address: int) -> int:
+        """The offset in the file of what was mapped at an address."""
+        return address - self.address + self.offset
 
 
 @dataclass(slots=True, eq=False)
@@ -44,9 +47,7 @@ class Task:
     """A process, thread or kernel thread. `number` counts tasks from 0, the idle task."""
 
     number: int
-    address: int
     pid: int
-    tgid: int
     comm: str
     kernel: bool
     start_ns: int
@@ -70,6 +71,11 @@ class Task:
         """What was mapped at a time, the latest last."""
         found = next((maps for until_ns, maps in self.past if time_ns < until_ns), self.maps)
         return [m for m in found if m.at_ns <= time_ns]
+
+    def mapped_at(self, address: int, time_ns: int) -> Mapping | None:
+        """What was mapped at an address at a time."""
+        found = (m for m in reversed(self.maps_at(time_ns)) if m.address <= address < m.address + m.size)
+        return next(found, None)
 
     def named(self, start_ns: int, end_ns: int) -> Iterator[tuple[int, int, str]]:
         """(start, end, name) of the parts of a stretch in which the task had one name."""
@@ -102,7 +108,6 @@ class Wait:
     start_ns: int
     woken_ns: int
     end_ns: int
-    state: int
     stack: int
     waker: Task | None
     irq: str
@@ -155,7 +160,6 @@ class Message:
     task: Task
     level: int
     format: str
-    caller: int
 
 
 @dataclass

@@ -12,6 +12,8 @@ scripts count.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.storage import Access, accesses
@@ -29,20 +31,15 @@ _NEEDED = ("kernel", "device tree")
 
 def view(evidence: Evidence) -> Rows:
     """The parts of the floor, and what each takes today."""
-    found, first = accesses(evidence), evidence.run.board.boot_loader.first
-    rows = [_fixed(evidence), *_reading(evidence, found), *_running(evidence)]
+    first = evidence.run.board.boot_loader.first
+    fixed_ns = sum(p.fixed_ns for p in evidence.timeline.phases)
+    rows = [_row("power-up and ROM", "rom", fixed_ns, fixed_ns, "fixed")]
+    rows += [*_reading(evidence, accesses(evidence)), *_running(evidence)]
     floor = sum(int(r["floor_ns"] or 0) for r in rows)
     today = evidence.timeline.total_ns
     covered = sum(int(r["today_ns"] or 0) for r in rows)
-    rows.append(
-        {
-            "what": "everything else",
-            "phase": "",
-            "floor_ns": 0,
-            "today_ns": max(0, today - covered),
-            "why": "boot loader, init scripts, console, delays, sleep, unneeded reads",
-        }
-    )
+    why = "boot loader, init scripts, console, delays, sleep, unneeded reads"
+    rows.append(_row("everything else", "", 0, max(0, today - covered), why))
     return Rows(
         "floor",
         "Lower bound (floor) on this board",
@@ -61,61 +58,38 @@ def view(evidence: Evidence) -> Rows:
     )
 
 
-def _fixed(evidence: Evidence) -> dict[str, Cell]:
-    ns = sum(p.fixed_ns for p in evidence.timeline.phases)
-    return {"what": "power-up and ROM", "phase": "rom", "floor_ns": ns, "today_ns": ns, "why": "fixed"}
+def _row(what: str, phase: str, floor_ns: int, today_ns: int, why: str) -> dict[str, Cell]:
+    return {"what": what, "phase": phase, "floor_ns": floor_ns, "today_ns": today_ns, "why": why}
 
 
-def _reading(evidence: Evidence, found: list[Access]) -> list[dict[str, Cell]]:
+def _reading(evidence: Evidence, found: list[Access]) -> Iterator[dict[str, Cell]]:
     """Each needed thing once, in one command; what shares a command today needs no more than it takes."""
     needed = {name: "the boot needs it" for name in (evidence.run.board.boot_loader.first.title, *_NEEDED)}
     for access in found:
         if not access.write and access.what.startswith("/") and _by_application(access, evidence):
             needed[access.what] = "the application's process reads it"
-    rows: list[dict[str, Cell]] = []
     board = evidence.run.board
     for what, why in needed.items():
         parts = [a for a in found if a.what == what and not a.write]
         size = sum(a.size_bytes - a.again_bytes for a in parts)
         today_ns = sum(a.cost_ns for a in parts)
         if size:
-            rows.append(
-                {
-                    "what": f"reading {what}",
-                    "phase": evidence.phase_at(parts[0].start_ns),
-                    "floor_ns": min(today_ns, board.storage_device.cost_ns(size, board.card)),
-                    "today_ns": today_ns,
-                    "why": f"{size:,} bytes: {why}",
-                }
-            )
-    return rows
+            phase = evidence.phase_at(parts[0].start_ns)
+            floor_ns = min(today_ns, board.storage_device.cost_ns(size, board.card))
+            yield _row(f"reading {what}", phase, floor_ns, today_ns, f"{size:,} bytes: {why}")
 
 
 def _by_application(access: Access, evidence: Evidence) -> bool:
     name = evidence.run.system.application
-    if not name:
-        return False
-    if access.who.startswith(f"{name}["):
-        return True
     # It is also the application that is read when whoever becomes it reads its file.
-    return access.what.rpartition("/")[2] == name
+    return bool(name) and (access.who.startswith(f"{name}[") or access.what.rpartition("/")[2] == name)
 
 
-def _running(evidence: Evidence) -> list[dict[str, Cell]]:
-    rows: list[dict[str, Cell]] = []
+def _running(evidence: Evidence) -> Iterator[dict[str, Cell]]:
     loader = evidence.run.board.boot_loader
     needed = (*loader.phases_of(loader.first), *_MUST_RUN)
     for phase in evidence.timeline.phases:
-        if phase.name not in needed:
-            continue
-        spinning = min(phase.cpu_ns, spinning_in(evidence, phase.start_ns, phase.end_ns))
-        rows.append(
-            {
-                "what": f"running the {phase.name} phase",
-                "phase": phase.name,
-                "floor_ns": phase.cpu_ns - spinning,
-                "today_ns": phase.cpu_ns,
-                "why": "instructions without delay loops",
-            }
-        )
-    return rows
+        if phase.name in needed:
+            floor_ns = max(0, phase.cpu_ns - spinning_in(evidence, phase.start_ns, phase.end_ns))
+            what, why = f"running the {phase.name} phase", "instructions without delay loops"
+            yield _row(what, phase.name, floor_ns, phase.cpu_ns, why)

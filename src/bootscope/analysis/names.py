@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 
@@ -20,14 +19,8 @@ from bootscope.image.symbols import Symbols
 from bootscope.loaders.model import Loader
 
 NO_MMU = "kernel, before its MMU is on"
+NO_SYMBOL = "code without a symbol"
 _DECOMPRESS = "decompress"
-
-
-class Named(Protocol):
-    """What names an address; both the plain and the full way of doing it."""
-
-    def name(self, phase: str, pc: int) -> str:
-        """The function, with its program."""
 
 
 class UserPrograms:
@@ -44,24 +37,17 @@ class UserPrograms:
 
     def name(self, task: Task, pc: int, time_ns: int) -> str | None:
         """`program function` for an address in a task, or the program alone; None when unknown."""
-        for mapped in reversed(task.maps_at(time_ns)):
-            if mapped.address <= pc < mapped.address + mapped.size:
-                return self._in_file(mapped.path, pc - mapped.address + mapped.offset)
-        return None
+        mapped = task.mapped_at(pc, time_ns)
+        if mapped is None:
+            return None
+        short = mapped.path.rpartition("/")[2] or mapped.path
+        return f"{short} {self._function(mapped.path, mapped.in_file(pc)) or NO_SYMBOL}"
 
-    def _in_file(self, path: str, offset: int) -> str:
-        short = path.rpartition("/")[2] or path
-        program = self._programs.get(path)
-        if program:
-            for start, address, size in program.segments:
-                if start <= offset < start + size:
-                    found = self._function(path, offset - start + address)
-                    return f"{short} {found}" if found else f"{short} code without a symbol"
-        return f"{short} code without a symbol"
-
-    def _function(self, path: str, address: int) -> str | None:
-        at = bisect_right(self._starts[path], address) - 1
-        if at < 0:
+    def _function(self, path: str, offset: int) -> str | None:
+        """The function at an offset of a program's file."""
+        address = self._programs[path].linked(offset) if path in self._programs else None
+        at = bisect_right(self._starts[path], address) - 1 if address is not None else -1
+        if address is None or at < 0:
             return None
         start, size, name = self._programs[path].functions[at]
         return name if not size or address < start + size else None
@@ -136,5 +122,4 @@ class Names:
         return self._tables[table].name_at(pc) if table in self._tables else None
 
     def _look(self, table: str, program: str, pc: int) -> str:
-        name = self._look_up(table, pc)
-        return f"{program} {name}" if name else f"{program} code without a symbol"
+        return f"{program} {self._look_up(table, pc) or NO_SYMBOL}"

@@ -19,15 +19,11 @@ class OpenCalls:
         """Those of a task."""
         return self._open[task]
 
-    def has(self, task: Task, kind: str) -> bool:
-        """Whether a call of a kind is open."""
-        return any(call.kind == kind for call in self._open[task])
-
     def leave(self, task: Task, kind: str, result: int, now_ns: int, index: int) -> None:
-        """The innermost call of a kind returns; a function may have been left in a way that no hook saw, and
-        what it called ended with it."""
+        """The innermost call of a kind returns, if one is open; a function may have been left in a way that
+        no hook saw, and what it called ended with it."""
         calls = self._open[task]
-        while calls:
+        while any(call.kind == kind for call in calls):
             call = calls.pop()
             self._finish(call, result if call.kind == kind else 0, now_ns, index)
             if call.kind == kind:

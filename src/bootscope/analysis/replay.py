@@ -24,6 +24,7 @@ from bootscope.capture.stream import Hook, Record, StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 from bootscope.timeline.costs import BoardClock
+from bootscope.timeline.cpu_time import DELAYS
 
 _PAGE_BYTES = 4096
 _EXECUTABLE = 4
@@ -38,11 +39,11 @@ _CALLS = (
     "irq",
     "softirq",
     "work",
-    "delay",
-    *hooks(Hooked.DELAY, Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND),
+    *DELAYS,
+    *hooks(Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND),
 )
-# Which of an entry's values is the caller's return address.
-_CALLER_AT = {"delay": 1, **dict.fromkeys(hooks(Hooked.DELAY), 1)}
+# Which of the values of a delay's entry is the caller's return address.
+_CALLER_AT = 1
 
 
 def text(data: bytes) -> str:
@@ -59,7 +60,7 @@ class Replay:
         self._index = 0
         self._by_address: dict[int, Task] = {}
         # Before the kernel has processes, the boot loaders are one.
-        self._current = self._first = Task(0, 0, 0, 0, "swapper", True, 0, names=[(0, "swapper")])
+        self._current = self._first = Task(0, 0, "swapper", True, 0, names=[(0, "swapper")])
         self.scene.tasks.append(self._first)
         self._slice_from = (0, 0)
         self._open = OpenCalls(self.scene)
@@ -113,38 +114,33 @@ class Replay:
 
     # ---- tasks ----
 
-    def _task(self, address: int, pid: int, tgid: int, comm: str, kernel: bool, parent: Task | None) -> Task:
+    def _task(self, address: int, pid: int, comm: str, kernel: bool, parent: Task | None) -> Task:
         start_ns = self._now()
-        task = Task(len(self.scene.tasks), address, pid, tgid, comm, kernel, start_ns, parent)
+        task = Task(len(self.scene.tasks), pid, comm, kernel, start_ns, parent)
         task.names.append((start_ns, comm))
         self.scene.tasks.append(task)
         self._by_address[address] = task
         return task
 
-    def _known(self, address: int, pid: int, tgid: int, comm: str, kernel: bool) -> Task:
-        """The task at an address; one that was never seen to begin is made up as far as it is known."""
-        return self._by_address.get(address) or self._task(address, pid, tgid, comm, kernel, None)
-
     def _switch(self, _name: str, hook: Hook) -> None:
-        before, after, pid, tgid, state, memory = hook.registers[:6]
+        before, after, pid, _tgid, state, memory = hook.registers[:6]
         comm = text(hook.text)
         if before not in self._by_address:
             # The first task of all is the one that the kernel began with.
             self._by_address[before] = self._current
-        task = self._known(after, pid, tgid, comm, not memory)
-        task.pid, task.tgid = pid, tgid
+        # One that was never seen to begin is made up as far as it is known.
+        task = self._by_address.get(after) or self._task(after, pid, comm, not memory, None)
+        task.pid = pid
         now = self._now()
         if task.names[-1][1] != comm:
             task.names.append((now, comm))
         self._end_slice(now)
         if state != RUNNING and self._current is not self._first:
-            self._sleep(self._current, now, state)
+            self._sleep(self._current, now)
         self._current = task
         wait = self._asleep.pop(task, None)
         if wait and (wait.woken_ns >= 0 or not self._sees_wakes):
-            wait.end_ns = now
-            wait.woken_ns = wait.woken_ns if wait.woken_ns >= 0 else now
-            self.scene.waits.append(wait)
+            self._end_wait(wait, now)
         # Else it was about to sleep when it lost the CPU: it has been ready all the time.
 
     def _end_slice(self, now: int) -> None:
@@ -152,10 +148,14 @@ class Replay:
         self.scene.slices.append(Slice(start, now, self._current, first, self._index))
         self._slice_from = (now, self._index)
 
-    def _sleep(self, task: Task, now: int, state: int) -> None:
+    def _sleep(self, task: Task, now: int) -> None:
         after = self._index + 1
         has_stack = after < len(self._records) and isinstance(self._records[after], StackSample)
-        self._asleep[task] = Wait(task, now, -1, -1, state, after if has_stack else -1, None, "")
+        self._asleep[task] = Wait(task, now, -1, -1, after if has_stack else -1, None, "")
+
+    def _end_wait(self, wait: Wait, now: int) -> None:
+        wait.end_ns, wait.woken_ns = now, wait.woken_ns if wait.woken_ns >= 0 else now
+        self.scene.waits.append(wait)
 
     def _wake(self, _name: str, hook: Hook) -> None:
         task = self._by_address.get(hook.registers[0])
@@ -168,12 +168,12 @@ class Replay:
                 wait.irq = inner.text or (f"irq {inner.value}" if inner.kind == "irq" else "timer or softirq")
 
     def _fork(self, _name: str, hook: Hook) -> None:
-        address, pid, tgid, flags = hook.registers[:4]
+        address, pid, _tgid, flags = hook.registers[:4]
         old = self._by_address.get(address)
         if old and old is not self._first:
             self._end(old)
         kernel = bool(flags & KTHREAD_FLAG)
-        task = self._task(address, pid, tgid, text(hook.text), kernel, self._current)
+        task = self._task(address, pid, text(hook.text), kernel, self._current)
         if not kernel:
             task.maps = list(self._current.maps)
 
@@ -187,9 +187,7 @@ class Replay:
         self._open.abandon(task, self._now(), self._index)
         wait = self._asleep.pop(task, None)
         if wait and wait.start_ns < task.end_ns:
-            wait.end_ns = task.end_ns
-            wait.woken_ns = wait.woken_ns if wait.woken_ns >= 0 else task.end_ns
-            self.scene.waits.append(wait)
+            self._end_wait(wait, task.end_ns)
 
     # ---- programs ----
 
@@ -245,9 +243,9 @@ class Replay:
         self.scene.pages.setdefault(inode, set()).add(page)
 
     def _printk(self, _name: str, hook: Hook) -> None:
-        level, caller = hook.registers[:2]
+        level = hook.registers[0]
         level, form = _level(level - (1 << 32) if level >> 31 else level, text(hook.text))
-        self.scene.messages.append(Message(self._now(), self._index, self._current, level, form, caller))
+        self.scene.messages.append(Message(self._now(), self._index, self._current, level, form))
 
     def _module(self, _name: str, hook: Hook) -> None:
         # The initcall of a module has no name of its own; it comes next on this task.
@@ -271,7 +269,6 @@ class Replay:
 
     def _enter(self, kind: str, hook: Hook) -> None:
         calls = self._open.of(self._current)
-        at = _CALLER_AT.get(kind)
         calls.append(
             Call(
                 kind=kind,
@@ -282,28 +279,23 @@ class Replay:
                 last=-1,
                 value=hook.registers[0] if hook.registers else 0,
                 text=text(hook.text.replace(b"\0", b" ")),
-                caller=hook.registers[at] if at is not None else 0,
+                caller=hook.registers[_CALLER_AT] if kind in DELAYS else 0,
                 depth=len(calls),
             )
         )
 
     def _leave(self, name: str, hook: Hook) -> None:
         kind = name.removesuffix(".end")
-        if self._open.has(self._current, kind):
-            self._open.leave(self._current, kind, hook.registers[0], self._now(), self._index)
+        self._open.leave(self._current, kind, hook.registers[0], self._now(), self._index)
 
     def _close(self) -> None:
         """What was still going on when the recording ended."""
         self._index = len(self._records)
         self._open.close(self._end_ns, self._index)
-        start, first = self._slice_from
-        self.scene.slices.append(Slice(start, self._end_ns, self._current, first, self._index))
+        self._end_slice(self._end_ns)
         for task, wait in self._asleep.items():
-            if task.end_ns is not None:
-                continue  # its last sleep: it is gone
-            wait.end_ns = self._end_ns
-            wait.woken_ns = wait.woken_ns if wait.woken_ns >= 0 else self._end_ns
-            self.scene.waits.append(wait)
+            if task.end_ns is None:  # else it was its last sleep: it is gone
+                self._end_wait(wait, self._end_ns)
         self.scene.waits.sort(key=lambda w: w.start_ns)
 
 
@@ -311,7 +303,7 @@ def _needed(name: str) -> int:
     """How many values a hook must have taken for its handler."""
     if name.endswith(".end"):
         return 1
-    return 1 + _CALLER_AT[name] if name in _CALLER_AT else _VALUES.get(name, 0)
+    return 1 + _CALLER_AT if name in DELAYS else _VALUES.get(name, 0)
 
 
 def _level(level: int, form: str) -> tuple[int, str]:

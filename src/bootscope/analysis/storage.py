@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from bootscope.analysis.blocks import Piece
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import label
+from bootscope.analysis.functions import doing
 from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
@@ -106,10 +106,8 @@ class _Used:
     """Which bytes of files a process wanted, by page: a page that was only read ahead is not."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._pages: dict[str, set[int]] = {}
-        for bio in evidence.scene.bios:
-            if bio.path and bio.inode in evidence.scene.pages:
-                self._pages[bio.path] = evidence.scene.pages[bio.inode]
+        pages, bios = evidence.scene.pages, evidence.scene.bios
+        self._pages = {bio.path: pages[bio.inode] for bio in bios if bio.path and bio.inode in pages}
 
     def unused_bytes(self, piece: Piece) -> int:
         """Bytes of a run of sectors that nobody wanted; 0 for what is no file or was not watched."""
@@ -140,10 +138,7 @@ class _Requests:
             for bio in reversed(bios[:at]):
                 if bio.sector <= event.sector < _end(bio):
                     return evidence.who(bio.task, bio.at_ns), bio.path
-        part = evidence.slice_at(now)
-        calls = [c for c in evidence.calls_at(part.task, event.index) if not c.kind.endswith("delay")]
-        who = evidence.who(part.task, now)
-        return (f"{who}: {label(calls[-1], evidence)}" if calls else who), ""
+        return doing(evidence, evidence.slice_at(now).task, event.index, now), ""
 
 
 def _end(bio: Bio) -> int:

@@ -16,8 +16,8 @@ from bootscope.analysis.kernel_activity import Call, Task, Wait
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
 from bootscope.analysis.waits import caller, reason
-from bootscope.loaders.model import Hooked
-from bootscope.loaders.registry import PROGRAMS, hooks
+from bootscope.loaders.registry import PROGRAMS
+from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Point, Span, Stack, Table, Trace, Track
 
@@ -170,7 +170,7 @@ def _delays(evidence: Evidence) -> tuple[Span, ...]:
         Span(
             c.start_ns, c.end_ns, f"delay in {caller(c, evidence)}", {"in": evidence.who(c.task, c.start_ns)}
         )
-        for c in evidence.scene.of("delay", *hooks(Hooked.DELAY))
+        for c in evidence.scene.of(*DELAYS)
     )
 
 

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Mapping as Mapped
-from bootscope.analysis.kernel_activity import Task
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.objects import Program
@@ -130,17 +129,13 @@ def _virtual_ns(evidence: Evidence, hook: str) -> int:
 
 
 def _of_busybox(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    return _of_program(evidence, usage, BUSYBOX)
-
-
-def _of_program(evidence: Evidence, usage: Usage, path: str) -> Iterator[tuple[int, Block]]:
-    """Code of a program of the root file system: (address as it was linked, block).
+    """Code of BusyBox: (address as it was linked, block).
 
     A block is told by whom it belonged to when it first ran; what first ran after the recording belongs
     to whoever has something mapped there.
     """
     programs = msgspec.json.decode(evidence.load(objects.PROGRAMS), type=dict[str, Program])
-    program = programs.get(path)
+    program = programs.get(BUSYBOX)
     if not program:
         return
     times = [record.time_ns for record in evidence.recorded]
@@ -148,31 +143,16 @@ def _of_program(evidence: Evidence, usage: Usage, path: str) -> Iterator[tuple[i
         if block.address >= evidence.arch.kernel.first_address:
             continue
         mapped = _mapped(evidence, times, block)
-        if mapped and mapped.path == path:
-            address = _linked(program, block.address - mapped.address + mapped.offset)
+        if mapped and mapped.path == BUSYBOX:
+            address = program.linked(mapped.in_file(block.address))
             if address is not None:
                 yield address, block
-
-
-def _linked(program: Program, offset: int) -> int | None:
-    """The address at which what lies at an offset of the program's file was linked."""
-    for start, address, size in program.segments:
-        if start <= offset < start + size:
-            return offset - start + address
-    return None
 
 
 def _mapped(evidence: Evidence, times: list[int], block: Block) -> Mapped | None:
     index = bisect_right(times, block.first_ns) - 1
     if index < 0:
         return None
-    if index == len(times) - 1:
-        tasks: Iterable[Task] = reversed(evidence.scene.tasks)
-    else:
-        tasks = [evidence.slice_at(evidence.clock.before(index)).task]
-    now = evidence.clock.before(index)
-    for task in tasks:
-        for mapped in reversed(task.maps_at(now)):
-            if mapped.address <= block.address < mapped.address + mapped.size:
-                return mapped
-    return None
+    now, last = evidence.clock.before(index), index == len(times) - 1
+    tasks = reversed(evidence.scene.tasks) if last else [evidence.slice_at(now).task]
+    return next((m for task in tasks if (m := task.mapped_at(block.address, now))), None)

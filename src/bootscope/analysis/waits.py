@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks, label
+from bootscope.analysis.functions import Stacks, doing, label
 from bootscope.analysis.kernel_activity import Call, Wait
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture.stream import StackSample
 from bootscope.loaders.model import Hooked
-from bootscope.loaders.registry import hooks
+from bootscope.timeline.cpu_time import DELAYS
 
 COLUMNS = (
     Column("who", "who waits", "text"),
@@ -52,7 +52,6 @@ _MACHINERY = (
 )
 _WORKERS = ("worker_thread", "kthread_worker_fn", "rescuer_thread")
 _CONTEXTS = ("initcall", "probe", "work")
-_DELAYS = ("delay", *hooks(Hooked.DELAY))
 
 
 def sleeper(wait: Wait, evidence: Evidence, stacks: Stacks) -> str:
@@ -62,10 +61,8 @@ def sleeper(wait: Wait, evidence: Evidence, stacks: Stacks) -> str:
     sample = evidence.records[wait.stack]
     assert isinstance(sample, StackSample)
     functions, _ = stacks.functions(sample, "kernel")
-    for name in functions:
-        if not name.startswith(_MACHINERY):
-            return name
-    return functions[-1] if functions else "?"
+    asked = (name for name in functions if not name.startswith(_MACHINERY))
+    return next(asked, functions[-1] if functions else "?")
 
 
 def view(evidence: Evidence, stacks: Stacks) -> Rows:
@@ -110,10 +107,10 @@ def _asleep(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[tuple[str, str
         wait = waits[at] if at < len(waits) else None
         length = sleep.end_ns - sleep.start_ns
         if wait is None or wait.woken_ns - sleep.end_ns > length + 1_000_000:
-            yield ("the kernel", "its own timer", "asleep"), sleep.start_ns, length
-            continue
-        context, what = reason(wait, evidence, stacks)
-        yield (context, what, "asleep"), sleep.start_ns, length
+            who, what = "the kernel", "its own timer"
+        else:
+            who, what = reason(wait, evidence, stacks)
+        yield (who, what, "asleep"), sleep.start_ns, length
 
 
 def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
@@ -131,12 +128,12 @@ def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
 def _spinning(evidence: Evidence) -> Iterator[tuple[tuple[str, str, str], int, int]]:
     """Delay loops, without those inside another one."""
     done: dict[int, int] = defaultdict(int)
-    for call in evidence.scene.of(*_DELAYS):
+    for call in evidence.scene.of(*DELAYS):
         if call.start_ns < done[call.task.number]:
             continue
         done[call.task.number] = call.end_ns
-        what = (_context(call, evidence), caller(call, evidence), "spinning")
-        yield what, call.start_ns, call.end_ns - call.start_ns
+        who = doing(evidence, call.task, call.first, call.start_ns)
+        yield (who, caller(call, evidence), "spinning"), call.start_ns, call.end_ns - call.start_ns
 
 
 def countdown(evidence: Evidence) -> list[Call]:
@@ -150,12 +147,6 @@ def caller(call: Call, evidence: Evidence) -> str:
     """The function that called a delay."""
     name = evidence.names.name(evidence.phase_of(call.kind), evidence.arch.call_before(call.caller))
     return name.partition(" ")[2] or name
-
-
-def _context(call: Call, evidence: Evidence) -> str:
-    who = evidence.who(call.task, call.start_ns)
-    above = [c for c in evidence.calls_at(call.task, call.first) if c.kind not in _DELAYS and c is not call]
-    return f"{who}: {label(above[-1], evidence)}" if above else who
 
 
 def spinning_in(evidence: Evidence, start_ns: int, end_ns: int) -> int:

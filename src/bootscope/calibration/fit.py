@@ -91,7 +91,7 @@ class _Fit:
             free = self._free()
             if not free:
                 break
-            some = known(self._reduced(free), self._weights, self._figures(free), self._given())
+            some = self._known(free)
             if some is None:
                 # Of what the stretches that are believed do not tell apart, the smallest goes first.
                 least = min(free, key=self._spent_ns)
@@ -99,10 +99,8 @@ class _Fit:
                 continue
             certain = dict(zip(free, some, strict=True))
             vague = {c: self._vagueness(c, k) for c, k in certain.items() if c != EXTRA}
-            if not vague:
-                break
-            worst = max(vague, key=lambda c: vague[c])
-            if vague[worst] <= _VAGUE:
+            worst = max(vague, key=lambda c: vague[c], default=EXTRA)
+            if vague.get(worst, 0.0) <= _VAGUE:
                 break
             self._fix(worst, self._vague_words(worst, certain[worst]))
             certain = {}
@@ -112,15 +110,14 @@ class _Fit:
     def _free(self) -> list[int]:
         return [c for c in range(COLUMNS) if c not in self._fixed]
 
-    def _figures(self, columns: Sequence[int]) -> tuple[float, ...]:
-        return tuple(self._rates[c] for c in columns)
-
-    def _given(self) -> list[tuple[tuple[float, ...], float]]:
-        return [
+    def _known(self, free: Sequence[int]) -> list[KnownFigure] | None:
+        """How well the free columns are known, with what belongs to the fixed ones that may be off."""
+        given = [
             (tuple(row.amounts[c] for row in self._rows), off)
             for c, (_, off) in sorted(self._fixed.items())
             if off
         ]
+        return known(self._reduced(free), self._weights, tuple(self._rates[c] for c in free), given)
 
     def _settle(self) -> None:
         """Fits and takes apart until the rates stay; takes out columns that say nothing."""
@@ -132,8 +129,7 @@ class _Fit:
             if not free:
                 self._weights = [1.0] * len(self._rows)
                 return
-            reduced = self._reduced(free)
-            found, self._weights = fit(reduced, self._figures(free))
+            found, self._weights = fit(self._reduced(free), tuple(self._rates[c] for c in free))
             by_column = dict(zip(free, found, strict=True))
             last = self._rates
             self._rates = Rates(*(by_column.get(c, r) for c, r in enumerate(last)))

@@ -19,14 +19,13 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
 from bootscope.devices.model import ConsoleByte, DeviceEvent, StorageCommand
 from bootscope.timeline.build import Made
-from bootscope.timeline.console import console_bytes
+from bootscope.timeline.console import by_line, console_bytes
 from bootscope.timeline.cpu_time import CpuTime, sees_delays
 
 
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """A console line without its end (untrusted), and when its first byte and its last one had come over the
-    line."""
+    """A console line without its end (untrusted), and when its first and last byte had come over the line."""
 
     data: bytes
     first: Parts
@@ -62,7 +61,7 @@ class EmulatedBoot:
         self._steps = _steps(recorded, made.events, made.run)
         found = console_bytes(made.events, self._board.console)
         self._texts = _texts(found, made)
-        self.byte_ns = _most_common([byte.byte_ns for byte in found])
+        self.byte_ns = Counter(byte.byte_ns for byte in found).most_common(1)[0][0] if found else 0
         """What a byte takes on the emulator's line, for most of them; 0 when there is none."""
         self.sees_delays = sees_delays(made.run.watch.hooks)
         """Whether loops that wait for a clock are known, which pass for work of the CPU otherwise."""
@@ -77,10 +76,6 @@ class EmulatedBoot:
         middle_ns = (self._texts[first].at_ns + self._texts[last].at_ns) // 2
         at = bisect_right([phase.start_ns for phase in self._phases], middle_ns) - 1
         return self._phases[max(0, at)].name
-
-
-def _most_common(values: list[int]) -> int:
-    return Counter(values).most_common(1)[0][0] if values else 0
 
 
 def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunInfo) -> list[_Step]:
@@ -100,16 +95,11 @@ def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunIn
 
 def _texts(found: Sequence[ConsoleByte], made: Made) -> list[_Text]:
     result: list[_Text] = []
-    data = bytearray()
     first = 0
-    for number, byte in enumerate(found):
-        if not data:
-            first = number
-        data.append(byte.value)
-        if byte.value == 0x0A or number + 1 == len(found):
-            at_ns = made.clock.before(found[first].index)
-            result.append(_Text(bytes(data).strip(b"\r\n"), at_ns, first, number))
-            data.clear()
+    for part in by_line(found):
+        data, behind = bytes(byte.value for byte in part).strip(b"\r\n"), first + len(part)
+        result.append(_Text(data, made.clock.before(part[0].index), first, behind - 1))
+        first = behind
     return result
 
 
@@ -155,15 +145,13 @@ class _Board:
         )
 
     def _put(self, byte: ConsoleByte) -> Parts:
-        queue = self._queue(byte.device)
+        queue = self._queues.get(byte.device)
+        if queue is None:
+            depth = self._board.console_called(byte.device).fifo_bytes.value
+            queue = self._queues[byte.device] = deque(maxlen=depth)
         if len(queue) == queue.maxlen and queue[0][0] > self._now[0]:
             self._now = queue[0]
         at, parts = queue[-1] if queue and queue[-1][0] > self._now[0] else self._now
         parts = parts._replace(line_ns=parts.line_ns + byte.byte_ns)
         queue.append((at + byte.byte_ns * self._rates.line, parts))
         return parts
-
-    def _queue(self, device: str) -> deque[_Moment]:
-        if device not in self._queues:
-            self._queues[device] = deque(maxlen=self._board.console_called(device).fifo_bytes.value)
-        return self._queues[device]

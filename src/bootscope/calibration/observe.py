@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bootscope.boards.pins import Pins
@@ -76,11 +77,9 @@ def _measured(run: MeasuredRun) -> list[RealBoot]:
 
 def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int | None:
     """How well power on is known: by the pins that were watched, or by the command that switched it."""
-    if pins:
-        for file in understood.files:
-            for boot in file.reading.boots:
-                if boot.clock.name != "host" and boot.clock.at_power:
-                    return max(1, boot.clock.resolution_ns)
+    for boot in _boots(understood) if pins else ():
+        if boot.clock.name != "host" and boot.clock.at_power:
+            return max(1, boot.clock.resolution_ns)
     zero = dating.zero_of(kept)
     return zero.error_ns if zero.at_power else None
 
@@ -113,5 +112,8 @@ def _heard(
 
 def _boot_of(understood: Understood, log: Log) -> Boot | None:
     """The boot whose log this is."""
-    boots = (boot for file in understood.files for boot in file.reading.boots)
-    return next((boot for boot in boots if boot.log is log), None)
+    return next((boot for boot in _boots(understood) if boot.log is log), None)
+
+
+def _boots(understood: Understood) -> Iterator[Boot]:
+    return (boot for file in understood.files for boot in file.reading.boots)

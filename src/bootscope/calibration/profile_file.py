@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ADDRESSES = re.compile(
     r"addresses\..*|devices\.[^.]+\.(base|size)|qemu\.(user_code|loader_code)|qemu\.(idle|calls)\.(mask|value)"
 )
-_WIDTH = 100
+_FOLD = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
 
 
 def calibrated_board(found: Calibration, name: str) -> Board:
@@ -117,7 +118,7 @@ def _table(path: str, table: Mapping[str, Any], notes: Mapping[str, str]) -> Ite
         if key not in inner:
             here = f"{path}.{key}" if path else key
             if here in notes:
-                yield from (f"# {line}" for line in _folded(notes[here]))
+                yield from (f"# {line}" for line in _FOLD.wrap(notes[here]))
             yield f"{_key(key)} = {_value(here, value)}"
     for key, value in inner.items():
         here = f"{path}.{key}" if path else key
@@ -125,16 +126,6 @@ def _table(path: str, table: Mapping[str, Any], notes: Mapping[str, str]) -> Ite
             yield ""
             yield f"[{'.'.join(_key(part) for part in here.split('.'))}]"
         yield from _table(here, value, notes)
-
-
-def _folded(words: str) -> Iterator[str]:
-    line = ""
-    for word in words.split():
-        if line and len(line) + len(word) >= _WIDTH:
-            yield line
-            line = ""
-        line = f"{line} {word}".lstrip()
-    yield line
 
 
 def _key(key: str) -> str:

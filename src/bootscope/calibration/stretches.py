@@ -4,18 +4,25 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bootscope.calibration.match import key_of, matched
 from bootscope.calibration.model import HeardLine
 from bootscope.calibration.observe import RealBoot
 from bootscope.calibration.rates import Parts, Rates
 from bootscope.calibration.robust import Row
 from bootscope.readers.base import END_OF_LINE, PREVIOUS_NEWLINE
+from bootscope.readers.markers import split_line
+from bootscope.readers.match import increasing
 from bootscope.statistics.describe import deviation_of
 
+_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBER = re.compile(r"\b(?:[0-9a-fA-F]{2}:){2,}[0-9a-fA-F]{2}\b|\b(?:0x)?[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
+_LEAST_LETTERS = 4
+_LONGEST = 2_000
 _LEAST_NS = 2_000_000
 _LEAST_ERRORS = 4
 """A stretch is at least so long, and so many times as long as a stamp may be off."""
@@ -43,6 +50,32 @@ class Heard:
 
     boot: RealBoot
     at_ns: Mapping[int, int]
+
+
+def key_of(text: str) -> str:
+    """The words of a line: without the kernel's stamp, escapes, and what differs from boot to boot
+    (numbers); empty for a line that says too little to be told from others."""
+    words = split_line(_ESCAPE.sub("", text[:_LONGEST]))[1]
+    key = " ".join(_NUMBER.sub("#", words).split())
+    return key if sum(c.isalpha() for c in key) >= _LEAST_LETTERS else ""
+
+
+def matched(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """Pairs of places of lines that are the same in both, given their keys, in order.
+
+    Lines that come more than once are told apart by their number, if both have as many of them.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, key in enumerate(b):
+        if key:
+            places[key].append(place)
+    count, seen = Counter(a), Counter[str]()
+    pairs: list[tuple[int, int]] = []
+    for place, key in enumerate(a):
+        if key and len(places.get(key, ())) == count[key]:
+            pairs.append((place, places[key][seen[key]]))
+            seen[key] += 1
+    return [pairs[n] for n in increasing([other for _, other in pairs])]
 
 
 def heard(boots: Sequence[RealBoot], lines: Sequence[HeardLine]) -> list[Heard]:

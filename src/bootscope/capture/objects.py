@@ -45,6 +45,11 @@ class Program(msgspec.Struct, frozen=True):
     segments: list[tuple[int, int, int]]
     functions: list[tuple[int, int, str]]
 
+    def linked(self, offset: int) -> int | None:
+        """The address at which what lies at an offset of the file was linked; None where nothing was."""
+        found = (offset - at + address for at, address, size in self.segments if at <= offset < at + size)
+        return next(found, None)
+
 
 def packed(data: bytes) -> bytes:
     """`data` as it is kept: compressed when it is large, the same bytes for the same data."""

@@ -17,8 +17,7 @@ from bootscope.analysis.significance import BootComparison, interval, oddities
 from bootscope.core.text import seconds, signed, span
 from bootscope.report.boots import named, verdict_lines
 from bootscope.report.terminal import verdict
-from bootscope.statistics.describe import Description, describe
-from bootscope.statistics.middle import LEAST_PERCENT, median_interval
+from bootscope.statistics.describe import LEAST_PERCENT, Description, describe, median_interval
 from bootscope.statistics.shift import CONFIDENCE
 
 _MARGIN = 0.06

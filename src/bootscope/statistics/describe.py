@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sample: middle, spread, outliers, a first boot that differs, drift. Times are integer
-ns."""
+"""One sample: middle, spread, outliers, a first boot that differs, drift. Times are integer ns."""
 
 from __future__ import annotations
 
@@ -14,6 +13,8 @@ from statistics import NormalDist
 OUTLIER_SCORE = 3.5
 """Modified z score from which a value is an outlier (Iglewicz and Hoaglin, How to Detect and Handle Outliers,
 1993): ``|x - median| / (1.4826 MAD)``."""
+LEAST_PERCENT = 97
+"""What the interval of a median holds at least; the same as that of a difference (shift.py)."""
 DRIFT_P = 0.01
 """A trend is told when its p value is at most this: it is a warning beside the verdict and should be rare."""
 _FEWEST_FOR_OUTLIERS = 3
@@ -82,6 +83,23 @@ def median(values: Sequence[int]) -> int:
     return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) // 2
 
 
+def median_interval(values: Sequence[int]) -> tuple[int, int] | None:
+    """Two of the values between which the median of all such boots, however distributed, lies with at least
+    LEAST_PERCENT probability; None where there are too few for that (fewer than 7).
+
+    By order statistics: so many of n values lie below the median as heads come up when n coins are thrown.
+    """
+    ordered, count = sorted(values), len(values)
+    below, place = 0, -1
+    # Both sides together may be outside in at most 3 of 100 cases.
+    for at in range(count // 2):
+        below += math.comb(count, at)
+        if 200 * below > (100 - LEAST_PERCENT) * 2**count:
+            break
+        place = at
+    return (ordered[place], ordered[count - 1 - place]) if place >= 0 else None
+
+
 def quantile(values: Sequence[int], part: int, whole: int) -> int:
     """The smallest value that at least `part` of `whole` of the values do not exceed (nearest rank).
 
@@ -109,24 +127,19 @@ def outliers(values: Sequence[int], step_ns: int = 0) -> tuple[int, ...]:
         return ()
     middle = median(values)
     away = [abs(x - middle) for x in values]
-    deviation = deviation_of(values)
-    if not deviation:
-        deviation = _MEAN_TO_DEVIATION * sum(away) / len(away)
+    deviation = deviation_of(values) or _MEAN_TO_DEVIATION * sum(away) / len(away)
     limit = OUTLIER_SCORE * max(deviation, step_ns)
     return tuple(at for at, distance in enumerate(away) if distance > limit)
 
 
 def warm_up(values: Sequence[int], step_ns: int = 0) -> int:
-    """How far the first value lies from the median of the others, where it is an outlier beside them, else
-    0."""
+    """How far the first value lies from the median of the others; 0 where it is no outlier beside them."""
     rest = values[1:]
     if len(values) < _FEWEST_FOR_WARM_UP:
         return 0
-    middle = median(rest)
-    deviation = deviation_of(rest)
-    off = values[0] - middle
+    off = values[0] - median(rest)
     beyond = values[0] > max(rest) or values[0] < min(rest)
-    return off if beyond and abs(off) > OUTLIER_SCORE * max(deviation, step_ns) else 0
+    return off if beyond and abs(off) > OUTLIER_SCORE * max(deviation_of(rest), step_ns) else 0
 
 
 def drift(values: Sequence[int]) -> Drift | None:

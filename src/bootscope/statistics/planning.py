@@ -62,16 +62,15 @@ class Noise:
             return None
         if chosen_test(size_a, size_b) == STUDENT:
             return self._smallest_by_student(size_a, size_b)
-        found = bisect_left(
-            range(len(self._apart)), True, key=lambda at: enough(size_a, size_b, self._just_above(at))
-        )
-        if found == len(self._apart):
+        count = len(self._apart)
+
+        def just_above(apart_ns: int) -> float:
+            return 1 - (count - bisect_right(self._apart, apart_ns)) / count / 2
+
+        found = bisect_left(self._apart, True, key=lambda ns: enough(size_a, size_b, just_above(ns)))
+        if found == count:
             return None
         return max(math.ceil(self._apart[found] * self._stretch), self._step_ns, 1)
-
-    def _just_above(self, at: int) -> float:
-        count = len(self._apart)
-        return 1 - (count - bisect_right(self._apart, self._apart[at])) / count / 2
 
     def _smallest_by_student(self, size_a: int, size_b: int) -> int | None:
         longest = [sample for sample in self._samples if len(sample) > 1]

@@ -100,8 +100,7 @@ def standard_error(a: Sequence[int], b: Sequence[int], step_ns: int) -> float:
 
 
 def _student(a: Sequence[int], b: Sequence[int], step_ns: int) -> Shift:
-    """Welch's test with as many degrees of freedom as the smaller sample of 3 has, which errs on the safe
-    side."""
+    """Welch's test with the degrees of freedom of the smaller sample of 3, which errs on the safe side."""
     off = sum(b) / len(b) - sum(a) / len(a)
     error = standard_error(a, b, step_ns)
     t = off / error if error else math.copysign(math.inf, off) if off else 0.0

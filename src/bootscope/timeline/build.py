@@ -3,23 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
 from bootscope.core.errors import UserError
-from bootscope.devices.model import DeviceEvent, PinChange, StorageCommand
+from bootscope.devices.model import Decoder, DeviceEvent, PinChange, StorageCommand
 from bootscope.loaders.model import Hooked
 from bootscope.timeline import console, phases
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.cpu_time import at_cpu_speed
-from bootscope.timeline.devices import decode, decoders_of
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
 _DENSE = (Io, Sample, StackSample)
+
+
+def decoders_of(run: RunInfo) -> dict[int, Decoder]:
+    """A decoder for each device, by its number in the watch file."""
+    size = run.system.card_bytes
+    return {number: run.board.devices[name].decoder(name, size) for number, name in run.watch.devices.items()}
+
+
+def decode(records: list[Record], decoders: Mapping[int, Decoder]) -> Iterator[DeviceEvent]:
+    """Events in stream order; `decoders` maps the device numbers of the watch file."""
+    for index, record in enumerate(records):
+        if isinstance(record, Io) and record.device in decoders:
+            event = decoders[record.device].store(index, record.offset, record.value)
+            if event:
+                yield event
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
@@ -53,7 +69,7 @@ def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | N
 def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Made:
     """The same, with events, costs and clock. `run` in the result names the board that counted."""
     if board:
-        run = _with_board(run, board)
+        run = msgspec.structs.replace(run, board=board)
     records = at_cpu_speed(records, run)
     events = events_of(records, run)
     found = costs(records, events, run.board)
@@ -80,11 +96,6 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         clock_worst_ns=quality.worst_ns,
     )
     return Made(made, run, records, events, found, clock)
-
-
-def _with_board(run: RunInfo, board: Board) -> RunInfo:
-    fields = {name: getattr(run, name) for name in run.__struct_fields__}
-    return RunInfo(**{**fields, "board": board})
 
 
 def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run: RunInfo) -> dict[str, int]:
@@ -143,12 +154,13 @@ def _execs(records: Sparse, clock: BoardClock, run: RunInfo) -> tuple[tuple[int,
 
 
 def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, str], ...]:
-    result: list[tuple[int, str]] = []
-    for event in events:
-        if isinstance(event, PinChange):
-            for names, level in ((event.high, "high"), (event.low, "low")):
-                result += [(clock.before(event.index), f"{name} {level}") for name in names]
-    return tuple(result)
+    return tuple(
+        (clock.before(event.index), f"{name} {level}")
+        for event in events
+        if isinstance(event, PinChange)
+        for names, level in ((event.high, "high"), (event.low, "low"))
+        for name in names
+    )
 
 
 def _kernel_image(run: RunInfo) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.loaders.model import Announced, Loader
@@ -18,22 +18,28 @@ def console_bytes(events: Iterable[DeviceEvent], device: str) -> list[ConsoleByt
     return [e for e in events if isinstance(e, ConsoleByte) and e.device == device]
 
 
-def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
-    """Lines without their CR and LF. Every byte is in exactly one line; the last may be unfinished."""
-    result: list[Line] = []
-    data = bytearray()
-    start_ns = end_ns = 0
+def by_line(found: Iterable[ConsoleByte]) -> Iterator[list[ConsoleByte]]:
+    """The bytes of each line, its LF included. Every byte is in exactly one; the last may be unfinished."""
+    part: list[ConsoleByte] = []
     for byte in found:
-        if not data:
-            start_ns = clock.before(byte.index)
-        data.append(byte.value)
-        end_ns = clock.after(byte.index)
+        part.append(byte)
         if byte.value == 0x0A:
-            result.append(Line(start_ns, end_ns, bytes(data).rstrip(b"\r\n")))
-            data.clear()
-    if data:
-        result.append(Line(start_ns, end_ns, bytes(data)))
-    return tuple(result)
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
+    """Lines without their CR and LF; what is left of an unfinished one is as it came."""
+    return tuple(
+        Line(clock.before(part[0].index), clock.after(part[-1].index), _data(part)) for part in by_line(found)
+    )
+
+
+def _data(part: list[ConsoleByte]) -> bytes:
+    data = bytes(byte.value for byte in part)
+    return data.rstrip(b"\r\n") if data.endswith(b"\n") else data
 
 
 _MS = 1_000_000

@@ -43,14 +43,8 @@ class CostModel:
         self._queues: dict[str, LineQueue] = {}
         self.added_ns = board.power_on_ns.value
 
-    def cost(self, event: DeviceEvent, virtual_ns: int) -> Cost | None:
-        """The cost of the next event, which happens at `virtual_ns`; None when it is free."""
-        ns = self.add(event, virtual_ns)
-        kind: CostKind = "console" if isinstance(event, ConsoleByte) else "storage"
-        return Cost(event.index, kind, ns) if ns else None
-
     def add(self, event: DeviceEvent, virtual_ns: int) -> int:
-        """What the next event costs in ns, as :meth:`cost`."""
+        """What the next event, which happens at `virtual_ns`, costs in ns; 0 when it is free."""
         if isinstance(event, ConsoleByte):
             queue = self._queues.get(event.device) or self._new_queue(event.device)
             ns = queue.put(virtual_ns + self.added_ns, event.byte_ns)
@@ -69,16 +63,18 @@ class CostModel:
 
 def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
     """The costs of `events`, in stream order, without those that are zero."""
-    model = CostModel(board)
-    found = (model.cost(event, records[event.index].time_ns) for event in events)
-    return [cost for cost in found if cost]
+    add = CostModel(board).add
+    return [
+        Cost(event.index, "console" if isinstance(event, ConsoleByte) else "storage", ns)
+        for event in events
+        if (ns := add(event, records[event.index].time_ns))
+    ]
 
 
 def costs_ns(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> Iterator[tuple[int, int]]:
     """(record, ns) of each event, as :func:`costs`, also where that is 0; for those who only add up."""
     add = CostModel(board).add
-    for event in events:
-        yield event.index, add(event, records[event.index].time_ns)
+    return ((event.index, add(event, records[event.index].time_ns)) for event in events)
 
 
 class BoardClock:

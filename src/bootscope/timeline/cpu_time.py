@@ -18,14 +18,15 @@ from bootscope.capture.stream import Hook, Idle, Record
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 
-_DELAYS = ("delay", *hooks(Hooked.DELAY))
+DELAYS = ("delay", *hooks(Hooked.DELAY))
+"""What loops that wait for a clock are hooked by."""
 # Whoever runs from here on is in no delay, whatever was seen of the end of the last one.
 _OTHERS = ("switch", *hooks(Hooked.START), "kernel.image", "kernel.start")
 
 
 def sees_delays(names: Mapping[int, str]) -> bool:
     """Whether a recording with these hooks (number -> name) knows loops that wait for a clock."""
-    return any(name in _DELAYS for name in names.values())
+    return any(name in DELAYS for name in names.values())
 
 
 class CpuTime:
@@ -34,9 +35,9 @@ class CpuTime:
     def __init__(self, names: Mapping[int, str]) -> None:
         self._waits: dict[int, bool] = {}
         for number, name in names.items():
-            if name in _DELAYS:
+            if name in DELAYS:
                 self._waits[number] = True
-            elif name.removesuffix(".end") in _DELAYS or name in _OTHERS:
+            elif name.removesuffix(".end") in DELAYS or name in _OTHERS:
                 self._waits[number] = False
         self._waiting = False
         self._last_ns = 0

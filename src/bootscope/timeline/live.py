@@ -10,9 +10,9 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Decoder, Hook, Io, Record
 from bootscope.devices.model import ConsoleByte
 from bootscope.loaders.model import LOAD
+from bootscope.timeline.build import decoders_of
 from bootscope.timeline.costs import CostModel
 from bootscope.timeline.cpu_time import CpuTime
-from bootscope.timeline.devices import decoders_of
 from bootscope.timeline.phases import reads_kernel
 
 MAX_LINE_BYTES = 4096
@@ -63,7 +63,7 @@ class Live:
         event = decoder.store(0, record.offset, record.value) if decoder else None
         if event is None:
             return
-        self._costs.cost(event, self._virtual_ns)
+        self._costs.add(event, self._virtual_ns)
         if self.phase in self._before_load and reads_kernel(event, self._run):
             self.phase = LOAD
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:

@@ -46,11 +46,6 @@ def reads_kernel(event: DeviceEvent, run: RunInfo) -> bool:
     )
 
 
-def _load(events: Iterable[DeviceEvent], run: RunInfo) -> Boundary | None:
-    first = next((event for event in events if reads_kernel(event, run)), None)
-    return Boundary(LOAD, first.index, "first read of the kernel image") if first else None
-
-
 def hooks(records: Iterable[tuple[int, Record]], run: RunInfo, name: str) -> Iterator[tuple[int, Hook]]:
     """Index and record of every arrival at the hook called `name`, from (index, record) pairs."""
     numbers = {number for number, known in run.watch.hooks.items() if known == name}
@@ -59,50 +54,31 @@ def hooks(records: Iterable[tuple[int, Record]], run: RunInfo, name: str) -> Ite
             yield index, record
 
 
-def _application(arrivals: list[tuple[int, Record]], run: RunInfo) -> Boundary | None:
-    name = run.system.application
-    if not name:
-        return None
-    first = next(hooks(arrivals, run, _APPLICATION), None)
-    return Boundary("application", first[0], f"program {name} started") if first else None
-
-
 def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -> list[Boundary]:
     """The starts of the phases that were reached after the first two, in order."""
     arrivals: list[tuple[int, Record]] = [(i, r) for i, r in enumerate(records) if isinstance(r, Hook)]
     ordered: list[Boundary] = []
     for stage in run.board.boot_loader.stages[2:]:
         if stage.phase == LOAD:
-            boundary = _load(events, run)
-        elif stage.hook == _APPLICATION:
-            boundary = _application(arrivals, run)
+            index = next((e.index for e in events if reads_kernel(e, run)), None)
+            evidence = "first read of the kernel image"
         else:
-            first = next(hooks(arrivals, run, stage.hook), None)
-            boundary = Boundary(stage.phase, first[0], f"address of {stage.hook}") if first else None
+            index = next((at for at, _ in hooks(arrivals, run, stage.hook)), None)
+            evidence = f"address of {stage.hook}"
+        if stage.hook == _APPLICATION:
+            index = index if run.system.application else None
+            evidence = f"program {run.system.application} started"
         # A start that lies before the one of an earlier phase cannot be right, and is left out.
-        if boundary and (not ordered or boundary.index > ordered[-1].index):
-            ordered.append(boundary)
+        if index is not None and (not ordered or index > ordered[-1].index):
+            ordered.append(Boundary(stage.phase, index, evidence))
     return ordered
 
 
-class _Split:
-    """Sums of idle time and costs between two records."""
-
-    def __init__(self, records: list[Record], found: list[Cost]) -> None:
-        self._records, self._costs = records, found
-        self._idles = [r for r in records if isinstance(r, Idle)]
-
-    def cost_ns(self, kind: str, start: int, end: int) -> int:
-        """Costs of records start <= index < end."""
-        return sum(c.ns for c in self._costs if start <= c.index < end and c.kind == kind)
-
-    def idle_ns(self, start_ns: int, end_ns: int) -> int:
-        """Idle time inside a stretch of virtual time; idle stretches that reach over it are cut."""
-        total = 0
-        for idle in self._idles:
-            begin = max(start_ns, idle.time_ns - idle.duration_ns)
-            total += max(0, min(end_ns, idle.time_ns) - begin)
-        return total
+def _idle_ns(idles: Iterable[Idle], start_ns: int, end_ns: int) -> int:
+    """Idle time inside a stretch of virtual time; idle stretches that reach over it are cut."""
+    return sum(
+        max(0, min(end_ns, idle.time_ns) - max(start_ns, idle.time_ns - idle.duration_ns)) for idle in idles
+    )
 
 
 def phases(
@@ -114,7 +90,7 @@ def phases(
     fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, "constant of the board profile")
     if not records:
         return (fixed,)
-    split = _Split(records, found)
+    idles = [r for r in records if isinstance(r, Idle)]
     begins = [Boundary(first, -1, "reset"), *starts]
     result = [fixed]
     for at, boundary in enumerate(begins):
@@ -125,15 +101,16 @@ def phases(
         v1 = records[-1].time_ns if last else records[end].time_ns
         start_ns = power_on_ns if boundary.index < 0 else clock.before(boundary.index)
         end_ns = clock.after(len(records) - 1) if last else clock.before(end)
-        idle_ns = split.idle_ns(v0, v1)
+        idle_ns = _idle_ns(idles, v0, v1)
+        inside = [c for c in found if max(boundary.index, 0) <= c.index < end]
         result.append(
             Phase(
                 name=boundary.phase,
                 start_ns=start_ns,
                 end_ns=end_ns,
                 cpu_ns=v1 - v0 - idle_ns,
-                storage_ns=split.cost_ns("storage", max(boundary.index, 0), end),
-                console_ns=split.cost_ns("console", max(boundary.index, 0), end),
+                storage_ns=sum(c.ns for c in inside if c.kind == "storage"),
+                console_ns=sum(c.ns for c in inside if c.kind == "console"),
                 idle_ns=idle_ns,
                 fixed_ns=0,
                 evidence=boundary.evidence,
