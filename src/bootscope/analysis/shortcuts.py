@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bootscope.analysis import hook_coverage
@@ -30,9 +31,9 @@ def runs(task: Task, name: str) -> bool:
 
 def instead_of_init(evidence: Evidence, name: str) -> Shortcut:
     """The kernel starts the program `name` instead of init."""
-    program = _program(evidence, name)
+    program = running(evidence, name)[0]
     start = evidence.timeline.milestones.get("init", 0)
-    end = _last_exec_ns(program)
+    end = max((e.at_ns for e in program.execs), default=program.start_ns)
     return Shortcut(
         ((start, end),),
         _still_read(evidence, program, start, end),
@@ -42,13 +43,12 @@ def instead_of_init(evidence: Evidence, name: str) -> Shortcut:
 
 def before_others(evidence: Evidence, name: str) -> Shortcut:
     """The program `name`, or the script that starts it, comes first among what is started beside it."""
-    program = _program(evidence, name)
-    mine, siblings = program, _started_by(evidence, program.parent)
+    program = running(evidence, name)[0]
+    mine, earlier = program, _before(evidence, program)
     # Upwards to where several things are started one after the other.
-    while mine.parent and len([t for t in siblings if t.start_ns < mine.start_ns]) < 1:
+    while mine.parent and not earlier:
         mine = mine.parent
-        siblings = _started_by(evidence, mine.parent)
-    earlier = [t for t in siblings if t.start_ns < mine.start_ns]
+        earlier = _before(evidence, mine)
     if not earlier:
         raise UserError(f"nothing that starts before {printable(name)} can start later")
     start, end = earlier[0].start_ns, mine.start_ns
@@ -59,23 +59,25 @@ def before_others(evidence: Evidence, name: str) -> Shortcut:
     )
 
 
-def _program(evidence: Evidence, name: str) -> Task:
+def running(evidence: Evidence, name: str, also: Callable[[Task], bool] | None = None) -> list[Task]:
+    """The tasks that ran the program `name`, and those for which `also` holds.
+
+    Raises UserError when there is none.
+    """
     hook_coverage.need(evidence, "processes", "switch", "fork")
-    found = [task for task in evidence.scene.tasks if runs(task, name)]
+    found = [task for task in evidence.scene.tasks if runs(task, name) or (also and also(task))]
     if not found:
         raise UserError(
             f"no program called '{printable(name)}' ran in this boot",
             hint="bootscope show --view processes lists the programs that ran",
         )
-    return found[0]
+    return found
 
 
-def _last_exec_ns(task: Task) -> int:
-    return max((e.at_ns for e in task.execs), default=task.start_ns)
-
-
-def _started_by(evidence: Evidence, parent: Task | None) -> list[Task]:
-    return [task for task in evidence.scene.tasks if parent and task.parent is parent]
+def _before(evidence: Evidence, task: Task) -> list[Task]:
+    """What a task's parent started before it."""
+    siblings = (t for t in evidence.scene.tasks if task.parent and t.parent is task.parent)
+    return [t for t in siblings if t.start_ns < task.start_ns]
 
 
 def _still_read(evidence: Evidence, program: Task, start: int, end: int) -> frozenset[int]:

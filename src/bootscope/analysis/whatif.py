@@ -99,7 +99,7 @@ def predict(
     plan = Plan(evidence.run.board, ground or Ground(evidence, stacks))
     steps = plan.ground.steps
     for change in changes:
-        _apply(change, plan, evidence, stacks, steps)
+        _apply(change, plan, evidence, steps)
     for add in extra:
         add(plan, evidence, steps)
     for finish in plan.last:
@@ -133,6 +133,7 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "bootz": whatif_image.bootz,
     "uimage": whatif_image.uimage,
     "one-shell": whatif_programs.one_shell,
+    "applets": whatif_programs.applets,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "without:": whatif_kernel.without,
@@ -143,6 +144,8 @@ _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "together:": whatif_programs.together,
     "rootfs=": lambda plan, evidence, steps, value: whatif_root.rootfs(plan, evidence, value),
     "compression=": lambda plan, evidence, steps, value: whatif_kernel.compression(plan, evidence, value),
+    "memory=": lambda plan, evidence, steps, value: whatif_kernel.memory(plan, evidence, value),
+    "function:": lambda plan, evidence, steps, value: whatif_kernel.function(plan, value),
     "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
     "console=": lambda plan, evidence, steps, value: _console(plan, value),
     "card=": lambda plan, evidence, steps, value: _card(plan, value),
@@ -151,20 +154,13 @@ _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
 }
 
 
-def _apply(change: str, plan: Plan, evidence: Evidence, stacks: Stacks, steps: list[Step]) -> None:
+def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+    match = re.match(r"[a-z-]+[:=]", change)
+    name = match[0] if match else ""
     if change in _SIMPLE:
         _SIMPLE[change](plan, evidence)
-        return
-    match = re.match(r"[a-z-]+[:=]", change)
-    name, value = (match[0], change[match.end() :]) if match else ("", "")
-    if name in _NAMED:
-        _NAMED[name](plan, evidence, steps, value)
-    elif change == "applets":
-        whatif_programs.applets(plan, evidence, steps)
-    elif name == "function:":
-        whatif_kernel.function(plan, evidence, stacks, value)
-    elif name == "memory=":
-        whatif_kernel.memory(plan, evidence, stacks, value)
+    elif name in _NAMED:
+        _NAMED[name](plan, evidence, steps, change.removeprefix(name))
     else:
         known = unknown("change", change, list(KNOWN))
         raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help explains them")

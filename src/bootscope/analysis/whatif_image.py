@@ -40,13 +40,9 @@ def bootz(plan: Plan, evidence: Evidence) -> None:
     end = next((i for i in range(first + 1, len(lines)) if not lines[i].text.startswith("   ")), len(lines))
     told = lines[first:end] + [line for line in lines[end:] if line.text.startswith(said.moves)]
     plan.hide(told)
-    briefer(plan, evidence, plan.ground.stacks, said.checks, lambda found: _not_done(found, said.checks))
+    briefer(plan, [(said.checks, Fraction(0))])
     plan.last.append(lambda: _say(plan, loader, len(said.plain), lines))
     plan.assume(f"{len(told)} lines about the kernel's header are replaced by one about the kernel")
-
-
-def _not_done(found: frozenset[str], checks: tuple[str, ...]) -> Fraction | None:
-    return None if found.isdisjoint(checks) else Fraction(0)
 
 
 def uimage(plan: Plan, evidence: Evidence) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from bootscope.analysis import hook_coverage
 from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.whatif_loader import reading
@@ -125,7 +124,7 @@ def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int],
 # ---- briefer ----
 
 
-def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
+def function(plan: Plan, value: str) -> None:
     """A function takes a share of its time, with all that it calls."""
     match = re.fullmatch(r"([\w.]{1,200})=(0|1|0?\.[0-9]{1,3})", value, re.ASCII)
     if not match:
@@ -134,7 +133,7 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
             hint="for example function:calibrate_delay=0",
         )
     name, share = match[1], Fraction(match[2])
-    if not briefer(plan, evidence, stacks, (name,), lambda found: share if name in found else None):
+    if not briefer(plan, [((name,), share)]):
         raise UserError(
             f"{printable(name)} is in no sample of this boot",
             hint="bootscope show --view functions lists the sampled functions",
@@ -148,14 +147,12 @@ def function(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None
 _MEMORY = re.compile(rb"Memory: \d+K/(\d+)K available \(.*?(\d+)K highmem\)|Memory: \d+K/(\d+)K available")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)", re.ASCII)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_EVERY_PAGE, _HIGH_PAGES, _FREED = (
-    ("free_area_init", "memmap_init"),
-    ("free_highpages", "free_highmem_page", "free_reserved_page"),
-    ("mem_init", "memblock_free_all"),
-)
+_EVERY_PAGE = ("free_area_init", "memmap_init")
+_HIGH_PAGES = ("free_highpages", "free_highmem_page", "free_reserved_page")
+_FREED = ("mem_init", "memblock_free_all")
 
 
-def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
+def memory(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is given less memory: what it sets up for each page is as much less."""
     match = _SIZE.fullmatch(value)
     told = next((m for line in evidence.timeline.lines if (m := _MEMORY.search(line.data))), None)
@@ -171,11 +168,7 @@ def memory(plan: Plan, evidence: Evidence, stacks: Stacks, value: str) -> None:
         (_HIGH_PAGES, Fraction(max(0, then - low), high or 1)),
         (_FREED, Fraction(min(then, low), low or 1)),
     )
-
-    def share_of(found: frozenset[str]) -> Fraction | None:
-        return next((share for names, share in shares if found & set(names)), None)
-
-    briefer(plan, evidence, stacks, (*_EVERY_PAGE, *_HIGH_PAGES, *_FREED), share_of)
+    briefer(plan, shares)
     plan.assume(
         f"memory set-up takes time per page: {then >> 20} MiB of {now >> 20} MiB",
         "tables that the kernel sizes by its memory keep their size",

@@ -36,7 +36,7 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
     if steps and steps[-1].task in started:
         raise UserError(f"the boot ends in a child of '{printable(name)}', which has to run")
     plan.gone += _theirs(evidence, steps, started)
-    briefer(plan, evidence, plan.ground.stacks, _STARTING, _none_of_it, scripts)
+    briefer(plan, [(_STARTING, Fraction(0))], scripts)
     plan.assume(
         f"the shell itself does the work of the programs that {name} starts, in no time",
         "it does not fork, wait for them or copy pages for them",
@@ -46,10 +46,6 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
 _STARTING = ("kernel_clone", "copy_process", "do_wait", "kernel_wait4", "do_wp_page", "wp_page_copy")
 """What a shell spends on a program that it starts: the fork, its own pages that it has to copy when it writes
 to them next, and the end of the program."""
-
-
-def _none_of_it(found: frozenset[str]) -> Fraction | None:
-    return None if found.isdisjoint(_STARTING) else Fraction(0)
 
 
 def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tuple[int, int]]:
@@ -63,26 +59,20 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
     """A script starts more programs."""
     if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII):
         raise UserError(f"'{printable(value)}' is not a number of programs", hint="for example programs=3")
-    hook_coverage.need(evidence, "processes", "switch", "fork")
-    scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
-    started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
-    lives = [t.end_ns - t.start_ns for t in started if t.end_ns and t not in scripts]
+    lives = [t.end_ns - t.start_ns for t in _commands(evidence) if t.end_ns]
     if not lives:
         raise UserError("no script started a program in this boot")
     plan.counted_ns -= int(value) * min(lives)
     plan.assume(f"{value} more programs take as long as the shortest did: {min(lives) / 1e6:.1f} ms each")
 
 
-def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+def applets(plan: Plan, evidence: Evidence) -> None:
     """A shell that is BusyBox runs the commands that BusyBox has without executing a program anew."""
-    hook_coverage.need(evidence, "processes", "switch", "fork")
-    scripts = {task for task in evidence.scene.tasks if _is_script(task, evidence)}
-    found = [t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1]
-    found = [t for t in found if t not in scripts and _is_busybox(t)]
+    found = [t for t in _commands(evidence) if _is_busybox(t)]
     lives = [t.end_ns - t.execs[0].at_ns for t in found if t.end_ns]
     if not lives:
         raise UserError("no script started a command of BusyBox in this boot")
-    on_the_way = {step.task for step in steps}
+    on_the_way = {step.task for step in plan.ground.steps}
     count = sum(task in on_the_way for task in found)
     plan.counted_ns += count * min(lives)
     plan.assume(
@@ -94,8 +84,7 @@ def applets(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
 
 def one_shell(plan: Plan, evidence: Evidence) -> None:
     """The shell that started the scripts reads them itself."""
-    hook_coverage.need(evidence, "processes", "switch", "fork")
-    scripts = [t for t in evidence.scene.tasks if _is_script(t, evidence)]
+    scripts = _scripts(evidence)
     inner = [t for t in scripts if t.parent in scripts]
     if not inner:
         raise UserError("no script started another script in this boot")
@@ -157,23 +146,24 @@ def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
 
 def _running(evidence: Evidence, name: str) -> set[Task]:
     """The tasks that ran a program, or one whose path matches a pattern."""
+
+    def matches(task: Task) -> bool:
+        return any(fnmatch.fnmatchcase(e.file, name) for e in task.execs)
+
+    return set(shortcuts.running(evidence, name, matches))
+
+
+def _scripts(evidence: Evidence) -> list[Task]:
+    """The tasks that run a script which was kept with the recording."""
     hook_coverage.need(evidence, "processes", "switch", "fork")
-    tasks = {t for t in evidence.scene.tasks if shortcuts.runs(t, name) or _matches(t, name)}
-    if not tasks:
-        raise UserError(
-            f"no program called '{printable(name)}' ran in this boot",
-            hint="bootscope show --view processes lists the programs that ran",
-        )
-    return tasks
+    return [t for t in evidence.scene.tasks if any(e.file in evidence.scripts for e in t.execs)]
 
 
-def _matches(task: Task, pattern: str) -> bool:
-    return any(fnmatch.fnmatchcase(e.file, pattern) for e in task.execs)
-
-
-def _is_script(task: Task, evidence: Evidence) -> bool:
-    """Whether a task runs a script that was kept with the recording."""
-    return any(e.file in evidence.scripts for e in task.execs)
+def _commands(evidence: Evidence) -> list[Task]:
+    """The tasks that a script started and that ran one program, which is no script."""
+    scripts = _scripts(evidence)
+    started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
+    return [t for t in started if t not in scripts]
 
 
 def _is_busybox(task: Task) -> bool:
