@@ -101,7 +101,7 @@ def test_what_printenv_prints(file: Path) -> None:
     assert known.parts == {Part.ENVIRONMENT}
     assert known.environment["bootdelay"] == "3"
     assert [load.file for load in known.loader.loads] == ["zImage", "board.dtb"]
-    assert known.loader.boots == [["bootz", "0x42000000", "-", "0x43000000"]]
+    assert known.loader.called("bootz", "bootm", "booti") == [["bootz", "0x42000000", "-", "0x43000000"]]
     # What is stored wins over the default that the configuration would tell.
     assert known.symbol("uboot", "BOOTDELAY") == "3"
     assert known.symbol("uboot", "SPL_OS_BOOT") is None

@@ -137,7 +137,7 @@ def test_the_system_s_own_scripts_and_addresses_are_known(store: Store) -> None:
     assert some.loader.bootargs == stock().system.kernel.command_line
     assert [load.file for load in some.loader.loads] == ["zImage", "board.dtb"]
     assert some.loader.loads[0].address == stock().system.kernel.load_address
-    assert some.loader.boots == [["bootz", "0x42000000", "-", "0x43000000"]]
+    assert some.loader.called("bootz", "bootm", "booti") == [["bootz", "0x42000000", "-", "0x43000000"]]
 
 
 def test_a_recording_of_the_first_days_is_looked_at(store: Store) -> None:

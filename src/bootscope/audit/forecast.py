@@ -12,6 +12,8 @@ import functools
 import re
 from collections.abc import Collection, Iterable
 
+import msgspec
+
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
@@ -96,12 +98,9 @@ def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
 
 def _leaves_out(change: Change) -> bool:
     """Whether a change does nothing but leave parts out of the kernel, or little else."""
-    symbols = {**change.kernel, **change.kernel_wishes}
-    others = set(change.claims()) - {f"kernel.config.{name}" for name in change.kernel}
-    others -= {f"optional kernel symbol {name} {value}" for name, value in change.kernel_wishes.items()}
-    if others - {_DEFCONFIG}:
-        return False
-    return change.from_nothing or any(written(v) == "n" for v in symbols.values())
+    others = msgspec.structs.replace(change, kernel={}, kernel_wishes={})
+    off = "n" in map(written, {**change.kernel, **change.kernel_wishes}.values())
+    return (off or change.from_nothing) and others.claims().keys() <= {_DEFCONFIG}
 
 
 def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:

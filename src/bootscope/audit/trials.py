@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import msgspec
+
 from bootscope.audit.findings import Finding, exclude
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change
@@ -59,14 +61,11 @@ def stage(technique: Technique) -> tuple[bool, int]:
 def leaves_out(change: Change) -> str:
     """The Kconfig tree of which a change only leaves parts out; empty when it does anything else."""
     trees = [tree for tree in TREES if getattr(change, tree)]
-    if len(trees) != 1 or set(change.claims()) != {
-        f"{trees[0]}.config.{s}" for s in getattr(change, trees[0])
-    }:
+    if len(trees) != 1 or msgspec.structs.replace(change, **{trees[0]: {}}).claims():
         return ""
-    symbols = getattr(change, trees[0]).items()
-    off = [name for name, value in symbols if written(value) == "n"]
-    rest = [name for name, value in symbols if written(value) != "n"]
-    return trees[0] if off and all(name in _OPENS for name in rest) else ""
+    off = {name: written(value) == "n" for name, value in getattr(change, trees[0]).items()}
+    only = all(out or name in _OPENS for name, out in off.items())
+    return trees[0] if only and any(off.values()) else ""
 
 
 def needs_kernel(change: Change) -> bool:

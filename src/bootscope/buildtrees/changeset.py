@@ -17,7 +17,6 @@ from bootscope.changes.applies import fill
 from bootscope.changes.change_files import WORDS
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
-from bootscope.inventory.values import PLACEHOLDER, put_in
 from bootscope.kbuild.kconfig import parse
 from bootscope.system.changes import TREES, Change, conflicts, with_words
 from bootscope.system.model import Symbols
@@ -86,11 +85,11 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
 def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
     lacking: list[str] = []
 
-    def with_values(text: str) -> str:
-        lacking.extend(m for m in PLACEHOLDER.findall(text) if m not in values)
-        return put_in(text, values.get)
+    def value_of(name: str) -> str | None:
+        lacking.extend([name] if name not in values else [])
+        return values.get(name)
 
-    done = fill(change, with_values)
+    done = fill(change, value_of)
     if lacking:
         names = ", ".join(dict.fromkeys(lacking))
         raise UserError(

@@ -7,7 +7,7 @@ Where a part of the system is not known, the answer is that: neither yes nor no.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -53,38 +53,41 @@ def filled(change: Change, facts: Inventory) -> Change:
 
     Raises UserError when nothing tells one of the others, or the system has no such thing.
     """
-    return fill(change, lambda text: put_in(text, lambda name: value_if_known(name, facts, known_value)))
+    return fill(change, lambda name: value_if_known(name, facts, known_value))
 
 
-def fill(change: Change, put_in: Callable[[str], str]) -> Change:
-    """The change with every text in it that may have placeholders made another one by `put_in`. Paths that
-    become empty are left out; several patterns may come of one placeholder."""
+def fill(change: Change, value_of: Callable[[str], str | None]) -> Change:
+    """The change with every text in it filled in (see :func:`put_in`). Paths that become empty are left out;
+    several patterns may come of one placeholder."""
+
+    def text(given: str) -> str:
+        return put_in(given, value_of)
 
     def values(table: Mapping[str, Any]) -> dict[str, Any]:
-        return {put_in(key): value_of(value) for key, value in table.items()}
+        return {text(key): value(given) for key, given in table.items()}
 
-    def value_of(value: Any) -> Any:
-        if isinstance(value, str):
-            made = put_in(value)
-            return int(made) if PLACEHOLDER.fullmatch(value) and made.isdecimal() else made
-        if isinstance(value, tuple):
-            return tuple(put_in(item) for item in value)
-        return values(value) if isinstance(value, dict) else value
+    def value(given: Any) -> Any:
+        if isinstance(given, str):
+            made = text(given)
+            return int(made) if PLACEHOLDER.fullmatch(given) and made.isdecimal() else made
+        if isinstance(given, tuple):
+            return tuple(map(text, given))
+        return values(given) if isinstance(given, dict) else given
 
     def paths(table: Mapping[str, str]) -> dict[str, str]:
-        return {path: put_in(text) for name, text in table.items() if (path := put_in(name))}
+        return {path: text(given) for name, given in table.items() if (path := text(name))}
 
     return msgspec.structs.replace(
         change,
         **{tree: values(getattr(change, tree)) for tree in TREES},
         settings=values(change.settings),
-        command_line=tuple(put_in(word) for word in change.command_line),
+        command_line=tuple(map(text, change.command_line)),
         write=paths(change.write),
         link=paths(change.link),
         remove=tuple(
             path
             for pattern in change.remove
-            for path in (put_in(pattern).split() if PLACEHOLDER.search(pattern) else [pattern])
+            for path in (text(pattern).split() if PLACEHOLDER.search(pattern) else [pattern])
         ),
     )
 
@@ -104,7 +107,7 @@ def changes_nothing(recipe: Recipe, facts: Inventory) -> bool:
         change = filled(recipe.change, facts)
     except UserError:
         return False
-    return not any(_differences(change, facts)) and not any(_blind(change, facts))
+    return not _differs(change, facts) and not any(_blind(change, facts))
 
 
 def unmet(recipe: Recipe, facts: Inventory) -> str:
@@ -125,57 +128,55 @@ def not_known(recipe: Recipe, facts: Inventory) -> str:
         change = filled(recipe.change, facts)
     except UserError as error:
         return ", ".join(dict.fromkeys([*missing, error.message]))
-    if not any(_differences(change, facts)):
+    if not _differs(change, facts):
         missing = [*_blind(change, facts), *missing]
     return ", ".join(dict.fromkeys(missing))
 
 
-def _differences(change: Change, facts: Inventory) -> Iterator[str]:
-    """What of a change is known not to be so already."""
-    for tree in TREES:
-        for symbol, value in getattr(change, tree).items():
-            now = facts.symbol(tree, symbol)
-            if now is not None and now != written(value):
-                yield f"{tree} {symbol}"
-    if facts.knows(Part.COMMAND_LINE):
-        yield from _words(change, facts.words)
-    if facts.knows(Part.FILES):
-        yield from _files(change, facts)
-    if facts.knows(Part.SETTINGS):
-        yield from _options(change, facts.compiler_options)
-    for key, value in change.settings.items():
-        if (facts.knows(Part.SETTINGS) or key in facts.settings) and not facts.has_setting(key, value):
-            yield key
+def _symbols(wanted: Change | Applies, facts: Inventory) -> list[tuple[str, str, str | None, str]]:
+    """What is wanted of each symbol: (tree, name, value now, None where that is not known, value wanted)."""
+    asked = ((tree, name, value) for tree in TREES for name, value in getattr(wanted, tree).items())
+    return [(tree, name, facts.symbol(tree, name), written(value)) for tree, name, value in asked]
 
 
-def _words(change: Change, now: list[str]) -> Iterator[str]:
-    words = {word_name(word): word for word in now}
-    yield from (word for word in change.command_line if words.get(word_name(word)) != word)
-    dropped = {word_name(word) for word in change.command_line_drop}
-    yield from dropped & (words.keys() - {word_name(word) for word in change.command_line})
+def _differs(change: Change, facts: Inventory) -> bool:
+    """Whether anything of a change is known not to be so already."""
+    settings = facts.knows(Part.SETTINGS)
+    return (
+        any(now not in (None, value) for _, _, now, value in _symbols(change, facts))
+        or (facts.knows(Part.COMMAND_LINE) and _words_differ(change, facts.words))
+        or (facts.knows(Part.FILES) and _files_differ(change, facts))
+        or (settings and _options_differ(change, facts.compiler_options))
+        or any(
+            (settings or key in facts.settings) and not facts.has_setting(key, value)
+            for key, value in change.settings.items()
+        )
+    )
 
 
-def _files(change: Change, facts: Inventory) -> Iterator[str]:
-    known = {path: text for path, text in change.write.items() if not facts.unread(path)}
-    yield from (path for path, text in known.items() if not facts.has_file(path, text))
-    yield from (path for path, target in change.link.items() if facts.files.get(path) != f"-> {target}")
-    kept = {*change.write, *change.link}
-    for pattern in change.remove:
-        yield from (path for path in facts.files if path not in kept and fnmatch.fnmatchcase(path, pattern))
+def _words_differ(change: Change, now: list[str]) -> bool:
+    words, added = ({word_name(word): word for word in some} for some in (now, change.command_line))
+    dropped = {word_name(word) for word in change.command_line_drop} - added.keys()
+    return bool(dropped & words.keys()) or any(words.get(word_name(w)) != w for w in change.command_line)
 
 
-def _options(change: Change, now: list[str]) -> Iterator[str]:
-    yield from (option for option in change.compiler_options if option not in now)
+def _files_differ(change: Change, facts: Inventory) -> bool:
+    gone = (path for path in facts.files if path not in change.write and path not in change.link)
+    return (
+        not all(facts.unread(path) or facts.has_file(path, text) for path, text in change.write.items())
+        or any(facts.files.get(path) != f"-> {target}" for path, target in change.link.items())
+        or any(fnmatch.fnmatchcase(path, pattern) for path in gone for pattern in change.remove)
+    )
+
+
+def _options_differ(change: Change, now: list[str]) -> bool:
     added = {word_name(option) for option in change.compiler_options}
     dropped = {word_name(option) for option in change.compiler_options_drop} - added
-    yield from (option for option in now if word_name(option) in dropped)
+    return not set(change.compiler_options) <= set(now) or any(word_name(option) in dropped for option in now)
 
 
 def _blind(change: Change, facts: Inventory) -> Iterator[str]:
     """The parts that a change is about and that are not known."""
-    for tree in TREES:
-        if any(facts.symbol(tree, symbol) is None for symbol in getattr(change, tree)):
-            yield TREE_PARTS[tree]
     about = {
         Part.COMMAND_LINE: (change.command_line, change.command_line_drop),
         Part.FILES: (change.write, change.link, change.remove),
@@ -185,16 +186,22 @@ def _blind(change: Change, facts: Inventory) -> Iterator[str]:
             [key for key in change.settings if key not in facts.settings],
         ),
     }
-    yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+    yield from _unknown(change, about, facts)
     yield from (f"the content of {path}" for path in change.write if facts.unread(path))
 
 
+def _unknown(
+    wanted: Change | Applies, about: Mapping[Part, Collection[object]], facts: Inventory
+) -> Iterator[str]:
+    """The parts that are not known, of those whose symbols are wanted and those that something is `about`."""
+    yield from dict.fromkeys(TREE_PARTS[tree] for tree, _, now, _ in _symbols(wanted, facts) if now is None)
+    yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+
+
 def _unmet(wanted: Applies, facts: Inventory) -> Iterator[str]:
-    for tree in TREES:
-        for symbol, value in getattr(wanted, tree).items():
-            now = facts.symbol(tree, symbol)
-            if now is not None and now != written(value):
-                yield f"{tree} has {symbol}={now}, it is for {symbol}={written(value)}"
+    for tree, symbol, now, value in _symbols(wanted, facts):
+        if now not in (None, value):
+            yield f"{tree} has {symbol}={now}, it is for {symbol}={value}"
     yield from _unmet_words(wanted, facts)
     if wanted.filesystem and facts.filesystem and facts.filesystem not in wanted.filesystem:
         yield f"the root file system is {facts.filesystem}"
@@ -255,9 +262,6 @@ def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
 
 def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """Conditions of which nobody can tell whether they are met."""
-    for tree in TREES:
-        if any(facts.symbol(tree, symbol) is None for symbol in getattr(wanted, tree)):
-            yield TREE_PARTS[tree]
     about = {
         Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
         Part.FILES: (wanted.files,),
@@ -268,7 +272,7 @@ def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
             wanted.command_line,
         ),
     }
-    yield from (part for part, conditions in about.items() if any(conditions) and not facts.knows(part))
+    yield from _unknown(wanted, about, facts)
     if wanted.filesystem and not facts.filesystem:
         yield "the kind of root file system"
     if wanted.shows and indicator_evidence(wanted.shows, facts) is None:

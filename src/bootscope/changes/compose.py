@@ -15,7 +15,7 @@ import msgspec
 from bootscope.changes.applies import fill
 from bootscope.emulator.recording import flat
 from bootscope.inventory.inventory import Inventory
-from bootscope.inventory.values import PLACEHOLDER, boot_value, put_in, setting_value, value_if_known
+from bootscope.inventory.values import PLACEHOLDER, boot_value, setting_value, value_if_known
 from bootscope.system.changes import Change, apply
 from bootscope.system.model import System
 from bootscope.system.placeholders import SETTINGS
@@ -29,12 +29,12 @@ def with_values(change: Change, facts: Inventory) -> Change:
 
     Raises UserError when nothing tells it, or the system has no such thing.
     """
-    return fill(change, lambda text: put_in(text, lambda name: boot_value(name, facts)))
+    return fill(change, lambda name: boot_value(name, facts))
 
 
 def with_known_values(change: Change, facts: Inventory) -> Change:
     """The same, but what is found in a system of which too little is known stays a placeholder."""
-    return fill(change, lambda text: put_in(text, lambda name: value_if_known(name, facts, boot_value)))
+    return fill(change, lambda name: value_if_known(name, facts, boot_value))
 
 
 def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]:
@@ -45,7 +45,6 @@ def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]
     done: dict[str, Change] = {}
     for rank in range(3):
         settings = flat(apply(system, done))
-
         for name, change in changes.items():
             if _rank(change) == rank:
                 done[name] = _with_settings(change, settings)
@@ -53,7 +52,7 @@ def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]
 
 
 def _with_settings(change: Change, settings: Mapping[str, str]) -> Change:
-    return fill(change, lambda text: put_in(text, lambda name: setting_value(name, settings) or None))
+    return fill(change, lambda name: setting_value(name, settings) or None)
 
 
 def _rank(change: Change) -> int:

@@ -82,11 +82,6 @@ class LoaderScript:
         """Commands that load over a network."""
         return sorted({words[0] for words in self.called(*_NETWORK)})
 
-    @property
-    def boots(self) -> list[list[str]]:
-        """The commands that start a kernel."""
-        return self.called("bootz", "bootm", "booti")
-
     def value(self, name: str) -> str | None:
         """What a variable is set to in the end; None where that is not said."""
         told = [words for words in self.called("setenv", "env") if name in words[1:3]]

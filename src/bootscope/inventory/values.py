@@ -6,6 +6,7 @@ With `@name?@` the text is empty where the system is known not to have it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 
@@ -20,7 +21,6 @@ VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
 """Placeholders, and where in the console log their values stand."""
 
 _DEVICE = re.compile(r"\w+ [\w:.#-]+")
-_NO_DEVICE = "it is not known from where the boot loader reads files"
 
 
 class Absent(UserError):
@@ -75,12 +75,10 @@ def value_if_known(
     """
     try:
         return value_of(name, known)
-    except Absent:
-        raise
-    except UserError:
-        if name in FOUND and not known.knows(Part.BOOT):
-            return None
-        raise
+    except UserError as error:
+        if isinstance(error, Absent) or name not in FOUND or known.knows(Part.BOOT):
+            raise
+        return None
 
 
 def known_value(name: str, known: Inventory) -> str:
@@ -99,21 +97,18 @@ def found_in(known: Inventory) -> dict[str, str]:
     """All placeholders whose values this system tells, beside those of its boot and its settings."""
     values: dict[str, str] = {}
     for name, find in FOUND.items():
-        try:
+        with contextlib.suppress(UserError):
             values[name] = find(known)
-        except UserError:
-            continue
     return values
 
 
 def _boot_device(known: Inventory) -> str:
     """Interface and partition from which the boot loader reads files."""
-    if not known.knows(Part.COMMANDS) and not known.knows(Part.ENVIRONMENT):
-        raise UserError(_NO_DEVICE)
-    for load in known.loader.loads:
-        if _DEVICE.fullmatch(load.device):
-            return load.device
-    raise UserError(_NO_DEVICE)
+    told = known.knows(Part.COMMANDS) or known.knows(Part.ENVIRONMENT)
+    devices = (load.device for load in known.loader.loads if told and _DEVICE.fullmatch(load.device))
+    if found := next(devices, ""):
+        return found
+    raise UserError("it is not known from where the boot loader reads files")
 
 
 def _root_device(known: Inventory) -> str:
@@ -134,24 +129,16 @@ def _number(*keys: str, plus: int = 0, as_text: Callable[[int], str] = str) -> C
     return find
 
 
-def _of_scripts(read: Callable[[StartScripts], str]) -> Callable[[Inventory], str]:
-    """What finds something in the start scripts."""
+def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) -> Callable[[Inventory], str]:
+    """What finds something in the start scripts; with `application`, something that depends on which of them
+    starts the application."""
 
     def find(known: Inventory) -> str:
+        if application and "application.path" not in known.settings:
+            raise UserError("the path of the application is not known")
         if not known.knows(Part.SCRIPTS):
             raise UserError("the init scripts are not known")
         return read(StartScripts.of(known.scripts, known.settings.get("application.path", "")))
-
-    return find
-
-
-def _of_application(read: Callable[[StartScripts], str]) -> Callable[[Inventory], str]:
-    """What finds something that depends on which script starts the application."""
-
-    def find(known: Inventory) -> str:
-        if "application.path" not in known.settings:
-            raise UserError("the path of the application is not known")
-        return _of_scripts(read)(known)
 
     return find
 
@@ -173,10 +160,10 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
     "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
     "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
-    "early_tens": _of_application(lambda scripts: scripts.tens[0]),
-    "late_tens": _of_application(lambda scripts: scripts.tens[1]),
-    "application_tens": _of_application(lambda scripts: scripts.tens[2]),
-    "application_script": _of_application(lambda scripts: scripts.name("application")),
+    "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
+    "late_tens": _of_scripts(lambda scripts: scripts.tens[1], application=True),
+    "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
+    "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     **{f"scripts_{role}": _pattern(role) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""
