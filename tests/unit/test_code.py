@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bootscope.arch.arm import ARM
 from bootscope.arch.model import ALWAYS
 from bootscope.core.errors import UserError
 from bootscope.emulator import initcall_table
@@ -167,6 +170,15 @@ def test_levels_come_from_the_table_that_the_kernel_goes_through() -> None:
     assert initcall_table.levels(program, {}) == {}
 
 
+def test_a_table_of_distances_tells_the_same_levels() -> None:
+    table = Fn("table", arm(0x100, 0xFFFFFF00))
+    marks = {"__initcall_start": TEXT, "__initcall0_start": TEXT + 4}
+    program = code(table, marks={**marks, "__initcall6_start": TEXT + 4, "__initcall7_start": TEXT + 8})
+    program.arch = replace(ARM, kernel=replace(ARM.kernel, relative_initcalls=True))
+    found = initcall_table.levels(program, program.marks)
+    assert found == {TEXT + 0x100: "early", TEXT + 4 - 0x100: "device"}
+
+
 def test_a_kernel_whose_table_ends_before_it_begins_has_no_levels() -> None:
     program = code(PLAIN)
     marks = {"__initcall6_start": TEXT + 8, "__initcall7_start": TEXT}
@@ -175,7 +187,7 @@ def test_a_kernel_whose_table_ends_before_it_begins_has_no_levels() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"#!/bin/sh\n", elf(PLAIN, machine=62), elf(PLAIN)[:300]])
 def test_what_is_no_arm_program_is_refused(data: bytes) -> None:
-    with pytest.raises(UserError, match="no ELF file of a 32-bit ARM program"):
+    with pytest.raises(UserError, match="no ELF file of a 32-bit ARM"):
         Code(data)
 
 

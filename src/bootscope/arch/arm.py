@@ -201,6 +201,7 @@ ARM = Architecture(
         vectors=0xFFFF0000,
         usual_offset=0x8000,
         offset_mask=0x0FFFFFFC,
+        relative_initcalls=False,
         argument_on_stack=0,
     ),
     program_symbols={

@@ -94,6 +94,8 @@ class KernelEntries:
     """From the beginning of memory to the first instruction, which board profiles are written for."""
     offset_mask: int
     """The bits of the kernel's entry that are this offset."""
+    relative_initcalls: bool
+    """Whether the table of initcalls has distances of 32 bits from where they stand, not addresses."""
     argument_on_stack: int
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
 

@@ -28,6 +28,14 @@ def levels(code: Code, address_of: Mapping[str, int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for level, begin, end in zip(_LEVELS, _STARTS, _STARTS[1:], strict=False):
         if begin in address_of and end in address_of:
-            for function in code.words(address_of[begin], address_of[end]):
+            for function in _functions(code, address_of[begin], address_of[end]):
                 found[code.arch.code_address(function)] = level
     return found
+
+
+def _functions(code: Code, start: int, end: int) -> list[int]:
+    if not code.arch.kernel.relative_initcalls:
+        return code.words(start, end)
+    data = code.read(start, end - start)
+    places = range(0, len(data) - 3, 4)
+    return [start + at + int.from_bytes(data[at : at + 4], "little", signed=True) for at in places]
