@@ -37,6 +37,7 @@ CONFIGS = {
     "busybox": {"FEATURE_PREFER_APPLETS": "n"},
 }
 FILES = {
+    **{f"/usr/{name}": "-> /bin/busybox" for name in ("bin/killall", "bin/wc", "sbin/arping", "sbin/crond")},
     "/etc": "folder",
     "/etc/init.d": "folder",
     "/etc/init.d/rcS": "program 0123456789abcdef",

@@ -111,12 +111,12 @@ def _parts(path: str) -> tuple[int, str]:
 def _role(text: str, application: str) -> str:
     lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     for role, programs in ROLES.items():
-        if any(_runs(lines, p) for p in (programs or (application,)) if p):
+        if any(runs(lines, p) for p in (programs or (application,)) if p):
             return role
     return ""
 
 
-def _runs(text: str, program: str) -> bool:
+def runs(text: str, program: str) -> bool:
     """Whether a script runs a program, by the shell or as a daemon, or (urandom) reads or writes a device."""
     path = rf"(?:/[\w./-]*/)?{re.escape(program.rpartition('/')[2])}"
     starts = r"(?:^|[;&|()`]|\b(?:then|do|else|exec|nice)\s|\s(?:-x|-a|--exec|--startas)\s|DAEMON=|/dev/)"

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.single_script import single_script
+from bootscope.inventory.spare_commands import spare_commands
 from bootscope.inventory.start_scripts import ROLES, StartScripts
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
@@ -143,6 +145,12 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
     return find
 
 
+def _spare_commands(known: Inventory) -> str:
+    if not known.knows(Part.FILES, Part.SCRIPTS):
+        raise UserError("the files of the root file system are not known")
+    return spare_commands(known.files, known.scripts)
+
+
 def _pattern(role: str) -> Callable[[Inventory], str]:
     return _of_scripts(lambda scripts: " ".join(scripts.patterns(role)))
 
@@ -158,6 +166,8 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
     "seed_script": _of_scripts(lambda scripts: scripts.path("seed")),
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
+    "mergeable_start_scripts": _of_scripts(single_script),
+    "spare_commands": _spare_commands,
     "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
     "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
     "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
