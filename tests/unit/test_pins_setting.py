@@ -13,7 +13,7 @@ from bootscope.boards.physical import RealBoard, real_board
 from bootscope.boards.pins import FILE, kept_as
 from bootscope.core.errors import UserError
 from bootscope.hardware.analyser import command
-from bootscope.readers.pin_options import pin_options as options
+from bootscope.importing.pin_correlation import pin_options as options
 
 from .builders import ROOT
 

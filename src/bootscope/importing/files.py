@@ -28,7 +28,6 @@ from bootscope.readers.fit import Map
 from bootscope.readers.formats.tap import EARLY, LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import Marker, said
-from bootscope.readers.pin_options import pin_options
 from bootscope.readers.source import Opened
 from bootscope.readers.trace_of import console_log, trace_of
 from bootscope.readers.unpack import Budget
@@ -161,7 +160,7 @@ def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Unde
     """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
     kept = pin_correlation.kept_pins(folder)
     notes, seen = (*console.notes, *kept.notes), None
-    for values in (pin_options(pins, rate), {}) if kept.data else ():
+    for values in (pin_correlation.pin_options(pins, rate), {}) if kept.data else ():
         try:
             seen = read_once(Raw(kept.name, kept.data), values, folder / READ)
             break

@@ -26,6 +26,7 @@ from bootscope.readers.join import File
 from bootscope.readers.link import HOST, LINES, SAME_STAMPS, Link, Side, extent, link
 from bootscope.readers.markers import split_line
 from bootscope.readers.match import Moments
+from bootscope.readers.uart import Uart
 from bootscope.readers.unpack import MAX_BYTES
 from bootscope.timeline.trace import Point, Span
 
@@ -216,15 +217,18 @@ def _way(kept: Tap) -> tuple[Map, int]:
     return Map(0, min(offsets)), max(offsets) - min(offsets)
 
 
+def _lines(log: Log, wanted: Iterable[int], way: Map) -> Log:
+    """The lines of a log that are `wanted`, on the clock to which `way` leads."""
+    found = Log()
+    for index in wanted:
+        found.add(way.at(log.at_ns[index]), log.text(index), kernel_ns=log.kernel_ns[index])
+    return found
+
+
 def _moved(boot: Boot, way: Map, error_ns: int) -> Boot:
     """A boot on another clock, to which `way` leads to within `error_ns`."""
-    log = Log()
-    for index, at_ns in enumerate(boot.log.at_ns):
-        log.add(way.at(at_ns), boot.log.text(index), kernel_ns=boot.log.kernel_ns[index])
-    tracks = [
-        replace(t, spans=tuple(Span(way.at(s.start_ns), way.at(s.end_ns), s.name, s.detail) for s in t.spans))
-        for t in boot.tracks
-    ]
+    log = _lines(boot.log, range(len(boot.log)), way)
+    tracks = [replace(track, spans=tuple(map(way.span, track.spans))) for track in boot.tracks]
     points = [Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + error_ns) for p in boot.points]
     clock = replace(boot.clock, resolution_ns=boot.clock.resolution_ns + error_ns)
     return replace(boot, clock=clock, log=log, tracks=tracks, points=points)
@@ -241,12 +245,20 @@ def _edges(pins: Pins) -> Iterator[tuple[str, str, str]]:
         yield from ((channel, what, name) for what, name in (("high", edge.high), ("low", edge.low)) if name)
 
 
+def pin_options(pins: Pins, console_rate: int) -> dict[str, str]:
+    """The `[pins]` of a board file as the readers' options, which say what the channels are."""
+    edges = ",".join(f"{channel}={level}:{name}" for channel, level, name in _edges(pins))
+    values = {"pin": edges} if edges else {}
+    if pins.uart:
+        uart = Uart(pins.uart.channel, pins.uart.rate or console_rate, pins.uart.inverted)
+        values["uart"] = uart.text
+    return values
+
+
 def _from(boot: Boot, zero_ns: int, error_ns: int, clock: Clock, pins: Pins) -> Boot:
     """A boot from `zero_ns` of its recording on, on `clock`; all of it may be off by `error_ns` more."""
-    log = Log()
-    for index, at_ns in enumerate(boot.log.at_ns):
-        if at_ns >= zero_ns:
-            log.add(at_ns, boot.log.text(index), kernel_ns=boot.log.kernel_ns[index])
+    since = (index for index, at_ns in enumerate(boot.log.at_ns) if at_ns >= zero_ns)
+    log = _lines(boot.log, since, Map())
     tracks = [replace(track, spans=tuple(_cut(track.spans, zero_ns))) for track in boot.tracks]
     points = list(_named_after(boot.points, zero_ns, pins))
     rest = replace(boot, clock=clock, log=log, tracks=tracks, points=points)
@@ -281,8 +293,5 @@ def _named_since(boot: Boot, since_ns: int, pins: Pins) -> Boot:
 def _without(boot: Boot, better: Log) -> Boot:
     """A console's boot without the lines that `better` has too."""
     known = {split_line(text)[1] for _, text in better}
-    log = Log()
-    for index, (at_ns, text) in enumerate(boot.log):
-        if split_line(text)[1] not in known:
-            log.add(at_ns, text, kernel_ns=boot.log.kernel_ns[index])
-    return replace(boot, log=log)
+    own = (index for index, (_, text) in enumerate(boot.log) if split_line(text)[1] not in known)
+    return replace(boot, log=_lines(boot.log, own, Map()))

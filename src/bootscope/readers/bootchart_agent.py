@@ -13,10 +13,11 @@ Lines of a time (ns of the kernel's monotonic clock), a word, and what the word 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bootscope.readers.bootchart_log import TICK_NS, Block, Logs, Seen
+from bootscope.readers.bootchart_log import TICK_NS, Logs, Seen
 from bootscope.readers.bootchart_processes import Processes
 from bootscope.readers.timespan import LONGEST_NS
 
@@ -91,32 +92,20 @@ def _known(text: bytes) -> int | None:
     return None if text == b"-" else int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """A log of samples of processes, and what takes its lines apart."""
-
-    log: str
-    blocks: Iterator[Block]
-    parse: Callable[[bytes], Seen | None]
-
-
-def fill(processes: Processes, events: Events, samples: Samples, tally: Logs) -> list[int]:
+def fill(processes: Processes, events: Events, samples: Iterable[tuple[int, list[Seen]]]) -> list[int]:
     """Tells `processes` of events and samples in the order of time; returns the samples' moments."""
     times: list[int] = []
-    waiting = iter(events.events)
-    next_one = next(waiting, None)
-    for index, block in enumerate(samples.blocks):
+    waiting = deque(events.events)
+    for index, (log_ns, seen) in enumerate(samples):
         # The log has hundredths of a second; where the exact time is known and fits, it is taken.
-        exact_ns = events.samples.get(index, block.at_ns)
-        at_ns = exact_ns if 0 <= exact_ns - block.at_ns < TICK_NS else block.at_ns
-        while next_one is not None and next_one.at_ns <= at_ns:
-            _tell(processes, next_one)
-            next_one = next(waiting, None)
-        processes.sample(at_ns, _seen(block, samples, tally))
+        exact_ns = events.samples.get(index, log_ns)
+        at_ns = exact_ns if 0 <= exact_ns - log_ns < TICK_NS else log_ns
+        while waiting and waiting[0].at_ns <= at_ns:
+            _tell(processes, waiting.popleft())
+        processes.sample(at_ns, seen)
         times.append(at_ns)
-    while next_one is not None:
-        _tell(processes, next_one)
-        next_one = next(waiting, None)
+    for event in waiting:
+        _tell(processes, event)
     return times
 
 
@@ -162,14 +151,6 @@ def losses(header: Mapping[str, str], tally: Logs) -> None:
 def _number(header: Mapping[str, str], key: str) -> int:
     text = header.get(key, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-def _seen(block: Block, samples: Samples, tally: Logs) -> Iterator[Seen]:
-    for number, line in enumerate(block.lines, block.line):
-        one = samples.parse(line)
-        tally.count(samples.log, number, line, one)
-        if one:
-            yield one
 
 
 def _tell(processes: Processes, event: Event) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bootscope.readers.lines import decode
@@ -123,6 +123,17 @@ def task_line(line: bytes) -> Seen | None:
     pid, ppid, cpu_ns, io_ns, swap_ns = (int(match[i]) for i in (1, 2, 4, 5, 6))
     name = match[3].removeprefix(b"(").removesuffix(b")")
     return Seen(pid, ppid, name, "", cpu_ns, io_ns + swap_ns, None)
+
+
+def sampled(
+    log: str, data: bytes, parse: Callable[[bytes], Seen | None], tally: Logs
+) -> Iterator[tuple[int, list[Seen]]]:
+    """The moments of a log of samples of processes, in ns, and what `parse` makes of the lines of each."""
+    for block in blocks(log, data, tally):
+        seen = [parse(line) for line in block.lines]
+        for number, (line, one) in enumerate(zip(block.lines, seen, strict=True), block.line):
+            tally.count(log, number, line, one)
+        yield block.at_ns, [one for one in seen if one]
 
 
 def header(data: bytes, tally: Logs) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bootscope.readers.layout import track
+from bootscope.readers.layout import ended, track
 from bootscope.timeline.trace import Span, Track
 
 _ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*+)"')
@@ -65,12 +65,7 @@ class Process:
 
     def resumed(self, name: str) -> Open | None:
         """The innermost call of that name that is open; those begun inside it never ended."""
-        for depth in range(len(self.open_calls) - 1, max(-1, len(self.open_calls) - 64), -1):
-            if self.open_calls[depth].name == name:
-                found = self.open_calls[depth]
-                del self.open_calls[depth:]
-                return found
-        return None
+        return ended(self.open_calls, lambda call: call.name == name)
 
     def joined(self, rest: Open, length_ns: int | None) -> tuple[Open, int]:
         """The whole of a call whose second part is `rest`, and its length. Where the first part is not in

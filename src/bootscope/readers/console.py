@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from bootscope.readers.base import (
 from bootscope.readers.boots import Part, neutralise, parts
 from bootscope.readers.convention import convention
 from bootscope.readers.kernel_log import describe
-from bootscope.readers.lines import Lines, split
+from bootscope.readers.lines import Lines, decode, split
 from bootscope.readers.stamp_forms import Columns, Form, best, read
 
 _HEAD_LINES_BYTES = 65536
@@ -68,8 +69,9 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     found = read(lines, form, tool.between)
     if form.pattern and len(found) and not found.dropped and 1 not in found.own:
         raise FormatError(source.name, tool.name, 1, "no line has a stamp of this tool")
-    if not form.deltas and _gaps_possible(tool, form) and clock_mend.counts_gaps(found.at_ns, found.own):
-        form = _gap_form(tool, form)
+    gaps = next((f for f in tool.forms if f.deltas and f.pattern == form.pattern), form)
+    if not form.deltas and gaps.deltas and clock_mend.counts_gaps(found.at_ns, found.own):
+        form = gaps
     return reading(source, options, tool, form, lines, found)
 
 
@@ -81,14 +83,6 @@ def _form(source: Source, lines: Lines, tool: Tool) -> Form:
         return form
     filled = next((n for n, line in enumerate(lines, 1) if line.strip()), 1)
     raise FormatError(source.name, tool.name, filled, "it has no stamp of this tool")
-
-
-def _gaps_possible(tool: Tool, form: Form) -> bool:
-    return any(f.deltas and f.pattern == form.pattern for f in tool.forms)
-
-
-def _gap_form(tool: Tool, form: Form) -> Form:
-    return next(f for f in tool.forms if f.deltas and f.pattern == form.pattern)
 
 
 def reading(
@@ -175,7 +169,7 @@ def _count(
     result.lines_understood = found.dropped
     unstamped = first = 0
     keep = tool.loose or form.sparse or not form.pattern
-    for index in _zeros(found.own):
+    for index in (m.start() for m in re.finditer(b"\0", found.own)):
         raw = found.blob[found.starts[index] : found.ends[index]]
         if not raw.strip():
             result.lines_empty += 1
@@ -187,16 +181,7 @@ def _count(
             if keep:
                 result.lines_understood += 1
             else:
-                result.missed.append(Miss(line_of[index], raw.decode("utf-8", "backslashreplace")))
+                result.missed.append(Miss(line_of[index], decode(raw)))
     result.lines_understood += sum(found.own)
     if unstamped and form.clock.name != "none" and not form.sparse:
         result.repairs.append(Repair("lines without a stamp got that of the line before", unstamped, first))
-
-
-def _zeros(own: bytearray) -> Sequence[int]:
-    found = array("q")
-    at = own.find(0)
-    while at >= 0:
-        found.append(at)
-        at = own.find(0, at + 1)
-    return found

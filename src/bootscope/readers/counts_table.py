@@ -10,9 +10,11 @@ from bootscope.timeline.trace import Table
 
 RULE = re.compile(r"-{6}[- ]*")
 _HEAD = re.compile(r"\s*(?:% time|syscall\b|function\b|calls\b|seconds\b|errors\b|usecs/call\b)")
-_SECONDS = ("seconds", "total-time", "longest", "shortest", "max-time", "min-time")
-_MICROSECONDS = ("usecs/call", "avg-time")
-_COUNTS = ("calls", "errors")
+_S_NS, _US_NS = 1_000_000_000, 1_000
+# Columns of times: what they are called here, and their unit.
+_TIMES = {name: (f"{name} ns", _S_NS) for name in ("longest", "shortest", "max-time", "min-time")}
+_TIMES |= {name: ("time ns", _S_NS) for name in ("seconds", "total-time")}
+_TIMES |= {name: ("per call ns", _US_NS) for name in ("usecs/call", "avg-time")}
 _WORD = re.compile(r"% time|\S+")
 
 
@@ -52,7 +54,8 @@ class CountsTable:
 
     def table(self) -> Table:
         """What was read; times in ns."""
-        return Table(self._title, tuple(_column(name) for name in self._names), tuple(self._rows))
+        columns = tuple(_TIMES[name][0] if name in _TIMES else name for name in self._names)
+        return Table(self._title, columns, tuple(self._rows))
 
     def _cells(self, line: str) -> tuple[str | int | None, ...] | None:
         words = self._cut(line) or self._split(line)
@@ -79,17 +82,9 @@ class CountsTable:
         return words if len(words) == len(self._names) else None
 
 
-def _column(name: str) -> str:
-    if name in _SECONDS:
-        return "time ns" if name in ("seconds", "total-time") else f"{name} ns"
-    return "per call ns" if name in _MICROSECONDS else name
-
-
 def _value(name: str, word: str) -> str | int | None:
-    if name in _SECONDS:
-        return decimal_ns(word) if word else None
-    if name in _MICROSECONDS:
-        return decimal_ns(word, 1_000) if word else None
-    if name in _COUNTS:
+    if name in _TIMES:
+        return decimal_ns(word, _TIMES[name][1])
+    if name in ("calls", "errors"):
         return int(word) if word.isascii() and word.isdigit() and len(word) < 20 else None
     return word

@@ -12,7 +12,7 @@ from bootscope.readers.timespan import LONGEST_NS, decimal_ns
 
 NS = 1_000_000_000
 _ZERO = "the start of the recording"
-_RATE = re.compile(r"(\d{1,6})(?:\.(\d{1,6}))?\s*(GHz|MHz|kHz|Hz)\s*", re.ASCII)
+_RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(GHz|MHz|kHz|Hz)\s*", re.ASCII)
 _RATE_UNITS = {"GHz": 10**9, "MHz": 10**6, "kHz": 10**3, "Hz": 1}
 _LATEST_NS = 1 << 62
 _ISO = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?(Z|[-+]\d\d:?\d\d)?", re.ASCII)
@@ -23,11 +23,7 @@ _SIGROK_UNITS = (1, 10**3, 10**6, 10**9, 10**12, 10**15)
 def rate_of(text: str) -> int | None:
     """Samples a second of ``44.1 kHz``; None for anything else."""
     match = _RATE.fullmatch(text)
-    if not match:
-        return None
-    digits = match[2] or ""
-    rate = int(match[1] + digits) * _RATE_UNITS[match[3]] // 10 ** len(digits)
-    return rate or None
+    return decimal_ns(match[1], _RATE_UNITS[match[2]]) or None if match else None
 
 
 class Times(ABC):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from bootscope.readers.base import Repair
+from bootscope.readers.lines import without_nuls
 
 _SAMPLE = 65536
 # What a console log may hold besides text: BEL, BS, TAB, LF, VT, FF, CR, ESC; and NUL.
@@ -63,7 +64,5 @@ def as_utf8(data: bytes) -> tuple[bytes, list[Repair]]:
         data = data[len(_UTF8_MARK) :]
         repairs.append(Repair("UTF-8 byte order mark removed", 1, 1))
     if b"\0" in data and is_text(data):
-        first = data.index(b"\0")
-        repairs.append(Repair("NUL bytes removed", data.count(b"\0"), data.count(b"\n", 0, first) + 1))
-        data = data.replace(b"\0", b"")
+        data = without_nuls(data, repairs)
     return data, repairs

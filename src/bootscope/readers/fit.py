@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from bootscope.timeline.trace import Span
+
 TRILLION = 10**12
 LATE, EITHER, EARLY = 1, 0, -1
 """What the second clock's stamps of a moment may be, against the truth."""
@@ -49,6 +51,10 @@ class Map:
         """A time of the first clock on the second."""
         run_ns = ns - self.from_ns
         return self.to_ns + run_ns + run_ns * self.drift_ppt // TRILLION
+
+    def span(self, span: Span) -> Span:
+        """A span of the first clock on the second."""
+        return Span(self.at(span.start_ns), self.at(span.end_ns), span.name, span.detail)
 
     def inverse(self) -> Map:
         """From the second clock to the first."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
+from typing import TypeVar
 
 from bootscope.timeline.trace import Span, Track
 
+T = TypeVar("T")
 _START, _END = attrgetter("start_ns"), attrgetter("end_ns")
 
 
@@ -29,6 +31,17 @@ def ordered(spans: Iterable[Span]) -> list[Span]:
     found = sorted(spans, key=_END, reverse=True)
     found.sort(key=_START)
     return found
+
+
+def ended(open_calls: list[T], fits: Callable[[T], bool]) -> T | None:
+    """Takes the innermost open call that fits, with those inside it, which never ended; None for none. It
+    looks at the last 64."""
+    for depth in reversed(range(max(0, len(open_calls) - 64), len(open_calls))):
+        if fits(open_calls[depth]):
+            found = open_calls[depth]
+            del open_calls[depth:]
+            return found
+    return None
 
 
 def _fitted(spans: list[Span], slack_ns: int) -> tuple[list[Span], bool]:

@@ -33,7 +33,7 @@ class Lines:
     """Lines ready to be read: `blob` holds them all, each ended by one ``\\n``.
 
     Made by :func:`split`. Regular expressions may run over `blob` as a whole (flag ``re.M``);
-    `starts` and :meth:`number_at` lead back to lines.
+    `starts` lead back to lines.
     """
 
     blob: bytes
@@ -60,10 +60,6 @@ class Lines:
         """A line (from 0) as text. Untrusted: escape before showing."""
         return decode(self.raw(index))
 
-    def number_at(self, offset: int) -> int:
-        """The number, from 1, of the line that holds the byte at `offset` of `blob`."""
-        return self.blob.count(b"\n", 0, offset) + 1
-
 
 class Words(dict[bytes, str]):
     """Texts of bytes that come again and again (names of functions, of tasks), each decoded once."""
@@ -80,7 +76,7 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def split(data: bytes, *, keep_escapes: bool = False, once: bool = True) -> Lines:
+def split(data: bytes, *, once: bool = True) -> Lines:
     """Cuts `data` into clean lines. Takes any bytes and never raises.
 
     A file that is one text several times over is read once; not so without `once`, for formats in which
@@ -90,10 +86,9 @@ def split(data: bytes, *, keep_escapes: bool = False, once: bool = True) -> Line
     is one line. In a file that has hardly a line feed they are the line ends.
     """
     repairs: list[Repair] = []
-    blob = _without_nuls(data, repairs)
+    blob = without_nuls(data, repairs)
     blob = _one_line_end(blob, repairs)
-    if not keep_escapes:
-        blob = _without_escapes(blob, repairs)
+    blob = _without_escapes(blob, repairs)
     if blob and not blob.endswith(b"\n"):
         repairs.append(Repair("the file ends in the middle of a line", 1, blob.count(b"\n") + 1))
         blob += b"\n"
@@ -107,7 +102,8 @@ def _line_of(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, max(0, offset)) + 1
 
 
-def _without_nuls(data: bytes, repairs: list[Repair]) -> bytes:
+def without_nuls(data: bytes, repairs: list[Repair]) -> bytes:
+    """`data` without NUL bytes, which `repairs` then tells."""
     count = data.count(b"\0")
     if not count:
         return data

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bootscope.readers.base import PREVIOUS_NEWLINE, UNKNOWN, Boot
-from bootscope.readers.fit import EARLY, EITHER, LATE, Fit, Map, fit
+from bootscope.readers.fit import EARLY, EITHER, LATE, Map, fit
 from bootscope.readers.match import Common, Moments, common_lines, since_start
 
 # What a link rests on, the best first.
@@ -104,16 +104,8 @@ def _contradicts(a: Side, b: Side, common: Common) -> bool:
 
 def _proven(a: Side, b: Side, common: Common) -> Link | Refusal:
     if a.data.clock.name == b.data.clock.name == "kernel":
-        error_ns = _resolution(a, b)
-        return Link(
-            a.key,
-            b.key,
-            SAME_STAMPS,
-            Map(0, common.shift_ns),
-            error_ns,
-            common.same_kernel,
-            common.same_kernel,
-        )
+        same, way = common.same_kernel, Map(0, common.shift_ns)
+        return Link(a.key, b.key, SAME_STAMPS, way, _resolution(a, b), same, same)
     return _fitted(a, b, SAME_STAMPS, common.pairs)
 
 
@@ -143,11 +135,7 @@ def _fitted(a: Side, b: Side, how: int, pairs: list[tuple[int, int]]) -> Link | 
     best = max(tries, key=lambda f: (f.credible, -f.error_ns, f.used))
     if not best.credible:
         return Refusal(a.key, b.key, f"{best.matched} lines are the same but their stamps do not match")
-    return _of_fit(a, b, how, best)
-
-
-def _of_fit(a: Side, b: Side, how: int, found: Fit) -> Link:
-    return Link(a.key, b.key, how, found.map, found.error_ns, found.matched, found.used)
+    return Link(a.key, b.key, how, best.map, best.error_ns, best.matched, best.used)
 
 
 def _sides(a: Boot, b: Boot) -> tuple[int, ...]:

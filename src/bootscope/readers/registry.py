@@ -26,7 +26,7 @@ def readers() -> tuple[Reader, ...]:
 
 def reader(name: str) -> Reader:
     """The reader of that name. Raises UserError, with those there are, when there is none."""
-    for found in readers():
-        if found.name == name:
-            return found
-    raise unknown("format", name, [r.name for r in readers()])
+    known = {reader.name: reader for reader in readers()}
+    if name not in known:
+        raise unknown("format", name, list(known))
+    return known[name]

@@ -38,7 +38,8 @@ def leading_span(text: str) -> tuple[int, str] | None:
         if not match or _UNIT_NS[match[3]] >= smallest:
             break
         smallest = _UNIT_NS[match[3]]
-        total_ns += int(match[1]) * smallest + _fraction_ns(match[2] or "", smallest)
+        digits = match[2] or "0"
+        total_ns += int(match[1]) * smallest + int(digits) * smallest // 10 ** len(digits)
         at = match.end() + 1
     if total_ns > LONGEST_NS:
         return None
@@ -75,7 +76,3 @@ def decimal_ns(text: str, unit_ns: int = 1_000_000_000) -> int | None:
     if ns > LONGEST_NS:
         return None
     return -ns if match[1] == "-" else ns
-
-
-def _fraction_ns(digits: str, unit_ns: int) -> int:
-    return int(digits) * unit_ns // 10 ** len(digits) if digits else 0

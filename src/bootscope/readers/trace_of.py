@@ -187,15 +187,11 @@ def _tracks(view: _View) -> Iterator[Track]:
         clash = any(t.ident in taken for t in tracks)
         prefix = f"{member.file + 1}." if clash else ""
         for track in tracks:
-            spans = track.spans if way == Map() else tuple(_moved(s, way) for s in track.spans)
+            spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""
             yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
         taken |= {prefix + t.ident for t in tracks}
-
-
-def _moved(span: Span, way: Map) -> Span:
-    return Span(way.at(span.start_ns), way.at(span.end_ns), span.name, span.detail)
 
 
 def _lines(view: _View) -> list[Point]:

@@ -205,8 +205,9 @@ def _zip_member(
     found.members[info.filename] = b"".join(parts)
 
 
-def _checksum_fits(header: bytes) -> bool:
-    """Whether 512 bytes are the header of a member of a tar archive."""
+def is_tar(data: bytes) -> bool:
+    """Whether this begins like a tar archive: with the header of a member."""
+    header = data[:_BLOCK]
     if len(header) < _BLOCK or not header[0]:
         return False
     told = _octal(header[148:156])
@@ -238,11 +239,6 @@ class TarMember:
     target: bytes
 
 
-def is_tar(data: bytes) -> bool:
-    """Whether this begins like a tar archive."""
-    return _checksum_fits(data[:_BLOCK])
-
-
 def tar_members(data: bytes) -> Iterator[TarMember]:
     """All members of a tar archive, in order."""
     at, long_name, long_target = 0, b"", b""
@@ -251,7 +247,7 @@ def tar_members(data: bytes) -> Iterator[TarMember]:
         if not header.strip(b"\0"):
             return
         size = _octal(header[124:136])
-        if not _checksum_fits(header) or size < 0:
+        if not is_tar(header) or size < 0:
             yield TarMember(None, b"", 0, at, 0, b"")
             return
         start, kind = at + _BLOCK, header[156:157]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.readers.layout import track
+from bootscope.readers.layout import ended, track
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Span, Track
 
@@ -93,10 +93,10 @@ class Initcalls:
         found, ret = _FUNCTION.search(event.text), _RET.search(event.text)
         if not found:
             return False
-        begun = _pop(self._initcalls.get(event.pid, []), found[1])
-        if begun is not None:
-            detail: dict[str, str | int] = {"returned": ret[1] if ret else "?"}
-            span = Span(begun, max(begun, event.at_ns), found[1], detail)
+        name = found[1]
+        begun = ended(self._initcalls.get(event.pid, []), lambda call: call[0] == name)
+        if begun:
+            span = Span(begun[1], max(begun[1], event.at_ns), name, {"returned": ret[1] if ret else "?"})
             self._initcall_spans.setdefault(event.pid, []).append(span)
         return True
 
@@ -133,7 +133,7 @@ class Interrupts:
     def _irq_entry(self, event: Event) -> bool:
         name = _irq_name(event)
         if name:
-            self._irqs.setdefault(event.cpu, []).append((name[1], event.at_ns))
+            self._irqs.setdefault(event.cpu, []).append((name, event.at_ns))
             self._irqs[event.cpu][:-64] = []
         return bool(name)
 
@@ -141,30 +141,18 @@ class Interrupts:
         name = _irq_name(event)
         if not name:
             return False
-        open_irqs = self._irqs.get(event.cpu, [])
         # The exit names the number only; the innermost of that number has ended.
-        for depth in range(len(open_irqs) - 1, -1, -1):
-            if open_irqs[depth][0].split(" ", 2)[:2] == name[1].split(" ", 2)[:2]:
-                title, begun = open_irqs[depth]
-                del open_irqs[depth:]
-                span = Span(begun, max(begun, event.at_ns), title)
-                self._irq_spans.setdefault(event.cpu, []).append(span)
-                break
+        number = name.split(" ", 2)[:2]
+        begun = ended(self._irqs.get(event.cpu, []), lambda irq: irq[0].split(" ", 2)[:2] == number)
+        if begun:
+            span = Span(begun[1], max(begun[1], event.at_ns), begun[0])
+            self._irq_spans.setdefault(event.cpu, []).append(span)
         return True
 
     def tracks(self) -> list[Track]:
         """A row for each CPU."""
         rows = sorted(self._irq_spans.items())
         return [track(f"irq-{cpu}", "irq", f"CPU {cpu}: interrupts", spans) for cpu, spans in rows]
-
-
-def _pop(calls: list[tuple[str, int]], name: str) -> int | None:
-    for depth in range(len(calls) - 1, max(-1, len(calls) - 64), -1):
-        if calls[depth][0] == name:
-            begun = calls[depth][1]
-            del calls[depth:]
-            return begun
-    return None
 
 
 def _direction(kind: str) -> str:
@@ -178,10 +166,8 @@ def _direction(kind: str) -> str:
     return "flush" if "F" in letters else "request of"
 
 
-def _irq_name(event: Event) -> tuple[str, str] | None:
-    """(number, title) of an interrupt."""
-    if event.name.startswith("softirq"):
-        soft = _SOFTIRQ.search(event.text)
-        return (soft[1], f"softirq {soft[1]} {soft[2] or ''}".strip()) if soft else None
-    hard = _IRQ.search(event.text)
-    return (hard[1], f"irq {hard[1]} {hard[2] or ''}".strip()) if hard else None
+def _irq_name(event: Event) -> str:
+    """The kind of an interrupt, its number, and its name if it is told; empty for another text."""
+    kind, pattern = ("softirq", _SOFTIRQ) if event.name.startswith("softirq") else ("irq", _IRQ)
+    found = pattern.search(event.text)
+    return f"{kind} {found[1]} {found[2] or ''}".strip() if found else ""

@@ -15,7 +15,6 @@ from statistics import median_low
 
 from bootscope.readers import bootchart_agent
 from bootscope.readers.base import KERNEL, Boot, Clock, FormatError, Options, Reader, Reading, Repair, Source
-from bootscope.readers.bootchart_agent import Samples
 from bootscope.readers.bootchart_load import cpu_tracks, disk_tracks
 from bootscope.readers.bootchart_log import (
     TICK_NS,
@@ -26,6 +25,7 @@ from bootscope.readers.bootchart_log import (
     command_lines,
     header,
     parents,
+    sampled,
     stat_line,
     task_line,
 )
@@ -135,8 +135,7 @@ def _add_processes(boot: Boot, archive: _Archive) -> int:
     # The better of the two where an archive has both: nanoseconds instead of 1/100 s.
     log, parse = (_TASKS, task_line) if archive.text(_TASKS).strip() else (_PS, stat_line)
     events = bootchart_agent.read_events(archive.text(bootchart_agent.LOG), tally)
-    samples = Samples(log, blocks(log, archive.text(log), tally), parse)
-    times = bootchart_agent.fill(processes, events, samples, tally)
+    times = bootchart_agent.fill(processes, events, sampled(log, archive.text(log), parse, tally))
     known = accounted_parents(archive.text("kernel_pacct"), tally)
     known.update(parents(archive.text("paternity.log"), tally))
     processes.finish(known, command_lines(archive.text("cmdline2.log"), tally))

@@ -22,7 +22,6 @@ _NAMED = re.compile(r"(fl|fi|fe|fn|ob|cfl|cfi|cfn|cob|jfi|jfn)=(?:\((\d{1,9})\))
 _CALLS = re.compile(r"calls=(\d{1,18})(?: .*)?")
 _JUMP = re.compile(r"j(?:ump|cnd)=[\d/ +*x0-9a-f-]+")
 _COST = re.compile(r"(?:[+-]?(?:0x[0-9a-f]{1,16}|\d{1,20})|\*)(?: [+-]?(?:0x[0-9a-f]{1,16}|\d{1,20}|\*))*")
-_COMMENT = re.compile(r"#")
 _MAX_EVENTS = 64
 _LARGEST = 1 << 62
 
@@ -59,7 +58,7 @@ class _File:
     def _header(self, line: str) -> bool:
         found = _HEADER.match(line)
         if not found:
-            return bool(_COMMENT.match(line))
+            return line.startswith("#")
         key, value = found[1], found[2].strip()
         if key == "events":
             self._events = value.split()[:_MAX_EVENTS]
