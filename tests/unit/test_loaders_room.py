@@ -45,7 +45,6 @@ ALLOWED = {
     "trim/keep.py": "names of its configuration symbols, by why they stay",
     "audit/trials.py": "phases of techniques, as the catalogue has them",
     "readers/formats/bootstage.py": _FORMAT,
-    "readers/bootstage_records.py": _FORMAT,
     "readers/formats/pmf.py": _FORMAT,
     "readers/markers.py": "names of milestones, which users type",
     "image/uboot_env.py": _FORMAT,

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from bootscope.readers.base import Clock
-from bootscope.readers.stamps import LAST_NS, seconds_ns
 from bootscope.readers.tally import Tally
+from bootscope.readers.timespan import LAST_NS, seconds_ns
 
 _DAY_NS = 86_400 * 1_000_000_000
 _MAX_DAYS = 1000

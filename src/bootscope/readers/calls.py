@@ -15,8 +15,8 @@ from bootscope.readers.call_process import CalledProcesses, Open, Process, Said,
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
 from bootscope.readers.lines import Lines, Words, decode
-from bootscope.readers.stamps import seconds_ns
 from bootscope.readers.tally import Tally
+from bootscope.readers.timespan import seconds_ns
 from bootscope.timeline.trace import Span, Table
 
 PREFIX = (
@@ -230,35 +230,21 @@ class CallTrace:
         if body.endswith(_NO_RETURN):
             self._log(at_ns, process, body)
             return True
-        return self._complete(process, Open(call[1], at_ns, ""), at_ns, body)
+        text, length_ns = _timed(body)
+        return self._complete(process, Open(call[1], at_ns, text), at_ns, length_ns)
 
     def _resume(self, process: Process, at_ns: int, body: str) -> bool:
         resumed = _RESUMED.match(body)
         assert resumed  # what _is_call saw
-        pending = process.resumed(resumed[1])
-        rest = body[resumed.end() :]
-        if pending is None:
-            # Its beginning is not in the file: only the length that -T tells is left.
-            length = self._length(rest)
-            pending = Open(resumed[1], at_ns - length, f"{resumed[1]}(")
-        return self._complete(process, pending, at_ns, pending.text + rest, resumed=True)
+        text, length_ns = _timed(body[resumed.end() :])
+        call, length_ns = process.joined(Open(resumed[1], at_ns, text), length_ns)
+        return self._complete(process, call, at_ns, length_ns)
 
-    @staticmethod
-    def _length(body: str) -> int:
-        timed = _LENGTH.search(body, max(0, len(body) - 32))
-        return seconds_ns(timed[1]) if timed else 0
-
-    def _complete(
-        self, process: Process, call: Open, at_ns: int, body: str, *, resumed: bool = False
-    ) -> bool:
-        timed = _LENGTH.search(body, max(0, len(body) - 32))
-        text = body[: timed.start()] if timed else body
-        cut = text.rfind(" = ")
-        if cut < 0 or not text[:cut].rstrip().endswith(")"):
+    def _complete(self, process: Process, call: Open, at_ns: int, length_ns: int | None) -> bool:
+        cut = call.text.rfind(" = ")
+        if cut < 0 or not call.text[:cut].rstrip().endswith(")"):
             return False
-        length_ns = seconds_ns(timed[1]) if timed else at_ns - call.start_ns if resumed else None
-        whole = Open(call.name, call.start_ns, text)
-        self._completed(process, whole, at_ns, text[cut + 3 :], length_ns)
+        self._completed(process, call, at_ns, call.text[cut + 3 :], length_ns)
         return True
 
     def _completed(
@@ -294,3 +280,9 @@ class CallTrace:
     def _log(self, at_ns: int, process: Process, text: str) -> None:
         if self._stamps.kind:
             self.boot.log.add(at_ns, f"[{process.pid}] {text}" if process.pid else text)
+
+
+def _timed(text: str) -> tuple[str, int | None]:
+    """A call without the length that -T puts at its end, and that length in ns."""
+    timed = _LENGTH.search(text, max(0, len(text) - 32))
+    return (text[: timed.start()], seconds_ns(timed[1])) if timed else (text, None)

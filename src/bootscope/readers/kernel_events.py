@@ -4,8 +4,6 @@ read, which initcall took how long."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from bootscope.readers.scheduler_events import Processes, Scheduling
 from bootscope.readers.trace_event import Event
 from bootscope.readers.work_events import Initcalls, Interrupts, Storage
@@ -23,13 +21,8 @@ class KernelEvents:
         self._marks: list[Point] = []
         self._begun = False
         self._last_ns = 0
-        self._takers: dict[str, Callable[[Event], bool]] = {
-            **self._scheduling.takers,
-            **self._processes.takers,
-            **self._storage.takers,
-            **self._initcalls.takers,
-            **self._interrupts.takers,
-        }
+        parts = (self._scheduling, self._processes, self._storage, self._initcalls, self._interrupts)
+        self._takers = {name: taker for part in parts for name, taker in part.takers.items()}
 
     def take(self, event: Event) -> bool:
         """Reads an event; False when it is none of those that become tracks."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time spans as systemd prints them: ``1min 9.608s``, ``857ms``, ``123us``, ``1h 2min``, ``0``."""
+"""Texts of times as nanoseconds: spans as systemd prints them (``1min 9.608s``, ``857ms``, ``0``), decimal
+numbers, and stamps of hostile files, which always fit into 64 bits."""
 
 from __future__ import annotations
 
@@ -23,6 +24,9 @@ _PART = re.compile(r"(\d{1,12})(?:\.(\d{1,12}))?(month|min|ms|us|µs|μs|y|w|d|h
 _DECIMAL = re.compile(r"([-+]?)(\d{0,20})(?:\.(\d{0,20}))?(?:[eE]([-+]?\d{1,3}))?", re.ASCII)
 _MAX_PARTS = 9
 LONGEST_NS = 1 << 60
+_LAST_SECOND = (1 << 32) - 1
+LAST_NS = _LAST_SECOND * 1_000_000_000
+"""The largest stamp, in 2106; sums of two still fit."""
 
 
 def leading_span(text: str) -> tuple[int, str] | None:
@@ -76,3 +80,21 @@ def decimal_ns(text: str, unit_ns: int = 1_000_000_000) -> int | None:
     if ns > LONGEST_NS:
         return None
     return -ns if match[1] == "-" else ns
+
+
+def seconds_ns(text: str) -> int:
+    """Seconds as plain decimal digits with at most one point (the caller's expression saw to that), in ns;
+    digits beyond nanoseconds are cut off, and what lies beyond 2106 becomes LAST_NS."""
+    whole, _, fraction = text.partition(".")
+    if len(fraction) == 6 and len(whole) <= 10:  # nearly all that there are
+        at_ns = int(whole + fraction) * 1_000
+        if at_ns <= LAST_NS:
+            return at_ns
+    if len(whole) > 10:
+        return LAST_NS
+    return min(int(whole or "0"), _LAST_SECOND) * 1_000_000_000 + int(fraction[:9].ljust(9, "0"))
+
+
+def ticks_ns(ticks: int, hz: int) -> int:
+    """`ticks` of a counter of `hz` per second, in ns, rounded down, LAST_NS at most."""
+    return min(ticks * 1_000_000_000 // max(1, hz), LAST_NS)

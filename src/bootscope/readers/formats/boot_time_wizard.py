@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.formats.systemd_analyze import Said, boot_of, understands
 from bootscope.readers.kernel_part import add_kernel, kernel_reading
 from bootscope.readers.lines import split
-from bootscope.readers.systemd_text import Said, boot_of, understands
 from bootscope.readers.tally import MAX_BOOTS, Tally
 
 NAME = "boot-time-wizard"

@@ -7,13 +7,65 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from bootscope.readers import fdt
-from bootscope.readers.base import Boot, FormatError, Options, Reader, Reading, Source
-from bootscope.readers.bootstage_records import Record, boot_of
+from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
+from bootscope.readers.marks import place_marks
 from bootscope.readers.tally import Tally, sample, share
+from bootscope.timeline.trace import Table
 
 TEXT, STASH, TREE, FOLDER = "bootstage", "bootstage-stash", "bootstage-fdt", "bootstage-folder"
+
+# ---- records, however they came
+
+_WRAP_US = 1 << 32
+"""A record's time is a word of 32 bits in the device tree, and on 32-bit boards everywhere: it starts
+anew after 71.6 minutes."""
+_LARGEST_US = 1 << 52
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A mark (`time_us` since the timer's zero), or with `summed` a time that was added up."""
+
+    name: str
+    time_us: int
+    summed: bool = False
+
+
+def _boot_of(records: list[_Record], tally: Tally, options: Options) -> Boot:
+    """One boot of `records` in the order in which U-Boot made them."""
+    counter = options.values.get("counter_id", "")
+    zero = "the zero of U-Boot's timer; its record 'reset' is set to it and is not the power-on"
+    boot = Boot(Clock("counter", zero, 1_000, counter_id=counter), facts={"tool": "U-Boot bootstage"})
+    if not counter:
+        tally.ask(
+            "which counter U-Boot's timer is: counter_id=arm-generic if it is ARM's generic counter "
+            "(all 64-bit boards), so that TF-A's stamps are on the same clock"
+        )
+    marks = _unwrapped([r for r in records if not r.summed], tally)
+    place_marks(boot, marks, "bootstage", "U-Boot's stages")
+    summed = tuple((r.name, min(r.time_us, _LARGEST_US) * 1_000) for r in records if r.summed)
+    if summed:
+        boot.tables.append(Table("accumulated time", ("what", "time ns"), summed))
+    return boot
+
+
+def _unwrapped(marks: list[_Record], tally: Tally) -> list[tuple[int, str]]:
+    placed: list[tuple[int, str]] = []
+    last_us = turns_us = 0
+    for number, record in enumerate(marks, 1):
+        time_us = min(record.time_us, _LARGEST_US)
+        if time_us + turns_us < last_us - _WRAP_US // 2 and time_us < _WRAP_US and turns_us < _LARGEST_US:
+            turns_us += _WRAP_US
+            tally.repair("the 32-bit timer wrapped after 71.6 minutes", number)
+        elif time_us + turns_us < last_us:
+            tally.repair("the clock went back", number)
+        last_us = time_us + turns_us
+        placed.append((last_us * 1_000, record.name))
+    return placed
+
 
 # ---- the report
 
@@ -38,7 +90,7 @@ class _Report:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._inside = self._summed = False
-        self.reports: list[list[Record]] = []
+        self.reports: list[list[_Record]] = []
 
     def take(self, number: int, line: str) -> bool:
         fits = self._fits(number, line)
@@ -65,14 +117,14 @@ class _Report:
         summed = _SUMMED.fullmatch(line) if self._summed else None
         mark = None if self._summed else _MARK.fullmatch(line)
         if summed:
-            self.reports[-1].append(Record(summed[2], _us(summed[1]), summed=True))
+            self.reports[-1].append(_Record(summed[2], _us(summed[1]), summed=True))
         elif mark:
-            self.reports[-1].append(Record(mark[3], _us(mark[1])))
+            self.reports[-1].append(_Record(mark[3], _us(mark[1])))
         return bool(summed or mark)
 
-    def boots(self) -> list[list[Record]]:
+    def boots(self) -> list[list[_Record]]:
         """One list for each boot: a later report of the same boot repeats the marks of the one before."""
-        kept: list[list[Record]] = []
+        kept: list[list[_Record]] = []
         for report in self.reports:
             marks = [r for r in report if not r.summed]
             before = [r for r in kept[-1] if not r.summed] if kept else []
@@ -97,7 +149,7 @@ def _read_text(source: Source, options: Options) -> Reading:
     tally = Tally()
     report = _Report(tally)
     repairs = tally.lines(source, TEXT, "bootstage report", report.take)
-    boots = [boot_of(records, tally, options) for records in report.boots()]
+    boots = [_boot_of(records, tally, options) for records in report.boots()]
     return tally.reading(boots, repairs)
 
 
@@ -138,7 +190,7 @@ def _read_stash(source: Source, options: Options) -> Reading:
         if count <= _MAX_RECORDS and len(names) == count + 1 and all(_is_name(name) for name in names[:-1]):
             records = _stash_records(data, f"{order}{layout}", record_bytes, names)
             tally.understood = count
-            boot = boot_of(records, tally, options)
+            boot = _boot_of(records, tally, options)
             boot.facts["layout"] = f"{8 * width}-bit, {'little' if order == '<' else 'big'}-endian"
             return tally.reading([boot])
     raise FormatError(source.name, STASH, 1, "its names match neither 32-bit nor 64-bit records")
@@ -148,11 +200,11 @@ def _is_name(name: bytes) -> bool:
     return 0 < len(name) < 200 and name.isascii() and name.decode("ascii").isprintable()
 
 
-def _stash_records(data: bytes, layout: str, record_bytes: int, names: list[bytes]) -> list[Record]:
+def _stash_records(data: bytes, layout: str, record_bytes: int, names: list[bytes]) -> list[_Record]:
     records = []
     for index, name in enumerate(names[:-1]):
         time_us, start_us, _, _ = struct.unpack_from(layout, data, _HEADER_BYTES + index * record_bytes)
-        records.append(Record(name.decode("ascii"), time_us, summed=start_us != 0))
+        records.append(_Record(name.decode("ascii"), time_us, summed=start_us != 0))
     return records
 
 
@@ -210,7 +262,7 @@ def _of_nodes(nodes: Mapping[str, Mapping[str, bytes]], options: Options) -> Rea
     """The records of nodes called 0, 1, ...: U-Boot writes the last record first."""
     tally = Tally()
     ordered = sorted(nodes.items(), key=lambda node: _index(node[0]))
-    records: list[Record] = []
+    records: list[_Record] = []
     for number, (ident, properties) in enumerate(reversed(ordered), 1):
         kind = "accum" if "accum" in properties else "mark"
         raw, name = properties.get(kind, b""), properties.get("name", ident.encode())
@@ -219,8 +271,8 @@ def _of_nodes(nodes: Mapping[str, Mapping[str, bytes]], options: Options) -> Rea
             continue
         tally.understood += 1
         text = name.split(b"\0")[0].decode("utf-8", "backslashreplace")
-        records.append(Record(text, int.from_bytes(raw, "big"), summed=kind == "accum"))
-    boot: Boot = boot_of(records, tally, options)
+        records.append(_Record(text, int.from_bytes(raw, "big"), summed=kind == "accum"))
+    boot: Boot = _boot_of(records, tally, options)
     return tally.reading([boot])
 
 

@@ -9,8 +9,8 @@ from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, CallGraph, length_of
 from bootscope.readers.kernel_events import KernelEvents
 from bootscope.readers.lines import Lines, Words, decode, split
-from bootscope.readers.stamps import seconds_ns, ticks_ns
 from bootscope.readers.tally import Tally, sample, share
+from bootscope.readers.timespan import seconds_ns, ticks_ns
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Table
 

@@ -9,13 +9,12 @@ keep that as their clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_export import records
 from bootscope.readers.json_objects import objects, text_of
 from bootscope.readers.lines import split
 from bootscope.readers.stamp_forms import (
@@ -54,6 +53,8 @@ _NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
 _JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")
 _TOOL = Tool("journalctl", _FORMS, known=lambda raw: bool(_MARK.match(raw)) or raw.startswith(b" " * 10))
 _MOST_BOOTS = 1000
+_LONGEST_VALUE = 1 << 24
+_MOST_FIELDS = 1000
 # When a record was written against when it reached the journal: the former, where the kernel told it.
 _TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
 
@@ -84,7 +85,7 @@ def _read(source: Source, options: Options) -> Reading:
     how = _structured(source)
     if not how:
         return _read_short(source, options)
-    found: Iterable[Record | None] = objects(source.data) if how == "-o json" else records(source.data)
+    found: Iterable[Record | None] = objects(source.data) if how == "-o json" else _records(source.data)
     boots: dict[str, bytearray] = {}
     broken = 0
     for record in found:
@@ -123,6 +124,49 @@ def _printk(record: Record) -> bytes:
     if who and who != b"kernel":
         prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
     return b"".join(prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n"))
+
+
+def _records(data: bytes) -> Iterator[dict[str, object]]:
+    """The records of an export (systemd's docs: JOURNAL_EXPORT_FORMATS): field -> text, with ``\\xNN`` for
+    bytes that are no UTF-8. Never raises.
+
+    A field is ``NAME=value``, or, for values that are not plain text, its name, a length of eight bytes
+    (least first) and the bytes. An empty line ends a record.
+    """
+    at = 0
+    record: dict[str, object] = {}
+    while at < len(data):
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        line = data[at:end]
+        at = end + 1
+        if not line.strip():
+            if record:
+                yield record
+            record = {}
+            continue
+        name, equals, value = line.partition(b"=")
+        if not equals:
+            value, at = _binary(data, at)
+        if len(record) < _MOST_FIELDS:
+            record[name[:64].decode("ascii", "replace")] = value.decode("utf-8", "backslashreplace")
+    if record:
+        yield record
+
+
+def _binary(data: bytes, at: int) -> tuple[bytes, int]:
+    """A value with its length before it, and where the next line begins.
+
+    Where the length cannot be (NUL bytes were taken out of the file), the value ends with its line.
+    """
+    size = int.from_bytes(data[at : at + 8], "little")
+    end = at + 8 + size
+    if size <= _LONGEST_VALUE and data[end : end + 1] == b"\n":
+        return data[at + 8 : end], end + 1
+    # The record goes on until an empty line; what is left of the length is a few control characters.
+    end = data.find(b"\n\n", at)
+    end = len(data) if end < 0 else end
+    return data[at:end].lstrip(bytes(range(1, 32))), end + 1
 
 
 def _read_short(source: Source, options: Options) -> Reading:

@@ -10,8 +10,8 @@ from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.kernel_events import KernelEvents
 from bootscope.readers.perf_report import Report, sure_report
 from bootscope.readers.profile import Profile
-from bootscope.readers.stamps import seconds_ns
 from bootscope.readers.tally import Tally, read_one, sample, share
+from bootscope.readers.timespan import seconds_ns
 from bootscope.readers.trace_event import Event
 
 SCRIPT, REPORT = "perf-script", "perf-report"

@@ -7,8 +7,8 @@ import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.layout import track
-from bootscope.readers.stamps import LAST_NS, ticks_ns
 from bootscope.readers.tally import Tally, read_one, sample, share
+from bootscope.readers.timespan import LAST_NS, ticks_ns
 from bootscope.timeline.trace import Point, Span
 
 NAME = "pmf"
