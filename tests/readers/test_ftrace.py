@@ -124,6 +124,13 @@ def test_stamps_of_other_clocks() -> None:
     assert track(boot, "initcall-levels").spans[0].start_ns == 1_000_000_000
 
 
+@pytest.mark.parametrize("rate", ["0", "fast", "1" * 13])
+def test_a_rate_that_is_none_is_asked_for_again(rate: str) -> None:
+    given = Source("x", b"a-1 [000] .... 24000000: initcall_level: level=core\n")
+    reading = FTRACE.read(given, Options(values={"trace_clock_hz": rate}))
+    assert "trace_clock_hz=HZ" in reading.questions[0] and reading.boots[0].clock.name == "none"
+
+
 def test_latency_format_counts_from_the_first_event() -> None:
     boot = boot_of("events-latency.txt")
     assert boot.facts["kernel"] == "6.1.0-56-cloud-arm64"

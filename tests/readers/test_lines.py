@@ -86,10 +86,9 @@ def test_a_board_that_repeats_itself_is_not_a_joined_file() -> None:
     assert len(split(b"waiting for a root device, please be patient\n" * 100)) == 100
 
 
-def test_numbers_and_offsets() -> None:
+def test_offsets_and_bytes_of_lines() -> None:
     lines = split(b"a\nbb\nccc\n")
     assert list(lines.starts) == [0, 2, 5]
-    assert lines.number_at(lines.blob.index(b"c")) == 3
     assert lines.raw(1) == b"bb"
 
 

@@ -51,7 +51,7 @@ def test_a_fixture_is_recognised_by_its_content(path: Path) -> None:
     if name in ALONE:
         return
     # The name must not help.
-    found = rank(opened("x", path.read_bytes(), Budget()).source, readers())
+    found = rank(opened("x", path.read_bytes(), Budget()).source)
     assert found, name
     allowed = family(name.split("/")[0])
     assert found[0].reader.name in allowed
@@ -62,6 +62,4 @@ def test_a_fixture_is_recognised_by_its_content(path: Path) -> None:
 
 def test_every_reader_is_told_apart_from_noise() -> None:
     for case in (b"", b"\n", b"hello\n", bytes(4096), b"\xff" * 4096, b"a,b\n1,2\n", b"{}", b"[]", b"<svg/>"):
-        assert [
-            g.reader.name for g in rank(opened("x", case, Budget()).source, readers()) if g.sure >= 60
-        ] == []
+        assert [g.reader.name for g in rank(opened("x", case, Budget()).source) if g.sure >= 60] == []

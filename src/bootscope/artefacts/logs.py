@@ -16,7 +16,6 @@ from bootscope.inventory.log_indicators import countdown_s
 from bootscope.loaders.console import COUNTDOWN
 from bootscope.readers.base import Boot
 from bootscope.readers.detect import recognised
-from bootscope.readers.registry import readers
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
 
@@ -27,7 +26,7 @@ _SMP = re.compile(r"^Linux version .* #\d\S* (SMP\b)?", re.MULTILINE)
 def is_log(name: str, data: bytes) -> bool:
     """Whether a reader of `import` takes this for its own."""
     found = opened(name, data, Budget())
-    return bool(recognised(found.source, readers()))
+    return bool(recognised(found.source))
 
 
 def read(raws: Sequence[Raw]) -> list[Piece]:

@@ -27,7 +27,7 @@ from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
 from bootscope.readers.formats.tap import EARLY, LISTENED
 from bootscope.readers.join import File, Joined, join
-from bootscope.readers.markers import Marker, said
+from bootscope.readers.markers import said
 from bootscope.readers.source import Opened
 from bootscope.readers.trace_of import console_log, trace_of
 from bootscope.readers.unpack import Budget
@@ -37,6 +37,7 @@ TRACE = "trace"
 AT_POWER = "power on"
 READ = "pins-read.bin"
 """In a boot's folder: what its capture of pins was read as."""
+_NOTES = ((LISTENED, "listened to"), (EARLY, "not part of this boot:"))
 ALL = ""
 """The file name in answers that stands for every file."""
 
@@ -65,7 +66,6 @@ class LeftOut:
     folder)."""
 
     name: str
-    raw: str
     error: UserError
     lenient: bool
 
@@ -98,7 +98,8 @@ class Understood:
 
     def trace(self, number: int, *, lines: bool = True) -> Trace:
         """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
-        found = trace_of(self.read, self.joined, number - 1, self._own(), lines=lines)
+        own = [said(name, text) for name, text in self.answers.milestones.items()]
+        found = trace_of(self.read, self.joined, number - 1, own, lines=lines)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
 
     def zero(self, number: int) -> str:
@@ -118,9 +119,6 @@ class Understood:
             for group in self.joined.groups
         )
         return [[log for log in logs if len(log)] for logs in found]
-
-    def _own(self) -> list[Marker]:
-        return [said(name, text) for name, text in self.answers.milestones.items()]
 
 
 def of_run(store: Store, run_id: str) -> tuple[ImportInfo, Understood]:
@@ -146,13 +144,9 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
     except OSError as error:
         raise UserError(f"boot {run.info.run_id}/{number:03} has no capture: {error.strerror}") from error
     console = understand([raw], Answers(milestones=names), strict=False)
-    where = [boot.facts[LISTENED] for boot in console.files[0].reading.boots if LISTENED in boot.facts]
-    early = [boot.facts[EARLY] for boot in console.files[0].reading.boots if EARLY in boot.facts]
-    told = [
-        *(f"listened to {words}" for words in where),
-        *(f"not part of this boot: {words}" for words in early),
-    ]
-    console = replace(console, notes=tuple(told))
+    facts = [boot.facts for boot in console.files[0].reading.boots]
+    notes = tuple(f"{words} {each[fact]}" for fact, words in _NOTES for each in facts if fact in each)
+    console = replace(console, notes=notes)
     return _with_pins(console, folder, board.pins, board.console.rate) if board.pins else console
 
 
@@ -247,7 +241,7 @@ class _Work:
     def folder(self, raws: list[Raw]) -> Iterator[Item]:
         """A folder that is a format as a whole (an unpacked bootchart), or its files one by one."""
         whole = sources.as_folder(raws)
-        if self._format(whole.source.name) is None and not recognised(whole.source, registry.readers()):
+        if by_file(self._answers.formats, whole.source.name) is None and not recognised(whole.source):
             for raw in raws:
                 yield from self.file(raw, lenient=True)
         else:
@@ -262,9 +256,9 @@ class _Work:
 
     def _one(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
         source = opened.source
-        told = self._format(source.name)
+        told = by_file(self._answers.formats, source.name)
         forced = registry.reader(told) if told else None
-        guesses = [] if forced and not source.members else recognised(source, registry.readers())
+        guesses = [] if forced and not source.members else recognised(source)
         if source.members and not (guesses if not forced else forced.sure(source)):
             for member in sources.members(opened, self._budget):
                 yield from self._read(member, raw, lenient=True)
@@ -272,10 +266,11 @@ class _Work:
         try:
             chosen = forced or (guesses[0].reader if guesses else None)
             if chosen is None:
-                raise unrecognised(source, registry.readers())
-            reading = chosen.read(source, self._options(source.name))
+                raise unrecognised(source)
+            stamp = by_file(self._answers.stamps, source.name)
+            reading = chosen.read(source, Options(stamp, self._answers.values))
         except UserError as error:
-            yield LeftOut(source.name, raw, error, lenient)
+            yield LeftOut(source.name, error, lenient)
             return
         reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
         size = len(source.data) or sum(len(data) for data in source.members.values())
@@ -285,12 +280,6 @@ class _Work:
             yield from self._read(
                 sources.opened(f"{source.name}/{TRACE}", trace, self._budget), raw, lenient=True
             )
-
-    def _format(self, name: str) -> str | None:
-        return by_file(self._answers.formats, name)
-
-    def _options(self, name: str) -> Options:
-        return Options(by_file(self._answers.stamps, name), self._answers.values)
 
 
 def by_file(answers: Mapping[str, str], name: str) -> str | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from bootscope.readers.bootchart_log import TICK_NS, Logs, Seen
 from bootscope.readers.bootchart_processes import Processes
-from bootscope.readers.timespan import LONGEST_NS
+from bootscope.readers.timespan import LONGEST_NS, whole
 
 LOG = "bootscope_events.log"
 _COST = "bootscope.cost."
@@ -149,8 +149,7 @@ def losses(header: Mapping[str, str], tally: Logs) -> None:
 
 
 def _number(header: Mapping[str, str], key: str) -> int:
-    text = header.get(key, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return whole(header.get(key, "")) or 0
 
 
 def _tell(processes: Processes, event: Event) -> None:

@@ -14,7 +14,7 @@ from bootscope.readers.base import Boot, Clock
 from bootscope.readers.call_process import CalledProcesses, Open, Process, Said, command
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
-from bootscope.readers.lines import Lines, Words, decode
+from bootscope.readers.lines import Lines, Memo, decode
 from bootscope.readers.tally import Tally
 from bootscope.readers.timespan import seconds_ns
 from bootscope.timeline.trace import Span, Table
@@ -60,15 +60,10 @@ class _Sum:
     timed: int = 0
 
 
-class _Lengths(dict[bytes, int | None]):
-    """Lengths in ns by how they are printed, such as `` <0.000012>``, and None for what is none."""
-
-    def __missing__(self, raw: bytes) -> int | None:
-        if len(self) > 100_000:
-            self.clear()
-        told = _LENGTH_AFTER.fullmatch(raw)
-        found = self[raw] = seconds_ns(told[1].decode("ascii")) if told else None
-        return found
+def _length(raw: bytes) -> int | None:
+    """A length in ns as it is printed, such as `` <0.000012>``, and None for what is none."""
+    told = _LENGTH_AFTER.fullmatch(raw)
+    return seconds_ns(told[1].decode("ascii")) if told else None
 
 
 class CallTrace:
@@ -82,8 +77,8 @@ class CallTrace:
         self._table: CountsTable | None = None
         self._tables: list[Table] = []
         self._sums: dict[str, _Sum] = {}
-        self._names = Words()
-        self._lengths = _Lengths()
+        self._names = Memo(decode)
+        self._lengths = Memo(_length)
         self._stamps = CallStamps(tally)
         self.boot = Boot(Clock("none", "", 0))
 

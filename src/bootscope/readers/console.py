@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A console log of any tool, from bytes to boots: what all formats of that kind have in common."""
+"""A console or kernel log of any tool, from bytes to boots: what all formats of that kind have in common."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bootscope.readers.boots import Part, neutralise, parts
 from bootscope.readers.convention import convention
 from bootscope.readers.kernel_log import describe
 from bootscope.readers.lines import Lines, decode, split
-from bootscope.readers.stamp_forms import Columns, Form, best, read
+from bootscope.readers.stamp_forms import PRINTK, Columns, Form, best, read
 
 _HEAD_LINES_BYTES = 65536
 
@@ -185,3 +185,23 @@ def _count(
     result.lines_understood += sum(found.own)
     if unstamped and form.clock.name != "none" and not form.sparse:
         result.repairs.append(Repair("lines without a stamp got that of the line before", unstamped, first))
+
+
+def kernel_reading(data: bytes) -> Reading:
+    """Reads the text of `dmesg` in another file; a reading without a boot where there is nothing to read."""
+    if not data.strip():
+        return Reading([])
+    try:
+        return read_console(Source("dmesg", data), Options(), Tool("dmesg", (PRINTK,)), PRINTK)
+    except FormatError:
+        return Reading([])
+
+
+def add_kernel(boot: Boot, kernel: Boot) -> None:
+    """Puts what a kernel log told into `boot`, which is on the kernel's clock too."""
+    boot.log = kernel.log
+    boot.tracks += kernel.tracks
+    boot.points += kernel.points
+    for name, value in kernel.facts.items():
+        if name != "tool":
+            boot.facts.setdefault(name, value)

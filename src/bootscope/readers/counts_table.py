@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from bootscope.readers.timespan import decimal_ns
+from bootscope.readers.timespan import decimal_ns, whole
 from bootscope.timeline.trace import Table
 
 RULE = re.compile(r"-{6}[- ]*")
@@ -86,5 +86,5 @@ def _value(name: str, word: str) -> str | int | None:
     if name in _TIMES:
         return decimal_ns(word, _TIMES[name][1])
     if name in ("calls", "errors"):
-        return int(word) if word.isascii() and word.isdigit() and len(word) < 20 else None
+        return whole(word, 19)
     return word

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bootscope.core.errors import UserError, printable
+from bootscope.readers import registry
 from bootscope.readers.base import Reader, Source
 from bootscope.readers.encoding import encoding
 
@@ -31,21 +31,21 @@ def in_words(sure: int) -> str:
     return next(word for least, word in _WORDS if sure >= least)
 
 
-def rank(source: Source, readers: Iterable[Reader]) -> list[Guess]:
+def rank(source: Source) -> list[Guess]:
     """All formats that the source may be, the best first; of two alike, the first by name."""
-    found = [Guess(reader, max(0, min(100, reader.sure(source)))) for reader in readers]
+    found = [Guess(reader, max(0, min(100, reader.sure(source)))) for reader in registry.readers()]
     return sorted((g for g in found if g.sure), key=lambda g: (-g.sure, g.reader.name))
 
 
-def recognised(source: Source, readers: Iterable[Reader]) -> list[Guess]:
+def recognised(source: Source) -> list[Guess]:
     """:func:`rank`, empty when no format is sure enough."""
-    found = rank(source, readers)
+    found = rank(source)
     return found if found and found[0].sure >= SURE_ENOUGH else []
 
 
-def unrecognised(source: Source, readers: Iterable[Reader]) -> UserError:
+def unrecognised(source: Source) -> UserError:
     """The error for a source of no known format: what it looks like, and what there is."""
-    names = ", ".join(reader.name for reader in readers)
+    names = ", ".join(reader.name for reader in registry.readers())
     return UserError(
         f"{printable(source.name)} has no known format: {appearance(source)}",
         hint=f"force one with --format; there are: {names}",

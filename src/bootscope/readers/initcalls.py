@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from bootscope.readers.layout import track
+from bootscope.readers.lines import Memo, decode
 from bootscope.timeline.trace import Point, Span, Track
 
 _CALLING = re.compile(rb"calling  (\S{1,512}(?: \[[^\]\s]{1,128}\])?)(?: @ (\d{1,10}))?\s*\n")
@@ -39,14 +40,11 @@ class _Open(msgspec.Struct, frozen=True, gc=False):
     level: str
 
 
-class _Names(dict[bytes, tuple[str, str]]):
-    """A function's name, and the whole symbol where the name alone does not say all, by the symbol."""
-
-    def __missing__(self, symbol: bytes) -> tuple[str, str]:
-        text = symbol.decode("utf-8", "backslashreplace")
-        name, plus, offset = text.partition("+")
-        found = self[symbol] = name, text if plus and not offset.startswith("0x0/") else ""
-        return found
+def _names(symbol: bytes) -> tuple[str, str]:
+    """A function's name, and the whole symbol where the name alone does not say all."""
+    text = decode(symbol)
+    name, plus, offset = text.partition("+")
+    return name, text if plus and not offset.startswith("0x0/") else ""
 
 
 @dataclass
@@ -62,7 +60,7 @@ class Calls:
     probes: list[Span] = field(default_factory=list)
     _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
     _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _names: _Names = field(default_factory=_Names)
+    _names: Memo[tuple[str, str]] = field(default_factory=lambda: Memo(_names))
     _level: str = ""
 
     def take(self, blob: bytes, offset: int, at_ns: int) -> bool:
@@ -76,7 +74,7 @@ class Calls:
             return self._probe(blob, offset, at_ns)
         match = _ENTERING.match(blob, offset) if first == _E else None
         if match:
-            self._level = match[1].decode("utf-8", "backslashreplace").strip()
+            self._level = decode(match[1]).strip()
         return bool(match)
 
     def _calling(self, blob: bytes, offset: int, at_ns: int) -> bool:
@@ -102,7 +100,7 @@ class Calls:
         else:
             detail["start"] = "not in the log"
         if module:
-            detail["module"] = module.decode("utf-8", "backslashreplace")
+            detail["module"] = decode(module)
         if whole:
             detail["symbol"] = whole
         start_ns = at_ns - took_ns
@@ -122,7 +120,7 @@ class Calls:
         match = _PROBE.match(blob, offset)
         if not match:
             return False
-        device, result = match[1].decode("utf-8", "backslashreplace"), int(match[2])
+        device, result = decode(match[1]), int(match[2])
         self._attempts[device] += 1
         detail: dict[str, str | int] = {
             "returned": result,

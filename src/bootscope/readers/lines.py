@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from bootscope.readers.base import Repair
 
+V = TypeVar("V")
 # CSI; OSC and DCS strings; charset choices; two-byte escapes. No part reaches past the next ESC or line
 # end, so that the search is linear in the length of any input.
 _ESCAPE = re.compile(
@@ -61,13 +63,17 @@ class Lines:
         return decode(self.raw(index))
 
 
-class Words(dict[bytes, str]):
-    """Texts of bytes that come again and again (names of functions, of tasks), each decoded once."""
+class Memo(dict[bytes, V]):
+    """What `make` makes of bytes that come again and again (names of functions, stamps), each made once."""
 
-    def __missing__(self, raw: bytes) -> str:
+    def __init__(self, make: Callable[[bytes], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, raw: bytes) -> V:
         if len(self) > 100_000:
             self.clear()
-        found = self[raw] = decode(raw)
+        found = self[raw] = self._make(raw)
         return found
 
 

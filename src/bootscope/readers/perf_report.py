@@ -7,6 +7,7 @@ import re
 
 from bootscope.readers.base import Boot, Clock, Source
 from bootscope.readers.tally import Tally
+from bootscope.readers.timespan import whole
 from bootscope.timeline.trace import Table
 
 _EVENT = re.compile(r"# Samples: (\S{1,20}) +of events? '([^']{1,200})'")
@@ -86,9 +87,7 @@ class Report:
         cells = self._cells(line)
         if not _PERCENT.fullmatch(cells[0]):
             return False
-        row: list[str | int | None] = [
-            int(c) if c.isascii() and c.isdigit() and len(c) < 16 else c for c in cells
-        ]
+        row: list[str | int | None] = [c if (n := whole(c, 15)) is None else n for c in cells]
         shares = [cell for cell in cells if _PERCENT.fullmatch(cell)][: self._timed]
         row += [self._ns(cell) for cell in shares]
         row += [None] * (len(self._columns) - len(row))

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from bootscope.loaders.console import BANNERS
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
-from bootscope.readers.lines import Lines
+from bootscope.readers.lines import Lines, Memo
 
 NS = 1_000_000_000
 DAY_NS = 86_400 * NS
-LATEST_NS = 8_000_000_000 * NS
+_LATEST_S = 8_000_000_000
+LATEST_NS = _LATEST_S * NS
 """No stamp is later: all times fit 64 bits with room to add."""
 _FRACTION_NS = [10 ** (9 - digits) for digits in range(10)]
 
@@ -130,21 +131,6 @@ class Columns:
         return len(self.at_ns)
 
 
-class _Seconds(dict[bytes, int | None]):
-    """Whole seconds by their text; stamps of one second are many."""
-
-    def __init__(self, read: Callable[[bytes], int | None]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, text: bytes) -> int | None:
-        if len(self) > 100_000:
-            self.clear()
-        seconds = self._read(text)
-        found = self[text] = None if seconds is None or seconds * NS > LATEST_NS else seconds
-        return found
-
-
 def _line_pattern(form: Form, between: bytes) -> re.Pattern[bytes]:
     host = rb"(?:(?:<(\d{1,3})>)?" + form.pattern + rb")?" if form.pattern else rb"()()()"
     return re.compile(host + rb"()" + between + _KERNEL + rb"()" + _CALLER + _NOTABLE + rb"[^\n]*\n")
@@ -156,7 +142,7 @@ def read(lines: Lines, form: Form, between: bytes = b"") -> Columns:
     The text of a line keeps the kernel's stamp when another clock stamped the line.
     """
     found = Columns(lines.blob)
-    seconds = _Seconds(form.seconds)
+    seconds = Memo(form.seconds)  # stamps of one second are many
     pattern = _line_pattern(form, between)
     now_ns = 0
     cut = 4 if form.pattern else 8
@@ -170,7 +156,7 @@ def read(lines: Lines, form: Form, between: bytes = b"") -> Columns:
         own = 0
         if whole:
             second = seconds[whole]
-            if second is None:
+            if second is None or second > _LATEST_S:
                 start = match.start()
             else:
                 own = 1

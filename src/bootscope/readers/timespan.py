@@ -60,6 +60,11 @@ def span_ns(text: str) -> int | None:
     return found[0] if found and not found[1] else None
 
 
+def whole(text: str, digits: int = 18) -> int | None:
+    """A whole number of at most so many decimal digits; None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
 def decimal_ns(text: str, unit_ns: int = 1_000_000_000) -> int | None:
     """A decimal number such as ``-12.345678`` or ``1.5e-05`` of units of `unit_ns`, in ns, rounded down.
 

@@ -56,7 +56,6 @@ class _Heading:
     rate_hz: int | None = None
     channels: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
-    lines: int = 0
 
 
 def sure(source: Source) -> int:

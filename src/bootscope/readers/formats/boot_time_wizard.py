@@ -8,33 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, FormatError, Options, Reader, Reading, Repair, Source
+from bootscope.readers.console import add_kernel, kernel_reading
 from bootscope.readers.formats.systemd_analyze import Said, boot_of, understands
-from bootscope.readers.kernel_part import add_kernel, kernel_reading
 from bootscope.readers.lines import split
 from bootscope.readers.tally import MAX_BOOTS, Tally
 
 NAME = "boot-time-wizard"
 _START = "=== Machine Info ==="
 _MESSAGES, _SYSTEMD = "KERNEL MESSAGES", "SYSTEMD INFO"
-# Sections whose lines are kept as they are, or only looked at for facts.
-_OTHERS = frozenset(
-    (
-        "UPTIME",
-        "GRAB-BOOT-DATA INFO",
-        "Kernel Info",
-        "OS",
-        "MEMORY",
-        "DISK USAGE",
-        "MOUNTS",
-        "PROCESSES",
-        "INTERRUPTS",
-        "CORES",
-        "CONFIG",
-        "MODULES",
-    )
+_HEADING = re.compile(
+    rf"== ({_MESSAGES}|{_SYSTEMD}|UPTIME|GRAB-BOOT-DATA INFO|Kernel Info|OS|MEMORY|DISK USAGE|MOUNTS"
+    r"|PROCESSES|INTERRUPTS|CORES|CONFIG|MODULES) ==\s*"
 )
-_SECTIONS = _OTHERS | {_MESSAGES, _SYSTEMD}
-_HEADING = re.compile(r"== ([A-Za-z][A-Za-z /-]{1,40}) ==\s*")
 _MARK = re.compile(rb"^== GRAB-BOOT-DATA INFO ==", re.MULTILINE)
 # Section, what a line begins with, and the fact behind it.
 _FACTS = (
@@ -74,7 +59,7 @@ def read(source: Source, options: Options) -> Reading:
             if len(boots) < MAX_BOOTS:
                 boots.append([])
             tally.understood += 1
-        elif heading and heading[1] in _SECTIONS:
+        elif heading:
             boots = boots or [[]]
             boots[-1].append(_Section(heading[1], number + 1))
             tally.understood += 1

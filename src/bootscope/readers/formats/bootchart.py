@@ -30,7 +30,7 @@ from bootscope.readers.bootchart_log import (
     task_line,
 )
 from bootscope.readers.bootchart_processes import Processes
-from bootscope.readers.kernel_part import add_kernel, kernel_reading
+from bootscope.readers.console import add_kernel, kernel_reading
 from bootscope.timeline.trace import Table
 
 NAME = "bootchart"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.tally import Tally, read_one
+from bootscope.readers.timespan import whole
 from bootscope.timeline.trace import Table
 
 NAME = "callgrind"
@@ -65,15 +66,10 @@ class _File:
         elif key == "positions":
             self._positions = max(1, len(value.split()))
         elif key == "totals":
-            self._total(value)
+            self._told += whole(value.split(" ", 1)[0]) or 0
         elif key in ("creator", "cmd"):
             self.facts.setdefault({"cmd": "command"}.get(key, key), value[:400])
         return True
-
-    def _total(self, value: str) -> None:
-        first = value.split(" ", 1)[0]
-        if first.isascii() and first.isdigit() and len(first) < 19:
-            self._told += int(first)
 
     def _named(self, line: str) -> bool:
         found = _NAMED.fullmatch(line)

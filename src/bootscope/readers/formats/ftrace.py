@@ -8,9 +8,9 @@ import re
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, CallGraph, length_of
 from bootscope.readers.kernel_events import KernelEvents
-from bootscope.readers.lines import Lines, Words, decode, split
+from bootscope.readers.lines import Lines, Memo, decode, split
 from bootscope.readers.tally import Tally, sample, share
-from bootscope.readers.timespan import seconds_ns, ticks_ns
+from bootscope.readers.timespan import seconds_ns, ticks_ns, whole
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Table
 
@@ -55,8 +55,8 @@ class FtraceText:
     def __init__(self, tally: Tally, options: Options) -> None:
         self._tally = tally
         self._clock = options.values.get("trace_clock", "")
-        self._hz = options.values.get("trace_clock_hz", "")
-        self._words = Words()
+        self._hz = whole(options.values.get("trace_clock_hz", ""), 12) or 0
+        self._words = Memo(decode)
         self.boots: list[Boot] = []
         self._begin()
 
@@ -215,15 +215,12 @@ class FtraceText:
             self._boot.log.add(event.at_ns, text)
 
     def _stamp(self, text: str) -> int:
-        whole, dot, _ = text.partition(".")
-        if dot:
+        if "." in text:
             return seconds_ns(text)
-        self._whole = True
+        self._whole, ticks = True, int(text)
         if self._clock == "uptime":
-            return ticks_ns(int(whole), 100)  # jiffies in USER_HZ
-        if self._hz.isascii() and self._hz.isdigit() and 0 < len(self._hz) < 13 and int(self._hz):
-            return ticks_ns(int(whole), int(self._hz))
-        return int(whole)
+            return ticks_ns(ticks, 100)  # jiffies in USER_HZ
+        return ticks_ns(ticks, self._hz) if self._hz else ticks
 
     # ---- calls drawn by function_graph
 
@@ -297,7 +294,7 @@ class FtraceText:
             )
             return Clock("none", "the file does not name the unit of its stamps", 1)
         if self._whole:
-            return Clock("counter", "the counter's zero", max(1, 1_000_000_000 // int(self._hz)))
+            return Clock("counter", "the counter's zero", max(1, 1_000_000_000 // self._hz))
         if self._at_ns is None:
             return Clock("none", "durations only", 1)
         clock = self._clock if self._clock in _KERNEL_CLOCKS else "not named, usually 'local'"

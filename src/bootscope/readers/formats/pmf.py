@@ -8,7 +8,7 @@ import re
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.layout import track
 from bootscope.readers.tally import Tally, read_one, sample, share
-from bootscope.readers.timespan import LAST_NS, ticks_ns
+from bootscope.readers.timespan import LAST_NS, ticks_ns, whole
 from bootscope.timeline.trace import Point, Span
 
 NAME = "pmf"
@@ -34,9 +34,8 @@ _RATE = "the counter's rate is not in the file: give cntfrq_hz=HZ (CNTFRQ_EL0, e
 class _Stamps:
     def __init__(self, tally: Tally, hz: str) -> None:
         self._tally = tally
-        good = hz.isascii() and hz.isdigit() and len(hz) < 13
-        self._hz = int(hz) if good else 0
-        if hz and not good:
+        self._hz = whole(hz, 12) or 0
+        if hz and whole(hz, 12) is None:
             tally.ask(f"cntfrq_hz is to be a whole number of Hz, not '{hz[:40]}'")
         self._open: dict[tuple[int, int], int] = {}
         self._spans: dict[int, list[Span]] = {}

@@ -15,6 +15,7 @@ from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Re
 from bootscope.readers.csv_clock import NS, rate_of
 from bootscope.readers.pins import Pin, add_pins, edge_limit, not_shown, sample_rate_hz
 from bootscope.readers.tally import Tally
+from bootscope.readers.timespan import whole
 
 NAME = "sigrok"
 _CHUNK_BYTES = 1 << 20
@@ -84,8 +85,8 @@ def _metadata(data: bytes, tally: Tally) -> _Session:
             session.capture = value
         elif key == "samplerate":
             session.rate_hz = rate_of(value) or rate_of(f"{value} Hz")
-        elif key == "unitsize" and value.isascii() and value.isdigit() and len(value) < 4:
-            session.unit_bytes = max(1, min(_MAX_UNIT, int(value)))
+        elif key == "unitsize" and (size := whole(value, 3)) is not None:
+            session.unit_bytes = max(1, min(_MAX_UNIT, size))
         elif key == "sigrok version":
             session.tool = f"sigrok {value}"
     session.channels = {

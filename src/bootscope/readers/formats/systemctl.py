@@ -118,10 +118,7 @@ def _at(block: Mapping[str, str], key: str) -> int | None:
 
 
 def _unit(block: Mapping[str, str]) -> Unit:
-    detail: dict[str, str | int] = {}
-    for key in ("Description", "Type"):
-        if block.get(key):
-            detail[key.lower()] = block[key]
+    detail: dict[str, str | int] = {k.lower(): block[k] for k in ("Description", "Type") if block.get(k)}
     for name, key in (("main process from_ns", "ExecMainStart"), ("main process until_ns", "ExecMainExit")):
         at_ns = _at(block, key)
         if at_ns is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.tally import Tally, read_one, sample
-from bootscope.readers.timespan import decimal_ns
+from bootscope.readers.timespan import decimal_ns, whole
 from bootscope.timeline.trace import Table
 
 NAME = "time"
@@ -114,8 +114,8 @@ class _File:
         elif label == "Exit status":
             self._runs[-1].ended = f"exited with {value}"
         elif label != "Command being timed":
-            number = value.isascii() and value.isdigit() and len(value) < 19
-            self._runs[-1].figures.append((label, int(value) if number else value))
+            number = whole(value)
+            self._runs[-1].figures.append((label, value if number is None else number))
         return True
 
     def finish(self) -> Boot:
