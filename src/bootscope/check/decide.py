@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bootscope.analysis.ground import common_zero
@@ -66,14 +66,15 @@ def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcom
     """Checks a run. Raises UserError for a name that nothing knows, and for a baseline of another sort."""
     ground = common_zero((boots,))
     boots = ground.sets[0]
-    for name, where in known_names(check).items():
-        _quantity(check, name, where, boots, baseline)
-    wanted = _wanted(check, boots, baseline)
-    found = [*_reached(check, boots, baseline, wanted)]
-    found += [_budget(check, b, boots, baseline) for b in check.budgets]
+    known = known_names(check)
+    asked = {name: _quantity(check, name, where, boots, baseline) for name, where in known.items()}
+    wanted = asked.get(check.milestone) or _wanted(boots, baseline, asked)
+    found = _reached(boots, wanted, asked.values())
+    found += [_budget(budget, asked[budget.name], boots) for budget in check.budgets]
     said = list(ground.notes)
     if baseline is not None:
-        found += _regressions(check, boots, baseline, wanted)
+        judged = [asked[name] for name in check.quantities] or [wanted]
+        found += _regressions(check, judged, boots, baseline)
         said += _other(boots, baseline)
     values = boots.values(wanted)
     described = describe(values, boots.step_ns) if values else None
@@ -84,14 +85,12 @@ def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcom
     return Outcome(boots, wanted, tuple(found), tuple(said), refused)
 
 
-def _wanted(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Quantity:
-    """What the run is about: as the file says, or as the run or its baseline says."""
-    if check.milestone:
-        return _quantity(check, check.milestone, "milestone", boots, baseline)
+def _wanted(boots: SampleSet, baseline: SampleSet | None, asked: Collection[str]) -> Quantity:
+    """What the run is about where the file does not say: as the run or its baseline says."""
     for each in (boots, baseline):
         if each and each.until:
             return Quantity(MILESTONE, each.until)
-    budgeted = [q for q in boots.quantities() if q.kind == MILESTONE and str(q) in known_names(check)]
+    budgeted = [q for q in boots.quantities() if q.kind == MILESTONE and str(q) in asked]
     return max(budgeted, key=lambda q: median(boots.values(q)), default=goal((boots,)))
 
 
@@ -103,9 +102,8 @@ def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: S
     if name not in known and not boots.complete and _possible(name, boots):
         return called(name)  # nothing got that far
     if name not in known and name in boots.sought:
-        raise UserError(
-            f"{check.path}: milestone '{printable(name)}' of {boots.run_id}: {boots.sought[name]}"
-        )
+        what = f"milestone '{printable(name)}' of {boots.run_id}"
+        raise UserError(f"{check.path}: {what}: {boots.sought[name]}")
     if name not in known:
         error = unknown(f"milestone or phase ({where})", name, sorted({*known, *boots.possible}))
         raise UserError(f"{check.path}: {error.message}", hint=error.hint)
@@ -121,15 +119,13 @@ def _possible(name: str, boots: SampleSet) -> bool:
 def _refusal(boots: SampleSet) -> str:
     if boots.exact or len(boots.boots) >= FEWEST:
         return ""
-    count = len(boots.boots)
-    return f"no verdict from fewer than {FEWEST} boots: run {boots.run_id} has {count}"
+    return f"no verdict from fewer than {FEWEST} boots: run {boots.run_id} has {len(boots.boots)}"
 
 
-def _reached(check: Check, boots: SampleSet, baseline: SampleSet | None, wanted: Quantity) -> list[Finding]:
+def _reached(boots: SampleSet, wanted: Quantity, asked: Iterable[Quantity]) -> list[Finding]:
     """Whether all boots got to where they should; for other milestones of the file only where they did
     not."""
-    named = [_quantity(check, name, where, boots, baseline) for name, where in known_names(check).items()]
-    others = [_boots(boots, q) for q in dict.fromkeys(named) if q.kind == MILESTONE and q != wanted]
+    others = [_boots(boots, q) for q in dict.fromkeys(asked) if q.kind == MILESTONE and q != wanted]
     return [_boots(boots, wanted), *(found for found in others if found.status == MISSED)]
 
 
@@ -141,8 +137,7 @@ def _boots(boots: SampleSet, wanted: Quantity) -> Finding:
     return Finding(BOOTS, str(wanted), "", status, None, None, all_of, f"{words} ({why})" if why else words)
 
 
-def _budget(check: Check, budget: Budget, boots: SampleSet, baseline: SampleSet | None) -> Finding:
-    quantity = _quantity(check, budget.name, BUDGET, boots, baseline)
+def _budget(budget: Budget, quantity: Quantity, boots: SampleSet) -> Finding:
     values = boots.values(quantity)
     if not values:
         words = f"no boot reached {budget.name}"
@@ -154,15 +149,15 @@ def _budget(check: Check, budget: Budget, boots: SampleSet, baseline: SampleSet 
     return Finding(BUDGET, budget.name, budget.of, status, value, budget.limit_ns, len(values), words)
 
 
-def _regressions(check: Check, boots: SampleSet, baseline: SampleSet, wanted: Quantity) -> list[Finding]:
-    """The run against its baseline, for each quantity that the file names or what the run is about."""
+def _regressions(
+    check: Check, judged: Iterable[Quantity], boots: SampleSet, baseline: SampleSet
+) -> list[Finding]:
+    """The run against its baseline, for each of these quantities."""
     if boots.exact != baseline.exact:
         names = {True: "exact, from the emulated board", False: "measured on a board"}
         words = f"the run is {names[boots.exact]}, the baseline {names[baseline.exact]}"
         raise UserError(f"{check.path}: {words}", hint="a baseline of the same sort: --save-baseline")
-    named = [_quantity(check, n, "baseline.quantities", boots, baseline) for n in check.quantities]
-    judged = [_regression(check.allowance, q, boots, baseline) for q in named or [wanted]]
-    return _corrected(judged)
+    return _corrected([_regression(check.allowance, q, boots, baseline) for q in judged])
 
 
 def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, baseline: SampleSet) -> Finding:

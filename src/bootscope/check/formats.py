@@ -72,11 +72,8 @@ def as_markdown(outcome: Outcome) -> bytes:
         )
         for f in outcome.findings
     ]
-    lines = [
-        f"## Boot time: {verdict}",
-        "",
-        *table(("", "what", "checked", "is", "limit", "details"), rows, _ALIGNED),
-    ]
+    heads = ("", "what", "checked", "is", "limit", "details")
+    lines = [f"## Boot time: {verdict}", "", *table(heads, rows, _ALIGNED)]
     facts = [f"{escaped(name)}: {code(value)}" for name, value in _facts(outcome).items()]
     lines += ["<sub>" + "<br>".join([*facts, *(escaped(n, 300) for n in outcome.notes)]) + "</sub>"]
     return ("\n".join(lines) + "\n").encode()
@@ -141,9 +138,7 @@ def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
 def _test(outcome: Outcome, place: int, origin: str, build: str) -> Mapping[str, object]:
     f = outcome.findings[place]
     path = ".".join(word(part) for part in ("boot", f.what, f.name, f.of) if part)
-    number = (
-        {"value": f.value_ns / 10**9, "unit": "s", "prefix": "metric"} if f.value_ns is not None else None
-    )
+    number = {} if f.value_ns is None else {"value": f.value_ns / 10**9, "unit": "s", "prefix": "metric"}
     return {
         "id": f"{origin}:{word(outcome.boots.run_id)}.{place + 1}.{path}",
         "origin": origin,

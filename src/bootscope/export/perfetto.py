@@ -9,6 +9,7 @@ that the trace begins with it; an earlier time than 0 moves the whole trace, sin
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
@@ -45,9 +46,7 @@ class _Writer:
 
     origin_ns: int
     packets: list[bytes] = field(default_factory=list)
-    _names: dict[str, int] = field(default_factory=dict)
-    _keys: dict[str, int] = field(default_factory=dict)
-    _kinds: dict[str, int] = field(default_factory=dict)
+    _names: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     _new: list[bytes] = field(default_factory=list)
     _tracks: int = 0
 
@@ -61,8 +60,9 @@ class _Writer:
         self.packet(message(60, number(1, self._tracks), *parts))
         return self._tracks
 
-    def intern(self, table: dict[str, int], kind: int, name: str) -> int:
-        """The number of a name; a new one goes out with the next packet."""
+    def intern(self, kind: int, name: str) -> int:
+        """The number of a name among those of its kind; a new one goes out with the next packet."""
+        table = self._names[kind]
         if name not in table:
             table[name] = len(table) + 1
             self._new.append(message(kind, number(1, table[name]), text(2, name)))
@@ -70,17 +70,17 @@ class _Writer:
 
     def name(self, name: str) -> bytes:
         """The field of an event's name."""
-        return number(10, self.intern(self._names, 2, plain(name)))
+        return number(10, self.intern(2, plain(name)))
 
     def category(self, kind: str) -> bytes:
         """The field of an event's category."""
-        return number(3, self.intern(self._kinds, 1, plain(kind, MAX_KEY)))
+        return number(3, self.intern(1, plain(kind, MAX_KEY)))
 
     def annotations(self, detail: Mapping[str, str | int]) -> bytes:
         """The fields of a span's details."""
         found = []
         for label, value in detail.items():
-            key = number(1, self.intern(self._keys, 3, plain(label, MAX_KEY)))
+            key = number(1, self.intern(3, plain(label, MAX_KEY)))
             fits = isinstance(value, int) and -_LARGEST <= value <= _LARGEST
             shown = number(4, int(value)) if fits else text(6, plain(str(value)))
             found.append(message(4, key, shown))

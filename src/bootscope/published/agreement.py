@@ -42,8 +42,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """A published figure and our own. `times`: how many times as large our own change is; None where
-    that cannot be told."""
+    """A published figure and our own."""
 
     row: str
     against: str
@@ -52,8 +51,6 @@ class Pair:
     published: Published
     own: Value | None
     own_base: Value | None
-    verdict: Verdict
-    times: float | None
 
     @property
     def own_change(self) -> int | None:
@@ -63,17 +60,35 @@ class Pair:
     @property
     def own_relative(self) -> float | None:
         """The same as a part of what it is compared with."""
-        change = self.own_change
-        return (
-            change / self.own_base.value
-            if self.own_base and self.own_base.value and change is not None
-            else None
-        )
+        change, base = self.own_change, self.own_base
+        return change / base.value if change is not None and base and base.value else None
 
     @property
     def is_relative(self) -> bool:
         """Whether the changes are compared as parts of their bases."""
         return self.published.relative is not None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the two agree."""
+        return self._judged[0]
+
+    @property
+    def times(self) -> float | None:
+        """How many times as large our own change is; None where that cannot be told."""
+        return self._judged[1]
+
+    @property
+    def _judged(self) -> tuple[Verdict, float | None]:
+        if self.own_change is None:
+            return Verdict.NONE, None
+        if self.published.relative is not None:
+            theirs, ours, least = self.published.relative, self.own_relative or 0.0, TINY
+        elif self.published.change is not None:
+            theirs, ours, least = self.published.change, self.own_change, TINY_OF[unit(self.figure)]
+        else:
+            return Verdict.NONE, None
+        return judged(theirs, ours, abs(theirs) < least, abs(ours) < least)
 
     @property
     def words(self) -> str:
@@ -126,33 +141,12 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
                 told = published(figure, counterpart(figure, others))
                 # A row may stand for the same published one as that with which it is compared.
                 if told and figure not in others and (against != name or is_change(figure)):
-                    yield _pair(name, against, measure, figure, told, own, own_base)
+                    yield Pair(name, against, measure, figure, told, own, own_base)
 
 
 def _value(result: Result, row: str, measure: str) -> Value | None:
     found = result.rows.get(row)
     return found.values.get(measure) if found else None
-
-
-def _pair(
-    row: str,
-    against: str,
-    measure: str,
-    figure: Figure,
-    told: Published,
-    own: Value | None,
-    base: Value | None,
-) -> Pair:
-    verdict, times = Verdict.NONE, None
-    if own and base:
-        change = own.value - base.value
-        if told.relative is not None:
-            ours = change / base.value if base.value else 0.0
-            verdict, times = judged(told.relative, ours, abs(told.relative) < TINY, abs(ours) < TINY)
-        elif told.change is not None:
-            least = TINY_OF[unit(figure)]
-            verdict, times = judged(told.change, change, abs(told.change) < least, abs(change) < least)
-    return Pair(row, against, measure, figure, told, own, base, verdict, times)
 
 
 def orders(table: Table, result: Result) -> list[Order]:
@@ -162,9 +156,8 @@ def orders(table: Table, result: Result) -> list[Order]:
         for measure, ids in row.published.items():
             own = _value(result, name, measure)
             for figure in (figures()[i] for i in ids):
-                value = (
-                    None if is_change(figure) or figure.unit == PERCENT else amount(figure.value, figure.unit)
-                )
+                counts = own and not is_change(figure) and figure.unit != PERCENT
+                value = amount(figure.value, figure.unit) if counts else None
                 if own and value is not None:
                     key = (measure, figure.board, figure.seed, figure.metric)
                     columns.setdefault(key, []).append((value, own.value))

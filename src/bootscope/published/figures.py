@@ -13,7 +13,6 @@ _SCALES = {
     "byte": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20,
 }  # fmt: skip
 """Units, and how many ns or bytes they are."""
-_TIMES = ("s", "ms", "us")
 PERCENT = "percent"
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _CHANGES = ("_saving", "_change", "_diff", "_penalty")
@@ -43,7 +42,7 @@ def unit(figure: Figure) -> str:
     """What its numbers are counted in here: `ns`, `bytes` or `percent`; empty for any other thing."""
     if figure.unit == PERCENT:
         return PERCENT
-    return "ns" if figure.unit in _TIMES else "bytes" if figure.unit in _SCALES else ""
+    return "ns" if figure.unit in ("s", "ms", "us") else "bytes" if figure.unit in _SCALES else ""
 
 
 def amount(text: str, in_unit: str) -> float | None:

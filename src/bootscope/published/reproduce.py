@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -21,7 +21,7 @@ from bootscope.published.measures import measured
 from bootscope.published.reproduced import Result, RowResult
 from bootscope.published.tables import OtherBoard, Row, Table
 from bootscope.search.bench import Bench
-from bootscope.system.changes import apply
+from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
 
 Tell = Callable[[str], None]
@@ -34,12 +34,14 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     system, SpaceError where a disk is full.
     """
     loaded = load_system(table.system)
-    base = _named(LoadedSystem(apply(loaded.system, {"the base": table.base}), loaded.path), table.id)
+    base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
     known: Recorded | None = None
     found: dict[str, RowResult] = {}
     here: dict[str, str] = {}
-    for number, name in enumerate(_ordered(table), start=1):
+    # What the reference shows is needed for the others.
+    ordered = sorted(table.rows, key=lambda name: name != table.reference)
+    for number, name in enumerate(ordered, start=1):
         tell(f"{table.id}, row {number} of {len(table.rows)}: {name}")
         try:
             made = system_of_row(base, table.rows[name], known)
@@ -52,7 +54,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
         except SpaceError:
             raise
         except BootscopeError as error:
-            found[name] = RowResult(error=_first(error.message))
+            found[name] = RowResult(error=(error.message.splitlines() or [""])[0])
         if found[name].error:
             tell(f"  {found[name].error}")
     return Result(
@@ -83,14 +85,8 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
     return board, looks_on
 
 
-def _ordered(table: Table) -> list[str]:
-    """The rows with the reference first: what it shows is needed for the others."""
-    return [table.reference, *(name for name in table.rows if name != table.reference)]
-
-
-def _named(loaded: LoadedSystem, table: str) -> LoadedSystem:
-    name = f"{loaded.system.name}.{table}"
-    return LoadedSystem(msgspec.structs.replace(loaded.system, name=name), loaded.path)
+def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:
+    return LoadedSystem(msgspec.structs.replace(apply(loaded.system, changes), name=name), loaded.path)
 
 
 def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> LoadedSystem:
@@ -101,8 +97,7 @@ def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> Loade
         if not known:
             raise UserError("its reference row did not boot")
         made = variant(made, known, list(row.techniques), force=True)
-    system = apply(made.system, {"the row": row.change})
-    return LoadedSystem(msgspec.structs.replace(system, name=base.system.name), base.path)
+    return _changed(made, {"the row": row.change}, base.system.name)
 
 
 def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
@@ -132,7 +127,3 @@ def _here(info: RunInfo, board: Board) -> dict[str, str]:
         **{name: source.version for name, source in info.sources.items()},
         **info.tools,
     }
-
-
-def _first(text: str) -> str:
-    return next(iter(text.splitlines()), "")

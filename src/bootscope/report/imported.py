@@ -210,18 +210,14 @@ def _milestones(out: Console, trace: Trace) -> None:
 
 def _tracks(out: Console, trace: Trace, top: int) -> None:
     """The longest spans of each kind of track."""
-    kinds: dict[str, list[Track]] = {}
-    for track in trace.tracks:
-        if track.kind != "phase" and track.spans:
-            kinds.setdefault(track.kind, []).append(track)
-    for kind, tracks in kinds.items():
-        spans = [(s.duration_ns, s, t) for t in tracks for s in t.spans]
-        spans.sort(key=lambda found: (-found[0], found[1].start_ns))
+    for kind in dict.fromkeys(t.kind for t in trace.tracks if t.kind != "phase" and t.spans):
+        spans = [(s, t) for t in trace.tracks if t.kind == kind for s in t.spans]
+        spans.sort(key=lambda found: (-found[0].duration_ns, found[0].start_ns))
         title = f"longest of {len(spans):,} ({kind})"
         table = make_table(title, ">start s", ">length", "where", spare=("where",))
-        for length_ns, s, track in spans[:top]:
+        for s, track in spans[:top]:
             where = Text(visible(track.title, 40))
-            table.add_row(Text(visible(s.name, 60)), seconds(s.start_ns, 6), span(length_ns), where)
+            table.add_row(Text(visible(s.name, 60)), seconds(s.start_ns, 6), span(s.duration_ns), where)
         out.print(table)
         out.print()
 

@@ -8,7 +8,6 @@ that a table calls spare, in that order, then from the right. The first column s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -108,6 +107,6 @@ def make_table(
     table = FittedTable(spare, header_style, show_header=show_header)
     for column in columns:
         right, whole = column.startswith(">"), column.startswith((">", "="))
-        justify: Literal["left", "right"] = "right" if right else "left"
-        table.add_column(column.lstrip(">="), justify=justify, no_wrap=whole, overflow="fold")
+        name = column.lstrip(">=")
+        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
