@@ -14,8 +14,7 @@ from rich.console import Console
 
 from bootscope.report import search_html
 from bootscope.report.search_html import render
-from bootscope.report.search_json import document
-from bootscope.report.search_text import show
+from bootscope.report.search_result import document, show
 from bootscope.search.emulated import EmulatedSearch
 from bootscope.search.result import Result
 from bootscope.search.session import Options

@@ -24,8 +24,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.report.search_html import render
-from bootscope.report.search_json import document
-from bootscope.report.search_text import show
+from bootscope.report.search_result import document, show
 from bootscope.search.bench import Bench
 from bootscope.search.experiment import Goal
 from bootscope.search.journal import Journal

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import accumulate
-from typing import NamedTuple
+from operator import itemgetter
 
 from bootscope.export.base import Subject
 from bootscope.export.lanes import edges, lanes
 from bootscope.export.proto import message, number, text
 from bootscope.export.text import MAX_KEY, plain
-from bootscope.timeline.trace import Point, Span, Trace, Track
+from bootscope.timeline.trace import Point, Span, Track
 
 BOOTTIME, MONOTONIC = 6, 3
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
@@ -33,11 +33,8 @@ _LARGEST = (1 << 63) - 1
 _PID = re.compile(r"\d{1,7}")
 
 
-class Event(NamedTuple):
-    """A packet to be: sorted by time over all tracks, in order within each."""
-
-    at_ns: int
-    body: bytes
+Event = tuple[int, bytes]
+"""A packet to be, and its time in ns: sorted by time over all tracks, in order within each."""
 
 
 @dataclass
@@ -97,20 +94,16 @@ class _Writer:
 def make(subject: Subject) -> bytes:
     """The bytes of a .pftrace file."""
     trace = subject.trace
-    writer = _Writer(_origin(trace))
+    starts = (s.start_ns for t in trace.tracks for s in t.spans)
+    writer = _Writer(min([0, *starts, *(p.at_ns for p in trace.points)]))
     _preamble(writer, subject)
     tracks = _Tracks(writer)
     streams = [stream for track in _parents_first(trace.tracks) for stream in tracks.add(track)]
     streams += tracks.points(trace.points)
     # The names of an event must be known before it: bodies are made when their turn comes.
-    for at_ns, body in merge(*streams, key=lambda event: event.at_ns):
+    for at_ns, body in merge(*streams, key=itemgetter(0)):
         writer.event(at_ns, body)
     return b"".join(writer.packets)
-
-
-def _origin(trace: Trace) -> int:
-    starts = [s.start_ns for t in trace.tracks for s in t.spans]
-    return min(0, *starts, *(p.at_ns for p in trace.points)) if starts or trace.points else 0
 
 
 def _preamble(writer: _Writer, subject: Subject) -> None:
@@ -195,11 +188,11 @@ class _Tracks:
         on = number(11, uuid)
         for edge in edges(row):
             if not edge.begin:
-                yield Event(edge.at_ns, number(9, END) + on)
+                yield edge.at_ns, number(9, END) + on
                 continue
             names = self._writer.name(edge.span.name) + self._writer.category(kind)
             details = self._writer.annotations(edge.span.detail)
-            yield Event(edge.at_ns, number(9, BEGIN) + on + names + details)
+            yield edge.at_ns, number(9, BEGIN) + on + names + details
 
     def _bytes(self, track: Track, parent: int) -> Iterator[Iterator[Event]]:
         """A counter of the bytes that went by, for tracks that tell them."""
@@ -213,7 +206,7 @@ class _Tracks:
     @staticmethod
     def _counts(uuid: int, moved: list[tuple[int, int]]) -> Iterator[Event]:
         for (at_ns, _), total in zip(moved, accumulate(count for _, count in moved), strict=True):
-            yield Event(at_ns, number(9, COUNTER) + number(11, uuid) + number(30, min(total, _LARGEST)))
+            yield at_ns, number(9, COUNTER) + number(11, uuid) + number(30, min(total, _LARGEST))
 
     def points(self, points: tuple[Point, ...]) -> Iterator[Iterator[Event]]:
         """A track of moments for each kind of point."""
@@ -225,4 +218,4 @@ class _Tracks:
         for point in sorted(points, key=lambda p: p.at_ns):
             names = self._writer.name(point.name) + self._writer.category(kind)
             error = self._writer.annotations({"error_ns": point.error_ns} if point.error_ns else {})
-            yield Event(point.at_ns, number(9, INSTANT) + number(11, uuid) + names + error)
+            yield point.at_ns, number(9, INSTANT) + number(11, uuid) + names + error

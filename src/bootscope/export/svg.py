@@ -190,8 +190,7 @@ def _processes(canvas: _Canvas, trace: Trace) -> None:
     tracks.sort(key=lambda track: min(s.start_ns for s in track.spans))
     canvas.y += GAP
     for track in tracks[:MAX_PROCESSES]:
-        found = bars(canvas, track)
-        for bar in found:
+        for bar in bars(canvas, track):
             canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"{track.title}: {_about(bar)}")
         canvas.text(8, canvas.y + 11, plain(track.title, 22), "quiet")
         canvas.y += ROW + 2

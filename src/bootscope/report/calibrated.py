@@ -39,10 +39,8 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
     _print_worst(out, found, top)
     for note in found.notes:
         out.print(Text(f"note: {note}", "yellow"))
-    if path:
-        out.print(f"wrote {path}; next: bootscope show {found.like} --board {path}", markup=False)
-    else:
-        out.print("nothing was written; -o FILE.toml writes a board profile", markup=False)
+    wrote = f"wrote {path}; next: bootscope show {found.like} --board {path}"
+    out.print(wrote if path else "nothing was written; -o FILE.toml writes a board profile", markup=False)
 
 
 def _print_figures(out: Console, found: Calibration) -> None:

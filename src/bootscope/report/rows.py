@@ -27,21 +27,19 @@ _SPARE = {
 }
 # Texts of few letters that are of no use when a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
+_EMPTY = ("", 0, None)
 
 
 def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
     out.print(Text(visible(rows.title), "bold"), Text(f"({rows.order})", "dim"))
-    columns = [c for c in rows.columns if any(_present(row.get(c.key)) for row in rows.rows)]
+    columns = [c for c in rows.columns if any(row.get(c.key) not in _EMPTY for row in rows.rows)]
     spare = [c.title for key in _SPARE.get(rows.name, ()) for c in columns if c.key == key]
     table = make_table(*(_heading(c) for c in columns), spare=spare)
     shown = most(rows, top)
     for row in shown:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))
-    if rows.rows:
-        out.print(table)
-    else:
-        out.print("nothing", style="dim")
+    out.print(table if rows.rows else Text("nothing", "dim"))
     _print_left(out, rows, len(shown))
     for answer in _answers(rows):
         out.print(Text(answer, "bold"))
@@ -53,13 +51,12 @@ def show(out: Console, rows: Rows, top: int) -> None:
 def _print_left(out: Console, rows: Rows, shown: int) -> None:
     """How many rows there are beside those that were shown."""
     left = len(rows.rows) - shown
-    if left > 0 and rows.weight:
-        whole = sum(int(row[rows.weight] or 0) for row in rows.rows)
-        rest = whole - sum(int(row[rows.weight] or 0) for row in most(rows, shown))
-        words = f"{left} shorter rows take {span(rest)} in all: --top {len(rows.rows)}"
-        out.print(words, style="dim", markup=False)
-    elif left > 0:
-        out.print(f"... and {left} more: --top {len(rows.rows)}", style="dim", markup=False)
+    words = f"... and {left} more"
+    if rows.weight:
+        whole, told = (sum(int(row[rows.weight] or 0) for row in of) for of in (rows.rows, most(rows, shown)))
+        words = f"{left} shorter rows take {span(whole - told)} in all"
+    if left > 0:
+        out.print(f"{words}: --top {len(rows.rows)}", style="dim", markup=False)
 
 
 def _answers(rows: Rows) -> Iterator[str]:
@@ -77,10 +74,6 @@ def _heading(column: Column) -> str:
     if column.kind in _RIGHT:
         return f">{column.title}"
     return f"={column.title}" if column.key in _WHOLE else column.title
-
-
-def _present(value: Cell) -> bool:
-    return value not in ("", 0, None)
 
 
 def cell(column: Column, value: Cell) -> str:

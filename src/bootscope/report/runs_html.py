@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.ground import common_zero
@@ -46,17 +47,14 @@ class _Scale:
 def sections(runs: Sequence[SampleSet]) -> list[dict[str, object]]:
     """What the page shows of each run, on one scale of time for all."""
     grounds = [common_zero((each,)) for each in runs]
-    sets = [ground.sets[0] for ground in grounds]
-    abouts = [goal((each,)) for each in sets]
-    values = [each.values(about) for each, about in zip(sets, abouts, strict=True)]
-    every = [ns for found in values for ns in found]
-    scale = _Scale(min(every, default=0), max(every, default=1))
+    abouts = [goal(ground.sets) for ground in grounds]
+    values = [ground.sets[0].values(about) for ground, about in zip(grounds, abouts, strict=True)]
+    scale = _Scale(min(chain(*values), default=0), max(chain(*values), default=1))
     found = []
-    for ground, boots, about in zip(grounds, sets, abouts, strict=True):
-        notes = [named(note, 400) for note in (*ground.notes, ground.refused) if note]
-        times = boots.values(about)
+    for ground, about, times in zip(grounds, abouts, values, strict=True):
+        boots = ground.sets[0]
         described = describe(times, boots.step_ns) if times and not ground.refused else None
-        notes += [named(note, 400) for note in oddities("the run", boots, described, about)]
+        notes = (*ground.notes, ground.refused, *oddities("the run", boots, described, about))
         found.append(
             {
                 "run_id": named(boots.run_id),
@@ -67,7 +65,7 @@ def sections(runs: Sequence[SampleSet]) -> list[dict[str, object]]:
                     for boot in boots.boots
                     if not boot.complete
                 ],
-                "notes": notes,
+                "notes": [named(note, 400) for note in notes if note],
                 "ticks": scale.ticks(),
                 **(_middle(described, times, scale) if described else {"median": ""}),
                 "dots": _dots(boots, scale, described) if described else [],

@@ -64,7 +64,6 @@ def show(out: Console, v: View, top: int) -> None:
     _print_milestones(out, tl)
     _print_consumers(out, v.consumers, tl.total_ns, top)
     _print_silences(out, v, top)
-    _print_disagreements(out, tl)
     _print_doubts(out, tl)
 
 
@@ -142,16 +141,13 @@ def _print_silences(out: Console, v: View, top: int) -> None:
     out.print(table)
 
 
-def _print_disagreements(out: Console, tl: Timeline) -> None:
+def _print_doubts(out: Console, tl: Timeline) -> None:
     for d in tl.disagreements:
         off_ns = d.marker_ns - d.address_ns
         begins = f"{d.phase} begins {span(abs(off_ns))} {'later' if off_ns > 0 else 'earlier'}"
         address = f"its program address ({visible(d.marker, 60)})"
         out.print()
         out.print(Text(f"note: by the console, {begins} than by {address}: {d.reason}", "yellow"))
-
-
-def _print_doubts(out: Console, tl: Timeline) -> None:
     if tl.clock_worst_ns > 1000:
         off = span(tl.clock_worst_ns)
         out.print(Text(f"note: the counted clock was off by up to {off} between device accesses", "yellow"))
