@@ -82,7 +82,7 @@ def test_program_made_of_a_packed_image() -> None:
 
 
 def test_a_program_of_64_bits_is_written_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = replace(ARM, name="wide", bits=64, elf_machine="EM_AARCH64", elf_number=183, elf_flags=0)
+    wide = replace(ARM, name="wide", bits=64, elf_machine="EM_SPARCV9", elf_number=43, elf_flags=0)
     monkeypatch.setitem(ARCHITECTURES, "wide", wide)
     base = 0xFFFF800080000000
     wanted = [Symbol(base + s.address - BASE, s.kind, s.name) for s in symbols()]
