@@ -9,7 +9,7 @@ import pytest
 
 from bootscope.boards.pins import Edge, Pins
 from bootscope.capture import record, tap, tapper
-from bootscope.capture.pins import PINS, PinCapture
+from bootscope.capture.measured import PINS, PinCapture
 from bootscope.importing.pin_correlation import Kept, Together, kept_pins, together
 from bootscope.readers.base import Options, Source
 from bootscope.readers.formats import edges, vcd

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bootscope.analysis.kernel_activity import Call, Scene, Task
 from bootscope.capture import stream
-from bootscope.capture.record import read_run
+from bootscope.capture.record import RunInfo, read_json
 from bootscope.capture.stream import Record
 
 from ..fixtures.stock_boot import FOLDER
@@ -321,7 +321,7 @@ def stock() -> list[Record]:
 @settings(max_examples=5)
 @given(st.integers(0, 20_000))
 def test_a_real_boot_cut_anywhere_is_tiled_by_its_tasks(cut: int) -> None:
-    assert_tiled(evidence_of(stock()[:cut], read_run(FOLDER / "run.json")))
+    assert_tiled(evidence_of(stock()[:cut], read_json(FOLDER / "run.json", RunInfo)))
 
 
 def test_hooks_of_an_older_kind_with_fewer_values_are_passed_over() -> None:

@@ -62,9 +62,9 @@ def test_an_object_that_is_gone_is_noticed(store: Store) -> None:
 
 def test_a_description_comes_back_as_it_was_written(tmp_path: Path) -> None:
     record.write_json(tmp_path / "run.json", run_info())
-    assert record.read_run(tmp_path / "run.json") == run_info()
+    assert record.read_json(tmp_path / "run.json", record.RunInfo) == run_info()
     record.write_json(tmp_path / "boot.json", boot_info("x"))
-    assert record.read_boot(tmp_path / "boot.json") == boot_info("x")
+    assert record.read_json(tmp_path / "boot.json", record.BootInfo) == boot_info("x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["boot.json", "run.json"]
 
 
@@ -108,7 +108,7 @@ def test_fields_of_the_future_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "boot.json"
     record.write_json(path, boot_info("x"))
     path.write_text(path.read_text().replace("{", '{"colour": "red",', 1))
-    assert record.read_boot(path) == boot_info("x")
+    assert record.read_json(path, record.BootInfo) == boot_info("x")
 
 
 def test_only_a_boot_that_reached_its_milestone_is_complete() -> None:

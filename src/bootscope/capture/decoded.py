@@ -19,19 +19,7 @@ from bootscope.capture.record import write_whole
 VERSION = 1
 """Of what :mod:`stream` makes of given bytes; raised when it makes something else of them."""
 
-_Any = (
-    stream.Io
-    | stream.Hook
-    | stream.Sample
-    | stream.Idle
-    | stream.Frame
-    | stream.Text
-    | stream.Clock
-    | stream.Ended
-    | stream.StackSample
-    | stream.Unknown
-)
-_decoder = msgspec.msgpack.Decoder(list[_Any])
+_decoder = msgspec.msgpack.Decoder(list[stream.AnyRecord])
 
 
 def read(path: Path, kept: Path) -> list[stream.Record]:

@@ -6,12 +6,12 @@
     runs/RUN/boots/001/console.tap          every read with its moment (tap.py)
     runs/RUN/boots/001/console.bin, .txt    for people: the bytes, and lines with stamps
 
-    runs/RUN/boots/001/pins.*               of a logic analyser, and pins.json about it (pins.py)
+    runs/RUN/boots/001/pins.*               of a logic analyser, and pins.json about it
     runs/RUN/boots/001/pins-read.bin        what that was read as, to be thrown away at will (readers/kept.py)
 
 What they mean is derived again from console.tap whenever they are looked at.
 
-History of the schema:
+History of the schemas of measured.json and pins.json:
   1  2026-11  first version
 """
 
@@ -25,7 +25,7 @@ from bootscope.boards.physical import RealBoard
 from bootscope.capture.record import read_json
 
 SCHEMA = 1
-MEASURED, TAP = "measured.json", "console.tap"
+MEASURED, TAP, PINS = "measured.json", "console.tap", "pins.json"
 END_TEXT = "text"
 """The milestone that is the end of a boot that was to end with a text."""
 
@@ -54,3 +54,27 @@ class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
 def read_measured(run: Path) -> MeasuredInfo:
     """The measured run in a folder. Raises UserError when its description is damaged or too new."""
     return read_json(run / MEASURED, MeasuredInfo, SCHEMA)
+
+
+class PinCapture(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a capture. Moments are ns of the host's monotonic clock; 0 for none.
+
+    `file` is its name in the boot's folder, or empty when there is none. Its first sample was taken between
+    `started_ns` and `seen_ns`, when something of it had been written. `message` says what went wrong.
+    """
+
+    command: tuple[str, ...]
+    file: str = ""
+    started_ns: int = 0
+    seen_ns: int = 0
+    ended_ns: int = 0
+    message: str = ""
+    schema: int = SCHEMA
+
+
+def read_pins(folder: Path) -> PinCapture | None:
+    """The capture beside that of a console; None where none was made.
+
+    Raises UserError when its description is damaged or too new.
+    """
+    return read_json(folder / PINS, PinCapture, SCHEMA) if (folder / PINS).exists() else None

@@ -40,22 +40,20 @@ def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], b
         raise UserError("no boot has been recorded", hint="bootscope record debian")
     if name is not None and not name:
         raise UserError("the run's name is empty", hint="'last' is the latest run")
-    base, back = _taken_apart(name or LAST, ids)
-    named = list(ids) if base == LAST else [] if base in ids else _of_name(base, ids)
-    if back:
-        if not named:
-            raise UserError(
-                f"'{printable(base)}' is not a name of runs",
-                hint="~N goes with last, or a system's or board's name",
-            )
+    base, back = name or LAST, 0
+    if base not in ids and (found := _BACK.fullmatch(base)):
+        base, back = found["base"], int(found["back"] or 1)
+    # After date and time an id is the system's or board's name, perhaps with a number.
+    of_name = re.compile(rf"{_STAMP}{re.escape(base)}(-\d+)?")
+    named = list(ids) if base == LAST else [i for i in ids if base not in ids and of_name.fullmatch(i)]
+    if back and not named:
+        raise UserError(
+            f"'{printable(base)}' is not a name of runs",
+            hint="~N goes with last, or a system's or board's name",
+        )
+    begun = [base] if base in ids else [i for i in ids if i.startswith(base)]
+    if named and (back or base == LAST or not begun):
         return _newest(base, named, is_complete, back)
-    if base == LAST:
-        return _newest(base, named, is_complete)
-    if base in ids:
-        return Found(base)
-    begun = [i for i in ids if i.startswith(base)]
-    if named and not begun:
-        return _newest(base, named, is_complete)
     return Found(_only(base, begun or [i for i in ids if base in i], ids))
 
 
@@ -64,20 +62,7 @@ def names_of(ids: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(re.sub(rf"^{_STAMP}", "", i) for i in ids))
 
 
-def _taken_apart(name: str, ids: Sequence[str]) -> tuple[str, int]:
-    """(name, how many runs before it)."""
-    found = _BACK.fullmatch(name)
-    if name in ids or not found:
-        return name, 0
-    return found["base"], int(found["back"] or 1)
-
-
-def _of_name(name: str, ids: Sequence[str]) -> list[str]:
-    """After date and time an id is the system's or board's name, perhaps with a number."""
-    return [i for i in ids if re.fullmatch(rf"{_STAMP}{re.escape(name)}(-\d+)?", i)]
-
-
-def _newest(name: str, named: Sequence[str], is_complete: Callable[[str], bool], back: int = 0) -> Found:
+def _newest(name: str, named: Sequence[str], is_complete: Callable[[str], bool], back: int) -> Found:
     """The newest complete run, or the one so far before it."""
     skipped: list[str] = []
     left = back

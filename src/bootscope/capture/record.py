@@ -148,16 +148,6 @@ def write_whole(path: Path, data: bytes) -> None:
             raise
 
 
-def read_run(path: Path) -> RunInfo:
-    """The run described by a run.json. Raises UserError when it is damaged or newer than we are."""
-    return read_json(path, RunInfo)
-
-
-def read_boot(path: Path) -> BootInfo:
-    """The boot described by a boot.json. Raises UserError when it is damaged or newer than we are."""
-    return read_json(path, BootInfo)
-
-
 def read_json(path: Path, kind: type[T], newest: int = SCHEMA) -> T:
     """The `kind` that a JSON file holds. Raises UserError when it is damaged, or its schema is newer than
     `newest`."""

@@ -28,11 +28,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bootscope.capture import access, naming, record
+from bootscope.capture import access, naming
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED, read_measured
-from bootscope.capture.partial import mark_partial
-from bootscope.capture.record import RUN
+from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json, write_whole
 from bootscope.capture.run_index import RunIndex
 from bootscope.capture.stored import (
     BOARD,
@@ -42,6 +41,7 @@ from bootscope.capture.stored import (
     StoredBoot,
     StoredRun,
     Summary,
+    mark_partial,
     of_boots,
     of_import,
 )
@@ -110,7 +110,7 @@ class Store:
         name = hashlib.sha256(data).hexdigest()
         path = self._objects / f"{name}.gz"
         if not path.exists():
-            record.write_whole(path, gzip.compress(data, mtime=0))
+            write_whole(path, gzip.compress(data, mtime=0))
         return name
 
     def object(self, name: str) -> bytes:
@@ -168,15 +168,12 @@ class Store:
         Raises UserError when there is none, or more than one.
         """
         found = self.named(name)
-        self._tell_skipped([run_id for run_id in found.skipped if run_id not in self._told])
+        skipped = [run_id for run_id in found.skipped if run_id not in self._told]
+        if skipped:
+            self._told.update(skipped)
+            more = f" (and {len(skipped) - 1} more before it)" if skipped[1:] else ""
+            self._says(f"skipped {skipped[0]}: {self.summary(skipped[0]).why}{more}")
         return found.run_id
-
-    def _tell_skipped(self, run_ids: list[str]) -> None:
-        """Says which runs were passed over, newest first, in one line however many there are."""
-        if run_ids:
-            self._told.update(run_ids)
-            more = f" (and {len(run_ids) - 1} more before it)" if run_ids[1:] else ""
-            self._says(f"skipped {run_ids[0]}: {self.summary(run_ids[0]).why}{more}")
 
     def named(self, name: str | None) -> naming.Found:
         """What a name means, and what was passed over for it. Raises UserError as :meth:`find_id`."""
@@ -190,7 +187,7 @@ class Store:
     def load(self, run_id: str) -> StoredRun:
         """A recorded run by its whole id. Raises UserError when its description is damaged."""
         path = self.runs / run_id
-        return StoredRun(record.read_run(path / RUN), path, self._boots(path))
+        return StoredRun(read_json(path / RUN, RunInfo), path, self._boots(path))
 
     def load_measured(self, run_id: str) -> MeasuredRun:
         """A run of a real board by its whole id. Raises UserError when its description is damaged."""
@@ -200,14 +197,14 @@ class Store:
     def _boots(self, path: Path) -> tuple[StoredBoot, ...]:
         boots = []
         for folder in sorted((path / "boots").glob("[0-9]*")):
-            if not (folder / record.BOOT).exists():
-                if self.is_recording(path):
-                    continue
-                # The recorder may have ended its work between the two looks.
-                if not (folder / record.BOOT).exists():
-                    boots.append(StoredBoot(mark_partial(folder, f"{path.name}/{folder.name}"), folder))
-                    continue
-            boots.append(StoredBoot(record.read_boot(folder / record.BOOT), folder))
+            described = folder / BOOT
+            if not described.exists() and self.is_recording(path):
+                continue
+            # The recorder may have ended its work between the two looks.
+            known = described.exists()
+            boot_id = f"{path.name}/{folder.name}"
+            info = read_json(described, BootInfo) if known else mark_partial(folder, boot_id)
+            boots.append(StoredBoot(info, folder))
         return tuple(boots)
 
     def summaries(self) -> list[Summary]:

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from bootscope.capture import decoded, record, stream
 from bootscope.capture.imported import ImportInfo
-from bootscope.capture.measured import MeasuredInfo
+from bootscope.capture.measured import TAP, MeasuredInfo
 from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import UserError
 
@@ -68,6 +71,31 @@ class StoredBoot:
             return []
         except UserError as error:
             raise UserError(f"boot {self.info.boot_id}: {error.message}", hint=error.hint) from error
+
+
+def mark_partial(folder: Path, boot_id: str) -> BootInfo:
+    """Gives a boot whose recorder was killed the description that it lacks.
+
+    Where it cannot be written (a full disk), it is only returned.
+    """
+    path = folder / record.STREAM
+    if path.exists():
+        with contextlib.suppress(UserError, OSError):
+            stream.trim(path)
+    else:
+        path = folder / TAP  # cut off in a record, which its reader minds not
+    info = BootInfo(
+        boot_id=boot_id,
+        number=int(folder.name),
+        started=datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds"),
+        ended="partial",
+        message="the recorder was killed",
+        host_ms=0,
+        stream_sha256=hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "",
+    )
+    with contextlib.suppress(OSError):
+        record.write_json(folder / record.BOOT, info)
+    return info
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -136,9 +137,9 @@ class StackSample(Record, frozen=True, gc=False, tag=9):
         at = 0
         try:
             while at < len(self.raw):
-                distance, at = _uint(self.raw, at)
-                found[distance], at = _uint(self.raw, at)
-        except (_Cut, IndexError):
+                distance, at = uint(self.raw, at)
+                found[distance], at = uint(self.raw, at)
+        except IndexError:
             pass
         return found
 
@@ -150,15 +151,14 @@ class Unknown(Record, frozen=True, gc=False, tag=10):
     payload: bytes
 
 
-class _Cut(Exception):
-    """The data ends inside a record."""
+AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown
 
 
 _LONGEST_SHIFT = 70
 
 
-def _uint(data: bytes, at: int) -> tuple[int, int]:
-    """(LEB128 number at `at`, where it ends). Raises IndexError at the end of the data."""
+def uint(data: bytes, at: int) -> tuple[int, int]:
+    """(LEB128 number at `at`, where it ends). Raises IndexError for one without an end."""
     value = data[at]
     at += 1
     if value < 0x80:
@@ -172,40 +172,36 @@ def _uint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-    raise _Cut
+    raise IndexError
 
 
 def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
     found = []
     for _ in range(count):
-        value, at = _uint(data, at)
+        value, at = uint(data, at)
         found.append(value)
     return found, at
 
 
 def _io(t: int, data: bytes) -> Record:
-    device, at = _uint(data, 0)
-    offset, at = _uint(data, at)
-    return Io(t, device, offset, data[at], _uint(data, at + 1)[0])
+    device, at = uint(data, 0)
+    offset, at = uint(data, at)
+    return Io(t, device, offset, data[at], uint(data, at + 1)[0])
 
 
 def _hook(t: int, data: bytes) -> Record:
-    hook, at = _uint(data, 0)
+    hook, at = uint(data, 0)
     registers, at = _uints(data, at + 1, data[at])
     if at >= len(data):
         return Hook(t, hook, tuple(registers), b"")
     text = data[at + 1 : at + 1 + data[at]]
     if len(text) < data[at]:
-        raise _Cut
+        raise IndexError
     return Hook(t, hook, tuple(registers), text)
 
 
-def _sample(t: int, data: bytes) -> Record:
-    return Sample(t, _uint(data, 0)[0])
-
-
-def _idle(t: int, data: bytes) -> Record:
-    return Idle(t, _uint(data, 0)[0])
+def _one_number(kind: type[Sample | Idle | Text]) -> Callable[[int, bytes], Record]:
+    return lambda t, data: kind(t, uint(data, 0)[0])
 
 
 def _stack(t: int, data: bytes) -> Record:
@@ -213,17 +209,9 @@ def _stack(t: int, data: bytes) -> Record:
     return StackSample(t, pc, lr, flags, data[at:])
 
 
-def _touch(t: int, data: bytes, whole: bool = False) -> Record:
+def _frame(whole: bool, t: int, data: bytes) -> Record:
     (frame, number), at = _uints(data, 0, 2)
-    return Frame(t, frame, number, whole, bool(data[at]), _uint(data, at + 1)[0])
-
-
-def _frame(t: int, data: bytes) -> Record:
-    return _touch(t, data, whole=True)
-
-
-def _text(t: int, data: bytes) -> Record:
-    return Text(t, _uint(data, 0)[0])
+    return Frame(t, frame, number, whole, bool(data[at]), uint(data, at + 1)[0])
 
 
 def _clock(t: int, data: bytes) -> Record:
@@ -234,7 +222,7 @@ def _clock(t: int, data: bytes) -> Record:
 def _ended(t: int, data: bytes) -> Record:
     if data[:1] not in {bytes([reason]) for reason in End}:
         return Unknown(t, Kind.END, data)
-    return Ended(t, End(data[0]), _uint(data, 1)[0])
+    return Ended(t, End(data[0]), uint(data, 1)[0])
 
 
 def _signed(value: int) -> int:
@@ -243,16 +231,16 @@ def _signed(value: int) -> int:
 
 _SAMPLE = int(Kind.SAMPLE)
 _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
-    int(Kind.IO): _io,
-    int(Kind.HOOK): _hook,
-    int(Kind.SAMPLE): _sample,
-    int(Kind.IDLE): _idle,
-    int(Kind.TOUCH): _touch,
-    int(Kind.FRAME): _frame,
-    int(Kind.TEXT): _text,
-    int(Kind.CLOCK): _clock,
-    int(Kind.END): _ended,
-    int(Kind.STACK): _stack,
+    Kind.IO: _io,
+    Kind.HOOK: _hook,
+    Kind.SAMPLE: _one_number(Sample),
+    Kind.IDLE: _one_number(Idle),
+    Kind.TOUCH: partial(_frame, False),
+    Kind.FRAME: partial(_frame, True),
+    Kind.TEXT: _one_number(Text),
+    Kind.CLOCK: _clock,
+    Kind.END: _ended,
+    Kind.STACK: _stack,
 }
 
 
@@ -278,7 +266,7 @@ class Decoder:
             while True:
                 kind = buffer[at]
                 size = buffer[at + 1]
-                # As _uint does, without the call: nearly all distances have up to three bytes.
+                # As uint does, without the call: nearly all distances have up to three bytes.
                 moved, begin = buffer[at + 2], at + 3
                 if moved >= 0x80:
                     middle = buffer[at + 3]
@@ -287,7 +275,7 @@ class Decoder:
                     elif (high := buffer[at + 4]) < 0x80:
                         moved, begin = moved & 0x7F | (middle & 0x7F) << 7 | high << 14, at + 5
                     else:
-                        moved, begin = _uint(buffer, at + 2)
+                        moved, begin = uint(buffer, at + 2)
                 end = begin + size
                 if end > whole:
                     break
@@ -298,14 +286,14 @@ class Decoder:
                     # The same few addresses come again and again.
                     pc = numbers.get(payload)
                     if pc is None:
-                        pc = numbers[payload] = _uint(payload, 0)[0]
+                        pc = numbers[payload] = uint(payload, 0)[0]
                     record = Sample(now, pc)
                 else:
                     maker = makers.get(kind)
                     record = maker(now, payload) if maker else Unknown(now, kind, payload)
                 time_ns, at = now, end
                 yield record
-        except (_Cut, IndexError):
+        except IndexError:
             pass
         finally:
             self._buffer, self._time_ns = buffer[at:], time_ns

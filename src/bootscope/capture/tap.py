@@ -196,17 +196,17 @@ def _begin_ns(tap: Tap) -> int:
 
 def _clock(events: Iterable[Event], last_ns: int) -> Offset | None:
     """From the clock of the computer that listened to ours; None where that is the same."""
-    found = (answer_of(event) for event in events if event.name == "clock")
-    return offset_of([answer for answer in found if answer], last_ns)
-
-
-def answer_of(event: Event) -> Answer | None:
-    """What an event `clock` tells of the other clock; None for one that tells nothing."""
-    asked_ns, heard_ns = (event.facts.get(name) for name in ("asked_ns", "heard_ns"))
-    if not isinstance(asked_ns, int) or not isinstance(heard_ns, int):
-        return None
-    good = 0 <= asked_ns <= heard_ns <= _LATEST_NS
-    return Answer(asked_ns, event.at_ns, heard_ns) if good else None
+    answers = []
+    for event in events:
+        asked_ns, heard_ns = (event.facts.get(name) for name in ("asked_ns", "heard_ns"))
+        if (
+            event.name == "clock"
+            and isinstance(asked_ns, int)
+            and isinstance(heard_ns, int)
+            and 0 <= asked_ns <= heard_ns <= _LATEST_NS
+        ):
+            answers.append(Answer(asked_ns, event.at_ns, heard_ns))
+    return offset_of(answers, last_ns)
 
 
 def _ours(there_ns: int, clock: Offset | None) -> int:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.capture.stream import uint
 from bootscope.core.errors import UserError
 
 MAGIC = b"BSUSAGE1"
 KERNEL, PROGRAMS, AFTER = 0, 1, 2
 """Stages: until the kernel starts init, until the recording ends, after it."""
-_LONGEST_SHIFT = 63
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -60,14 +60,8 @@ def _usage(data: bytes) -> Usage:
 
     def number() -> int:
         nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80 or shift >= _LONGEST_SHIFT:
-                return value
-            shift += 7
+        value, at = uint(data, at)
+        return value
 
     stages, count, lost = number(), number(), number()
     # A block takes at least one byte a number: what says that there are more is damaged.

@@ -13,7 +13,7 @@ from pathlib import Path
 from bootscope.boards import pins as setting
 from bootscope.boards.pins import Pins
 from bootscope.capture import record, tap
-from bootscope.capture.pins import PINS, PinCapture
+from bootscope.capture.measured import PINS, PinCapture
 from bootscope.core import process
 from bootscope.core.errors import BootscopeError, UserError, printable
 from bootscope.hardware.live_edges import LiveEdges

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bootscope.boards.pins import POWER, Pins
 from bootscope.capture import dating, tap
-from bootscope.capture.pins import PinCapture, read_pins
+from bootscope.capture.measured import PinCapture, read_pins
 from bootscope.capture.tap import MAGICS, Tap
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds
