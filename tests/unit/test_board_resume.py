@@ -22,9 +22,8 @@ from bootscope.capture import record, tap
 from bootscope.capture.measured import TAP
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
-from bootscope.cli.board_options import QuietBoots
 from bootscope.hardware import measuring
-from bootscope.hardware.measuring import Order
+from bootscope.hardware.measuring import Observer, Order
 from bootscope.hardware.power import Commands
 from bootscope.hardware.stop_conditions import End
 from bootscope.search import board_bench
@@ -119,7 +118,7 @@ def bench(tmp_path: Path, board: Board) -> Callable[..., BoardBench]:
         store = Store(tmp_path / "store")
         memory = Memory(Journal(store.root, "mine" + ON_BOARD), store, tree, (rounds,), resumed)
         shop = cast(Workshop, Shop(Variants(tree, lambda name: (), {}), image))
-        return BoardBench(store, shop, order, QuietBoots(), rounds, memory=memory)
+        return BoardBench(store, shop, order, Observer(), rounds, memory=memory)
 
     return make
 

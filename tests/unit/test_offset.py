@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bootscope.boards import computers
-from bootscope.boards.physical import real_board
+from bootscope.boards.physical import checked_host, real_board
 from bootscope.capture import dating, serial_port, tap, tapper
 from bootscope.capture.offset import Answer, offset_of
 from bootscope.core.errors import UserError
@@ -190,7 +189,7 @@ def test_a_listener_that_nobody_asks_any_more_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["-v", "-oProxyCommand=x", "a b", "a;b", "a@-b", "@a", "a@b@c", "a\nb", "ä"])
 def test_what_is_no_host_is_refused(name: str) -> None:
     with pytest.raises(UserError):
-        computers.checked(name)
+        checked_host(name)
     with pytest.raises(UserError):
         real_board("serial:/dev/ttyUSB0", None, name)
 

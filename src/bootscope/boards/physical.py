@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.boards import computers, pins
+from bootscope.boards import pins
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load, read_toml
 from bootscope.core.settings import expected as wrong
@@ -23,6 +23,9 @@ DEFAULT_RATE = 115200
 _SHORT = re.compile(r"(serial|tcp|telnet|rfc2217|pipe|command|labgrid):(.+)", re.DOTALL)
 _TARGET = re.compile(r"\[?([A-Za-z0-9._:-]{1,253}?)\]?:([0-9]{1,5})", re.ASCII)
 _PLACE = re.compile(r"(?P<place>[^@]+?)(?:@(?P<coordinator>[A-Za-z0-9._:\[\]-]{1,259}))?")
+_HOST = re.compile(r"(?:[A-Za-z0-9._][A-Za-z0-9._-]{0,63}@)?[A-Za-z0-9:][A-Za-z0-9._:%-]{0,252}", re.ASCII)
+AUTO = "auto"
+"""Stands for the computer that a farm tells."""
 _KINDS = ("serial", "tcp", "telnet", "rfc2217", "pipe", "command", "labgrid")
 
 
@@ -99,10 +102,25 @@ def real_board(name: str, rate: int | None = None, host: str | None = None) -> R
     if rate is not None:
         console = msgspec.structs.replace(console, rate=rate)
     if host is not None:
-        if host == computers.AUTO and console.kind != "labgrid":
+        if host == AUTO and console.kind != "labgrid":
             raise UserError("--tap-host auto is for a labgrid farm", hint="--tap-host HOST takes a host name")
-        console = msgspec.structs.replace(console, tap_host=computers.checked(host) if host else "")
+        console = msgspec.structs.replace(console, tap_host=checked_host(host) if host else "")
     return msgspec.structs.replace(board, console=console)
+
+
+def checked_host(host: str) -> str:
+    """The name of a computer, as ssh takes it. Raises UserError for what cannot be one."""
+    if not is_host(host):
+        raise UserError(
+            f"'{printable(host)}' is not a host name",
+            hint="--tap-host lab1, or user@lab1, or an entry of ~/.ssh/config",
+        )
+    return host
+
+
+def is_host(host: str) -> bool:
+    """Whether this can be a computer's name."""
+    return bool(_HOST.fullmatch(host))
 
 
 def listening(console: Console) -> list[str]:
@@ -171,10 +189,10 @@ def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
             bool(c.port),
             "a place's name" if c.kind == "labgrid" else "a path, such as /dev/serial/by-id/...",
         )
-    if c.tap_host == computers.AUTO:
+    if c.tap_host == AUTO:
         yield "console.tap_host", c.kind == "labgrid", "a host name: only a farm can work out which one"
     elif c.tap_host:
-        yield "console.tap_host", computers.is_host(c.tap_host), "a host name, as ssh takes it"
+        yield "console.tap_host", is_host(c.tap_host), "a host name, as ssh takes it"
     yield "console.rate", 0 <= c.rate <= 10_000_000, "a line rate in baud, or 0"
     yield "power", bool(p.on) == bool(p.off), "both on and off, or neither"
     yield "power", not (p.on and p.by_hand), "commands or by_hand, not both"

@@ -17,6 +17,7 @@ FILE = "{file}"
 """Stands in a command for the file that it is to write."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 _CHANNEL = re.compile(r"[^\s,=](?:[^,=\n]{0,58}[^\s,=])?")
+_SAMPLERATE = re.compile(r"[0-9]{1,12} ?[kKmMgG]?(?:[hH]z)?")
 _KEPT = re.compile(r"pins\.[a-z0-9]{1,8}")
 
 
@@ -64,7 +65,7 @@ def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
     one = sum(map(bool, (pins.driver, pins.command, pins.port))) == 1
     yield "pins", one, "one of driver (a sigrok driver, such as fx2lafw), port and command"
     yield "pins.rate", 0 < pins.rate <= 10_000_000, "a line rate in baud"
-    yield "pins.samplerate", _plain(pins.samplerate), 'samples a second, such as "1m"'
+    yield "pins.samplerate", bool(_SAMPLERATE.fullmatch(pins.samplerate)), 'samples a second, such as "1m"'
     yield "pins.driver", not pins.driver.startswith("-"), "a sigrok driver, such as fx2lafw"
     for channel in (*pins.channels, *pins.edges, *([pins.uart.channel] if pins.uart else [])):
         yield f"pins: channel '{channel}'", bool(_CHANNEL.fullmatch(channel)), "a name without , and ="
@@ -80,19 +81,10 @@ def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
         yield "pins.uart.rate", 0 < rate <= 50_000_000, "a line rate in baud"
 
 
-def _plain(text: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{1,12} ?[kKmMgG]?(?:[hH]z)?", text))
-
-
 def edge_names(pins: Pins) -> dict[str, tuple[str, int]]:
     """Name -> channel and level, of each edge that has a name."""
     found = ((c, level, name) for c, e in pins.edges.items() for level, name in ((1, e.high), (0, e.low)))
     return {name: (channel, level) for channel, level, name in found if name}
-
-
-def tells_live(pins: Pins) -> bool:
-    """Whether edges are told while they come, and not only at the end of a capture."""
-    return bool(pins.port)
 
 
 def kept_as(pins: Pins) -> str:

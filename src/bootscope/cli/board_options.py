@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
-from bootscope.boards.pins import edge_names, tells_live
+from bootscope.boards.pins import edge_names
 from bootscope.capture.measured import END_TEXT
 from bootscope.capture.record import BootInfo
 from bootscope.cli.arguments import flag, option, several
@@ -22,7 +22,7 @@ from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.text import seconds, visible
 from bootscope.hardware import farm
 from bootscope.hardware.console_monitor import marker_of
-from bootscope.hardware.measuring import Order
+from bootscope.hardware.measuring import Observer, Order
 from bootscope.hardware.power import Already, ByHand, Commands, Power
 from bootscope.hardware.stop_conditions import NS, End
 from bootscope.readers.markers import MARKERS, said
@@ -39,7 +39,7 @@ _TIMEOUT_S = 120.0
 
 @contextlib.contextmanager
 def ordered(
-    board: RealBoard, args: argparse.Namespace, observer: QuietBoots, *, deploy: bool = True
+    board: RealBoard, args: argparse.Namespace, observer: Observer, *, deploy: bool = True
 ) -> Iterator[tuple[Order, farm.Place | None]]:
     """What is to be measured, and the place of a farm that the board stands in, ours inside the block.
 
@@ -219,7 +219,7 @@ def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
     named = edge_names(board.pins)
     if name not in named:
         raise unknown("edge", name, list(named))
-    if not tells_live(board.pins):
+    if not board.pins.port:
         raise UserError(
             f"the edge '{printable(name)}' is known only after the boot: this analyser does not "
             "report edges live",
@@ -228,19 +228,7 @@ def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
     return End(None, name, edge=named[name], timeout_ns=timeout_ns)
 
 
-class QuietBoots:
-    """Tells nothing."""
-
-    def boot_begins(self, number: int, total: int) -> None: ...
-
-    def says(self, text: str) -> None: ...
-
-    def heard(self, since_ns: int, data: bytes) -> None: ...
-
-    def boot_ended(self, info: BootInfo) -> None: ...
-
-
-class ShownBoots(QuietBoots):
+class ShownBoots(Observer):
     """Shows the console of the first boot, and how each ends."""
 
     _lines = True

@@ -9,10 +9,10 @@ from bootscope.boards.physical import real_board
 from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
-from bootscope.cli.board_options import QuietBoots, ShownBoots, ordered
+from bootscope.cli.board_options import ShownBoots, ordered
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.paths import store_dir
-from bootscope.hardware.measuring import measure_run
+from bootscope.hardware.measuring import Observer, measure_run
 from bootscope.runs.headline import reached_in
 
 FAILED = 3
@@ -31,7 +31,7 @@ def _reached(run: MeasuredRun, info: BootInfo) -> dict[str, object]:
 def record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
     board, store = real_board(args.board, args.rate, args.tap_host), Store(store_dir())
-    observer = QuietBoots() if args.json else ShownBoots()
+    observer = Observer() if args.json else ShownBoots()
     with ordered(board, args, observer) as (order, _):
         run_id = measure_run(store, order, observer)
     run = store.load_measured(run_id)

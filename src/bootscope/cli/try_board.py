@@ -24,11 +24,12 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
 from bootscope.changes.experiment import check, check_apply, title
 from bootscope.cli.apply import values_of
-from bootscope.cli.board_options import QuietBoots, ordered
+from bootscope.cli.board_options import ordered
 from bootscope.cli.common import BUILD_OPTIONS, check_positive, refuse
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
+from bootscope.hardware.measuring import Observer
 from bootscope.report import boots, tried
 from bootscope.search.board_bench import BoardBench
 from bootscope.search.board_verdict import board_verdict
@@ -67,7 +68,7 @@ def _check_apply(tree: Tree, specs: list[str]) -> None:
 
 
 @dataclass
-class Told(QuietBoots):
+class Told(Observer):
     """Tells how it goes on, a line for each step; with `quiet` nothing but what must be known."""
 
     quiet: bool

@@ -36,7 +36,8 @@ class LineWatch:
     """When the first and the last byte came, on the monotonic clock."""
     _line: bytearray = field(default_factory=bytearray)
     _told: set[str] = field(default_factory=set)
-    _sample: bytearray = field(default_factory=bytearray)
+    sample: bytes = b""
+    """The first bytes that came."""
 
     def feed(self, at_ns: int, data: bytes) -> list[bytes]:
         """Takes bytes; returns the lines that ended in them."""
@@ -44,8 +45,7 @@ class LineWatch:
             self.first_ns = at_ns
         self.last_ns = at_ns
         self.heard += len(data)
-        if len(self._sample) < _JUDGED_BYTES:
-            self._sample += data[: _JUDGED_BYTES - len(self._sample)]
+        self.sample += data[: _JUDGED_BYTES - len(self.sample)]
         ended = []
         *whole, rest = data.split(b"\n")
         for part in whole:
@@ -96,12 +96,7 @@ class LineWatch:
     @property
     def garbled(self) -> bool:
         """Whether what comes cannot be text: most likely the line rate is wrong."""
-        return len(self._sample) >= _JUDGED_BYTES and looks_wrong(bytes(self._sample))
-
-    @property
-    def sample(self) -> bytes:
-        """The first bytes that came."""
-        return bytes(self._sample)
+        return len(self.sample) >= _JUDGED_BYTES and looks_wrong(self.sample)
 
 
 def _fits(marker: Marker, text: str, words: str) -> bool:

@@ -18,8 +18,7 @@ from typing import Any
 
 import msgspec
 
-from bootscope.boards import computers
-from bootscope.boards.physical import Console
+from bootscope.boards.physical import AUTO, Console, is_host
 from bootscope.core.errors import BoardError, BootscopeError, UserError, printable, unknown
 from bootscope.core.paths import cache_dir
 from bootscope.hardware import remote_capture
@@ -66,7 +65,6 @@ class Place:
     switches: str = ""
     """The driver of labgrid that switches it; empty when none does."""
     tells_when: bool = True
-    _python: str = ""
     _worker: WorkerProcess | None = None
     _mine: bool = False
     _patience_s: float = PATIENCE_S
@@ -85,24 +83,20 @@ class Place:
     # ---- taking and giving back ----
 
     def take(self) -> None:
-        """Takes the place. Raises BoardError when somebody else holds it, UserError when there is none."""
-        self._python = labgrid_python(self.wish.client)
-        self._acquire()
-
-    def _acquire(self) -> None:
-        w = self.wish
+        """Takes the place, or takes it anew. Raises BoardError when somebody else holds it, UserError when
+        there is none."""
+        w, again = self.wish, bool(self.name)
         filters = dict(part.split("=", 1) for part in w.place.split(",")) if "=" in w.place else {}
-        self._worker = WorkerProcess(self._python, w.coordinator)
+        self._worker = WorkerProcess(labgrid_python(w.client), w.coordinator)
         found = self._ask(
             "acquire",
             w.wait_s + ANSWER_S,
             place=self.name or w.place,
-            filters={} if self.name else filters,
-            wait_s=0 if self.name else w.wait_s,
+            filters={} if again else filters,
+            wait_s=0 if again else w.wait_s,
             env=w.env,
             adopt=self._mine,
         )
-        again = bool(self.name)
         self.name = str(found["place"])
         if again:
             return
@@ -173,11 +167,11 @@ class Place:
 
     def _tapped(self, plain: Console, exporter: str, path: str) -> Console:
         """The console as it is listened to on another computer, where that is wished and can be."""
-        wished, auto = self.wish.tap_host, self.wish.tap_host == computers.AUTO
+        wished, auto = self.wish.tap_host, self.wish.tap_host == AUTO
         if not wished or (auto and self._given_up):
             return plain
         there = remote_capture.is_port(path)
-        if auto and not (there and computers.is_host(exporter)):
+        if auto and not (there and is_host(exporter)):
             return self._over_the_network(plain, "the farm does not say which port of which computer it is")
         self._network = plain if auto else None
         host = exporter if auto else wished
@@ -199,7 +193,7 @@ class Place:
         if self._worker:
             self._worker.kill()
         try:
-            self._acquire()
+            self.take()
             self._why = None
         except Held:
             raise
@@ -214,11 +208,9 @@ class Place:
             self._ask("deploy", 3600, state=self.wish.state)
 
     def on(self) -> None:
-        """Switches the place on. Raises BoardError."""
         self._ask("on")
 
     def off(self) -> None:
-        """Switches the place off. Raises BoardError."""
         self._ask("off")
 
     def _ask(self, do: str, answer_s: float = ANSWER_S, **facts: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ leaves bytes in which nothing can be told.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby
 
 COMMON = (9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600, 1_500_000, 3_000_000)
 _WRONG_PERCENT = 25
@@ -47,21 +47,9 @@ def proposed(data: bytes, rate: int) -> list[int]:
 def _shortest_run(data: bytes) -> int:
     """The shortest run of equal bits that is no exception, counting start bits; 1 when there are single
     bits."""
-    counts: dict[int, int] = {}
+    found: list[int] = []
     for byte in data:
-        # The stop bit is not known: a port takes what comes for one.
         bits = [0, *(byte >> n & 1 for n in range(8))]
-        length = 1
-        for before, bit in pairwise(bits):
-            if bit == before:
-                length += 1
-            else:
-                counts[length] = counts.get(length, 0) + 1
-                length = 1
-    total = sum(counts.values())
-    seen = 0
-    for length in sorted(counts):
-        seen += counts[length]
-        if seen * 20 >= total:
-            return length
-    return 1
+        # The stop bit is not known, so neither is how long the last run is: a port takes what comes for one.
+        found += [len(list(run)) for _, run in groupby(bits)][:-1]
+    return sorted(found)[(len(found) - 1) // 20] if found else 1

@@ -104,7 +104,7 @@ class Listener:
             if not data:
                 self._ended = True
                 if self._host and not self._open:
-                    raise self._refused()
+                    raise self._refused(_GOODBYE_S)
                 return False
             for kind, at_ns, payload in self._decoder.feed(self._after_noise(data)):
                 self._take(came_ns, kind, at_ns, payload)
@@ -161,19 +161,16 @@ class Listener:
     def not_open(self) -> BoardError:
         """The error for a console that did not open in time."""
         if self._host and not self._open:
-            return remote_capture.refused(self._host, self._child.poll(), self.said)
+            return self._refused(0)
         return BoardError("the console did not open")
 
-    def _refused(self) -> BoardError:
+    def _refused(self, most_s: float) -> BoardError:
+        """The error for another computer that does not listen, once ssh has ended or that took too long."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(_GOODBYE_S)
-        return remote_capture.refused(self._host, self._child.poll(), self.said)
-
-    @property
-    def said(self) -> str:
-        """What ssh, and the program at its other end, have said."""
+            self._child.wait(most_s)
         self._said.seek(0)
-        return self._said.read().decode(errors="replace")
+        said = self._said.read().decode(errors="replace")
+        return remote_capture.refused(self._host, self._child.returncode, said)
 
     def _ask_again(self, clock: FarClock) -> None:
         """At a boot's end, how far the clocks are apart now."""

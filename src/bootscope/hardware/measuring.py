@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from bootscope import __version__
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
@@ -31,7 +30,7 @@ from bootscope.emulator.recording import host_facts
 from bootscope.hardware.analyser import watching
 from bootscope.hardware.console_monitor import LineWatch
 from bootscope.hardware.listener import Listener
-from bootscope.hardware.power import Power, switched
+from bootscope.hardware.power import Power
 from bootscope.hardware.stop_conditions import NS, End, Ended, SoFar, source_ended, verdict
 from bootscope.runs.headline import with_own_figure
 
@@ -60,8 +59,8 @@ class Order:
     instead: Callable[[BoardError], Console | None] | None = None
 
 
-class Observer(Protocol):
-    """Who is told while measuring goes on."""
+class Observer:
+    """Is told what happens while a board is measured; does nothing about it."""
 
     def boot_begins(self, number: int, total: int) -> None:
         """Boot `number` of `total` is about to be switched on."""
@@ -115,34 +114,24 @@ def measuring(
     are in what boots."""
     board, now = order.board, datetime.now().astimezone()
     run_id = store.new_run_id(name or board.name, now)
-    with _without_trace(store, run_id), store.recording(run_id) as path:
-        info = MeasuredInfo(
-            run_id=run_id,
-            created=now.isoformat(timespec="seconds"),
-            bootscope=__version__,
-            name=name or board.name,
-            techniques=techniques,
-            board=board,
-            power=order.power.words,
-            until=END_TEXT if order.end.text else order.end.words,
-            end_text=order.end.text,
-            asked=order.boots,
-            host=host_facts(),
-        )
-        record.write_json(path / MEASURED, info)
-        try:
-            yield Measuring(order, run_id, path)
-        finally:
-            _leave(order)
-    store.index(run_id)
-
-
-@contextlib.contextmanager
-def _without_trace(store: Store, run_id: str) -> Iterator[None]:
-    """Removes a run that came to no boot at all: it would be the last one, and have nothing to show."""
+    info = MeasuredInfo(
+        run_id=run_id,
+        created=now.isoformat(timespec="seconds"),
+        bootscope=__version__,
+        name=name or board.name,
+        techniques=techniques,
+        board=board,
+        power=order.power.words,
+        until=END_TEXT if order.end.text else order.end.words,
+        end_text=order.end.text,
+        asked=order.boots,
+        host=host_facts(),
+    )
     try:
-        yield
+        with again(store, order, run_id, info) as run:
+            yield run
     except BaseException:
+        # A run that came to no boot at all would be the last one, and have nothing to show.
         boots = store.runs / run_id / "boots"
         if boots.exists() and not any(boots.iterdir()):
             store.remove(run_id)
@@ -176,22 +165,20 @@ class _Boot(SoFar):
 
 
 @contextlib.contextmanager
-def again(store: Store, order: Order, run_id: str) -> Iterator[Measuring]:
-    """A run that was measured before, with boots added to it inside the block; the order is as it was."""
+def again(store: Store, order: Order, run_id: str, info: MeasuredInfo | None = None) -> Iterator[Measuring]:
+    """A run that was measured before, with boots added to it inside the block; the order is as it was.
+    `info` describes a new one."""
     with store.recording(run_id) as path:
+        if info:
+            record.write_json(path / MEASURED, info)
         made = [int(folder.name) for folder in (path / "boots").glob("[0-9]*")]
         try:
             yield Measuring(order, run_id, path, max(made, default=0))
         finally:
-            _leave(order)
+            if order.board.left == "off":
+                with contextlib.suppress(BoardError):
+                    order.power.off()
     store.index(run_id)
-
-
-def _leave(order: Order) -> None:
-    """Leaves the board as it is to be left."""
-    if order.board.left == "off":
-        with contextlib.suppress(BoardError):
-            order.power.off()
 
 
 def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: Observer) -> BootInfo:
@@ -232,7 +219,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
         ended = Ended("died", error.message)
         if number == 1:
             # Nothing was measured yet, so that nothing is lost by telling at once.
-            if boot.zero_ns or _captured(folder):
+            if boot.zero_ns or tap.read((folder / TAP).read_bytes()).data:
                 finish()
             else:
                 shutil.rmtree(folder)
@@ -243,15 +230,13 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
     return finish()
 
 
-def _captured(folder: Path) -> bool:
-    return bool(tap.read((folder / TAP).read_bytes()).data)
-
-
 @contextlib.contextmanager
 def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
     """Listens to the board while it is switched off and on again."""
     console = order.where() if order.where else order.board.console
-    _off(order)
+    order.power.off()
+    if order.power.tells_when or order.board.power.by_hand:
+        time.sleep(order.board.power.off_s)
     if order.power.tells_when:
         boot.begin_ns = time.monotonic_ns() + _NEVER_NS  # until it is switched on
     console, listener = _opened(order, console, path, boot)
@@ -284,26 +269,16 @@ def _open(console: Console, path: Path, boot: _Boot) -> Listener:
     boot.rate = console.rate
     boot.telnet = Telnet() if speaks_telnet(console) else None
     listener = Listener(listening(console), path, boot.heard, console.tap_host)
+    until = time.monotonic() + (_PATIENCE_FAR_S if console.tap_host else _PATIENCE_S)
     try:
-        _wait_for_console(listener, _PATIENCE_FAR_S if console.tap_host else _PATIENCE_S)
+        while not listener.opened:
+            going = listener.work(_LOOK_S)
+            if not listener.opened and (not going or time.monotonic() > until):
+                raise listener.not_open()
     except BaseException:
         listener.close()
         raise
     return listener
-
-
-def _off(order: Order) -> None:
-    order.power.off()
-    if order.power.tells_when or order.board.power.by_hand:
-        time.sleep(order.board.power.off_s)
-
-
-def _wait_for_console(listener: Listener, most_s: float) -> None:
-    until = time.monotonic() + most_s
-    while not listener.opened:
-        going = listener.work(_LOOK_S)
-        if not listener.opened and (not going or time.monotonic() > until):
-            raise listener.not_open()
 
 
 def _settle(listener: Listener, boot: _Boot) -> None:
@@ -316,7 +291,9 @@ def _settle(listener: Listener, boot: _Boot) -> None:
 
 def _watched(order: Order, boot: _Boot, listener: Listener) -> Ended:
     """Switches on and listens to the end; returns how the boot ended."""
-    called, returned = switched(order.power.on)
+    called = time.monotonic_ns()
+    order.power.on()
+    returned = time.monotonic_ns()
     boot.zero_ns = called
     if order.power.tells_when:
         boot.begin_ns = called

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,29 +50,21 @@ class Commands:
 
     @property
     def words(self) -> str:
-        """How that is done, for people."""
         return f"by the command {printable(self.on_words[0])}"
 
     def on(self) -> None:
-        """Switches the board on."""
         self._run("on", self.on_words)
 
     def off(self) -> None:
-        """Switches the board off."""
         self._run("off", self.off_words)
 
     def _run(self, what: str, words: Sequence[str]) -> None:
         try:
             process.run(words, timeout_s=self.timeout_s)
-        except CommandError as error:
-            raise BoardError(
-                f"the board cannot be switched {what}: {error.message}",
-                hint=f"the board file says: {' '.join(printable(w) for w in words)}",
-            ) from error
         except ToolError as error:
-            raise BoardError(
-                f"the board cannot be switched {what}: {error.message}", hint=error.hint
-            ) from error
+            told = f"the board file says: {' '.join(printable(w) for w in words)}"
+            hint = told if isinstance(error, CommandError) else error.hint
+            raise BoardError(f"the board cannot be switched {what}: {error.message}", hint=hint) from error
 
     def check(self) -> None:
         """Raises UserError for a command that is none, before anything is switched."""
@@ -97,11 +88,9 @@ class ByHand:
     tells_when: bool = False
 
     def on(self) -> None:
-        """Asks for the board to be switched on."""
         self.ask("switch the board on now")
 
     def off(self) -> None:
-        """Asks for the board to be switched off, and for the answer."""
         self.ask("switch the board off, then press Enter")
 
 
@@ -112,15 +101,6 @@ class Already:
     words: str = "by somebody else"
     tells_when: bool = False
 
-    def on(self) -> None:
-        """Does nothing."""
+    def on(self) -> None: ...
 
-    def off(self) -> None:
-        """Does nothing."""
-
-
-def switched(turn: Callable[[], None]) -> tuple[int, int]:
-    """Switches; returns the moments of call and return on the monotonic clock, in ns."""
-    called = time.monotonic_ns()
-    turn()
-    return called, time.monotonic_ns()
+    def off(self) -> None: ...

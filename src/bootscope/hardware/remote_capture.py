@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from bootscope.boards.computers import checked
+from bootscope.boards.physical import checked_host
 from bootscope.capture import serial_port, tapper
 from bootscope.core.errors import BoardError, UserError, printable
 
@@ -61,7 +61,7 @@ def command(host: str) -> list[str]:
     except ValueError as error:
         raise UserError(f"{SSH_VARIABLE} cannot be split into words: {error}") from error
     options = [word for option in _OPTIONS for word in ("-o", option)]
-    return [*ssh, "-T", *options, checked(host), f"python3 -I -c '{_START}'"]
+    return [*ssh, "-T", *options, checked_host(host), f"python3 -I -c '{_START}'"]
 
 
 def first_line(words: Sequence[str]) -> bytes:
