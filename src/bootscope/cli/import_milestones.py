@@ -15,7 +15,7 @@ from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.readers.sought import Missing
-from bootscope.runs.milestones import add
+from bootscope.runs.run import add_milestones
 
 _ELSEWHERE = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "output")
 
@@ -32,7 +32,7 @@ def name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> int
         raise UserError("--run needs a milestone", hint="--milestone NAME=TEXT: the first line with TEXT")
     store = Store(store_dir())
     run_id = store.find_id(args.run)
-    found = add(store, run_id, milestones)
+    found = add_milestones(store, run_id, milestones)
     if args.json:
         print_json(
             "import-milestones", {"run_id": run_id, "milestones": milestones, "missing": document(found)}

@@ -71,7 +71,8 @@ class Code:
             self.arch, self._parts, found = _contents(elf)
             self.entry: int = elf["e_entry"]
         except (ELFError, ValueError, struct.error) as error:
-            raise UserError(f"no ELF file of {_known()} program: {error}") from error
+            known = " or ".join(f"a {arch.title}" for arch in ARCHITECTURES.values())
+            raise UserError(f"no ELF file of {known} program: {error}") from error
         self._take(found)
 
     @classmethod
@@ -155,10 +156,6 @@ class Code:
         size = min(function.size, _LARGEST_FUNCTION_BYTES)
         code = self.read(function.address, size)
         return self._reader.decode(code, function.address, function.alternate)
-
-
-def _known() -> str:
-    return " or ".join(f"a {arch.title}" for arch in ARCHITECTURES.values())
 
 
 def _contents(elf: ELFFile) -> tuple[Architecture, list[tuple[int, bytes]], list[tuple[Function, bool]]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import re
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bootscope.core.errors import UserError
@@ -41,8 +40,8 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
 
     Raises UserError when the image holds no such table, or none that this can read.
     """
-    for digits in _digit_runs(image):
-        table = _tokens(image, digits)
+    for digits in itertools.islice(re.finditer(re.escape(_DIGITS), image), _MOST_TABLES):
+        table = _tokens(image, digits.start())
         if not table:
             continue
         tokens, start, end = table
@@ -51,24 +50,12 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
             count, first, names = found
             addresses = _addresses(image, count, first, end, word_bytes)
             if addresses:
-                pairs = zip(addresses, names, strict=True)
-                return [_symbol(address, name) for address, name in pairs]
+                texts = (name.decode("ascii", "replace") for name in names)
+                return [Symbol(at, name[:1], name[1:]) for at, name in zip(addresses, texts, strict=True)]
     raise UserError(
         "the kernel image has no readable symbol table",
         hint="it needs a kernel with CONFIG_KALLSYMS=y",
     )
-
-
-def _symbol(address: int, name: bytes) -> Symbol:
-    text = name.decode("ascii", "replace")
-    return Symbol(address, text[:1], text[1:])
-
-
-def _digit_runs(image: bytes) -> Iterator[int]:
-    for number, match in enumerate(re.finditer(re.escape(_DIGITS), image)):
-        if number == _MOST_TABLES:
-            return
-        yield match.start()
 
 
 def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
@@ -83,14 +70,11 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
     tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
     if len(tokens) < _TOKENS:
         return None
-    text_end = start + sum(len(token) + 1 for token in tokens)
-    offsets, at = [], 0
-    for token in tokens:
-        offsets.append(at)
-        at += len(token) + 1
+    *offsets, size = itertools.accumulate((len(token) + 1 for token in tokens), initial=0)
     if offsets[-1] > 0xFFFF:
         return None
-    index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), text_end, text_end + 64 + 2 * _TOKENS)
+    end = start + size
+    index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), end, end + 64 + 2 * _TOKENS)
     return (tokens, start, index + 2 * _TOKENS) if index >= 0 else None
 
 

@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 from bootscope.arch.model import Architecture
 from bootscope.core.errors import UserError
@@ -36,9 +37,7 @@ def unpacked(image: bytes) -> bytes:
     """
     if _VERSION.search(image):
         return image
-    for number, match in enumerate(_PACKED.finditer(image)):
-        if number == _MOST_STARTS:
-            break
+    for match in islice(_PACKED.finditer(image), _MOST_STARTS):
         data, _ = decompressed("the kernel image", image[match.start() :], Budget(MOST_BYTES))
         if len(data) >= _SMALLEST_KERNEL_BYTES and _VERSION.search(data):
             return data
@@ -65,9 +64,8 @@ def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -
     if not sample:
         raise UserError("the kernel's symbol table has no function")
     top = code[0] & -_BASE_STEP_BYTES
-    scores = sorted(
-        ((_like_functions(kernel, sample, base, arch), base) for base in _candidates(top)), reverse=True
-    )
+    bases = range(top, max(0, top - _BASE_STEPS * _BASE_STEP_BYTES), -_BASE_STEP_BYTES)
+    scores = sorted(((_like_functions(kernel, sample, base, arch), base) for base in bases), reverse=True)
     (best, base), (second, _) = scores[:2]
     if best < _LEAST_SHARE * len(sample) or best < _LEAD * second:
         raise UserError(
@@ -76,18 +74,10 @@ def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -
     return base
 
 
-def _candidates(top: int) -> range:
-    return range(top, max(0, top - _BASE_STEPS * _BASE_STEP_BYTES), -_BASE_STEP_BYTES)
-
-
 def _like_functions(kernel: bytes, addresses: Sequence[int], base: int, arch: Architecture) -> int:
-    found = 0
-    for address in addresses:
-        at = address - base
-        if 0 <= at <= len(kernel) - 4:
-            (word,) = struct.unpack_from("<I", kernel, at)
-            found += arch.begins_function(word)
-    return found
+    places = (address - base for address in addresses)
+    words = (struct.unpack_from("<I", kernel, at)[0] for at in places if 0 <= at <= len(kernel) - 4)
+    return sum(map(arch.begins_function, words))
 
 
 @dataclass(frozen=True)
@@ -139,10 +129,8 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture)
         entries.append(form.symbol(name, symbol.address, size, kind, _TEXT))
     table = b"".join(entries)
     section_names, section_strings = _string_table([".text", ".symtab", ".strtab", ".shstrtab"])
-    parts, offsets, at = [kernel, table, strings, section_strings], [], form.header.size
-    for part in parts:
-        offsets.append(at)
-        at += len(part)
+    parts = [kernel, table, strings, section_strings]
+    *offsets, at = accumulate(map(len, parts), initial=form.header.size)
     counts = (form.header.size, 0, 0, form.section.size, 5, 4)
     head = form.header.pack(form.ident, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
     text, symtab, strtab, shstrtab = section_names
@@ -169,13 +157,9 @@ def _ends(symbols: Sequence[Symbol], last: int) -> list[int]:
 
 def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:
     """(where each name begins, the table)."""
-    places, parts, at = [], [b"\0"], 1
-    for name in names:
-        data = name.encode() + b"\0"
-        places.append(at)
-        parts.append(data)
-        at += len(data)
-    return places, b"".join(parts)
+    texts = [name.encode() + b"\0" for name in names]
+    *places, _ = accumulate(map(len, texts), initial=1)
+    return places, b"\0" + b"".join(texts)
 
 
 def symbol_map(symbols: Sequence[Symbol], arch: Architecture) -> str:

@@ -17,7 +17,7 @@ from bootscope.capture.record import BootInfo
 from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds
-from bootscope.timeline.trace import Point, Trace
+from bootscope.timeline.trace import Trace
 
 _FIGURE = re.compile(r"(?P<before> at )-?\d+\.\d{3} s(?=;|$)")
 
@@ -34,12 +34,8 @@ class Reached:
 def reached(trace: Trace, until: str) -> Reached | None:
     """When the milestone that a boot was for was reached; None where its trace has none of that name."""
     found = [p for p in trace.points if p.kind == "milestone" and p.name == until]
-    first = min(found, key=_at, default=None)
+    first = min(found, key=lambda point: point.at_ns, default=None)
     return Reached(first.name, first.at_ns, first.error_ns) if first else None
-
-
-def _at(point: Point) -> int:
-    return point.at_ns
 
 
 def reached_in(run: MeasuredRun, number: int) -> Reached | None:

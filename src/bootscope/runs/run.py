@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from bootscope.capture.store import Store
 from bootscope.capture.stored import BOARD, RECORDED, StoredRun
+from bootscope.core.errors import UserError
 
 if TYPE_CHECKING:
     # What works out times takes long to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
     from bootscope.readers.base import Log
+    from bootscope.readers.sought import Missing
     from bootscope.runs.heard import SeenBoot
 
 
@@ -68,6 +70,29 @@ def sample_set(store: Store, name: str | None, number: int | None = None) -> Sam
 
     found = run_of(store, store.find_id(name)).times()
     return single(found, number) if number is not None else found
+
+
+def add_milestones(store: Store, run_id: str, milestones: dict[str, str]) -> list[Missing]:
+    """Gives an imported or measured run milestones, the first lines that hold these texts, or other texts for
+    those that it has. What was captured stays as it is. Returns those that some boots do not have.
+
+    Raises UserError for a recording, and, with the run left as it was, for a text that no boot has.
+    """
+    from bootscope.readers.sought import missing
+
+    run = run_of(store, run_id)
+    if isinstance(run, Recording):
+        raise UserError(
+            f"{run_id} is a recording of the emulated board: its milestones are its system's",
+            hint="[milestones] in the system file, and record it again (bootscope help systems)",
+        )
+    found = missing(milestones, run.logs())
+    for one in found:
+        if one.everywhere:
+            raise UserError(one.words, hint=f"{one.hint}; nothing was changed")
+    store.check_writable()
+    run.add_milestones(milestones)
+    return found
 
 
 class Recording:
