@@ -95,9 +95,13 @@ def real_board(name: str, rate: int | None = None, host: str | None = None) -> R
     Raises UserError when it describes none.
     """
     short = _SHORT.fullmatch(name)
-    board = (
-        RealBoard(name=_plain(short[2]), console=_console(short[1], short[2])) if short else _of_file(name)
-    )
+    if short:
+        board = RealBoard(name=_plain(short[2]), console=_console(short[1], short[2]))
+    else:
+        board = load(Path(name), RealBoard)
+        for key, good, expected in _demands(board):
+            if not good:
+                raise wrong(Path(name), key, expected)
     console = board.console
     if rate is not None:
         console = msgspec.structs.replace(console, rate=rate)
@@ -163,15 +167,6 @@ def _console(kind: str, where: str) -> Console:
 def _plain(text: str) -> str:
     """A name for the board, made of what was said of its console."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text.rpartition("/")[2]).strip("-")[:40] or "board"
-
-
-def _of_file(name: str) -> RealBoard:
-    path = Path(name)
-    board = load(path, RealBoard)
-    for key, good, expected in _demands(board):
-        if not good:
-            raise wrong(path, key, expected)
-    return board
 
 
 def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:

@@ -13,11 +13,7 @@ from typing import Any
 from bootscope.capture.stored import Summary
 
 _NAMES = ", ".join(Summary.__dataclass_fields__)
-_TABLE = """
-CREATE TABLE IF NOT EXISTS runs (
-    run_id TEXT PRIMARY KEY, created TEXT, system TEXT, board TEXT, build_id TEXT,
-    until TEXT, boots INTEGER, complete INTEGER, ended TEXT, kind TEXT)
-"""
+_TABLE = f"CREATE TABLE IF NOT EXISTS runs ({_NAMES}, PRIMARY KEY (run_id))"
 
 
 @dataclass(frozen=True)

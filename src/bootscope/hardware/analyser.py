@@ -142,7 +142,8 @@ def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> It
         if not capture.wait(pins.ready_s):
             says("the logic analyser has not started; the boot is measured without it")
     except (OSError, BootscopeError) as error:
-        message = f"the logic analyser cannot be started: {_why(error)}"
+        why = error.message if isinstance(error, BootscopeError) else error.strerror
+        message = f"the logic analyser cannot be started: {why}"
     try:
         yield capture.live if capture and pins.port else None
     finally:
@@ -153,10 +154,6 @@ def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> It
             says(message)
         with contextlib.suppress(OSError, BootscopeError):
             record.write_json(folder / PINS, _told(pins, capture, message))
-
-
-def _why(error: OSError | BootscopeError) -> str:
-    return error.message if isinstance(error, BootscopeError) else str(error.strerror)
 
 
 def _told(pins: Pins, capture: _Capture | None, message: str) -> PinCapture:

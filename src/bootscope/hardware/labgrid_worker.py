@@ -128,7 +128,10 @@ class Worker:
     # ---- commands ----
 
     def acquire(self, order: dict[str, Any]) -> dict[str, object]:
-        """Takes the place, and makes what switches it."""
+        """Takes the place, with its resources as labgrid's drivers want it."""
+        from labgrid import Target
+        from labgrid.resource.remote import RemotePlace
+
         self._environment(order)
         self.connect()
         if order.get("filters"):
@@ -146,7 +149,11 @@ class Worker:
             self.session.check_matches(self.entry())
             self.call("AcquirePlace", placename=self.place)
             self.taken = True
-        self._target()
+        if self.env:
+            self.target = self.env.get_target(self.role)
+        else:
+            self.target = Target(self.place)
+            RemotePlace(self.target, name=self.place)
         return {"place": self.place, "owner": holder or self.owner, "ours": bool(holder)}
 
     def _environment(self, order: dict[str, Any]) -> None:
@@ -180,17 +187,6 @@ class Worker:
         if found.state is not common.ReservationState.allocated or not names:
             raise Refused("held", f"no place with {wanted} became free within {wait_s:g} s", by="")
         return str(names[0])
-
-    def _target(self) -> None:
-        """The place with its resources as labgrid's drivers want it."""
-        from labgrid import Target
-        from labgrid.resource.remote import RemotePlace
-
-        if self.env:
-            self.target = self.env.get_target(self.role)
-        else:
-            self.target = Target(self.place)
-            RemotePlace(self.target, name=self.place)
 
     def power(self) -> Any:
         """What switches the place; None when nothing does."""

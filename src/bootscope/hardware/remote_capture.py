@@ -83,17 +83,12 @@ def refused(host: str, status: int | None, said: str) -> BoardError:
     last = " / ".join(line.strip() for line in said.splitlines() if line.strip())[-_SAID_CHARACTERS:]
     told = f": {printable(last)}" if last else ""
     here = f"ssh -o BatchMode=yes {printable(host)}"
+    message, hint = f"listening on {host} ended with status {status}", f"does '{here} python3 -V' work?"
     if status == _SSH_FAILED:
-        return BoardError(
-            f"{host} cannot be reached by ssh{told}",
-            hint=f"'{here} true' must work without a prompt: with a key (ssh-copy-id) and a known host",
-        )
-    if status == _NOT_FOUND:
-        return BoardError(
-            f"there is no python3 on {host}{told}", hint=f"install it there, then '{here} python3 -V' works"
-        )
-    if status is None:
-        return BoardError(f"{host} does not answer{told}", hint=f"does '{here} python3 -V' answer at once?")
-    return BoardError(
-        f"listening on {host} ended with status {status}{told}", hint=f"does '{here} python3 -V' work?"
-    )
+        message = f"{host} cannot be reached by ssh"
+        hint = f"'{here} true' must work without a prompt: with a key (ssh-copy-id) and a known host"
+    elif status == _NOT_FOUND:
+        message, hint = f"there is no python3 on {host}", f"install it there, then '{here} python3 -V' works"
+    elif status is None:
+        message, hint = f"{host} does not answer", f"does '{here} python3 -V' answer at once?"
+    return BoardError(message + told, hint=hint)

@@ -68,7 +68,13 @@ class Code:
     def __init__(self, data: bytes) -> None:
         try:
             elf = ELFFile(io.BytesIO(data))
-            self.arch, self._parts, found = _contents(elf)
+            self.arch = of_program(elf["e_machine"], elf.elfclass, elf.little_endian)
+            self._parts: list[tuple[int, bytes]] = [
+                (s["sh_addr"], s.data())
+                for s in elf.iter_sections()
+                if s["sh_flags"] & 2 and s["sh_type"] == "SHT_PROGBITS"
+            ]
+            found = list(_symbols(elf, self.arch))
             self.entry: int = elf["e_entry"]
         except (ELFError, ValueError, struct.error) as error:
             known = " or ".join(f"a {arch.title}" for arch in ARCHITECTURES.values())
@@ -156,18 +162,6 @@ class Code:
         size = min(function.size, _LARGEST_FUNCTION_BYTES)
         code = self.read(function.address, size)
         return self._reader.decode(code, function.address, function.alternate)
-
-
-def _contents(elf: ELFFile) -> tuple[Architecture, list[tuple[int, bytes]], list[tuple[Function, bool]]]:
-    """(architecture, (address, bytes) of what is loaded, symbols). Raises ValueError for an architecture that
-    is not known."""
-    arch = of_program(elf["e_machine"], elf.elfclass, elf.little_endian)
-    parts = [
-        (s["sh_addr"], s.data())
-        for s in elf.iter_sections()
-        if s["sh_flags"] & 2 and s["sh_type"] == "SHT_PROGBITS"
-    ]
-    return arch, parts, list(_symbols(elf, arch))
 
 
 _SYMBOL_32, _SYMBOL_64 = struct.Struct("<IIIBBH"), struct.Struct("<IBBHQQ")

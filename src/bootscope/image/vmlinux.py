@@ -12,6 +12,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from struct import Struct
 
 from bootscope.arch.model import Architecture
 from bootscope.core.errors import UserError
@@ -84,15 +85,10 @@ def _like_functions(kernel: bytes, addresses: Sequence[int], base: int, arch: Ar
 class _Form:
     """How an ELF file of so many bits is written."""
 
-    header: struct.Struct
-    section: struct.Struct
-    entry: struct.Struct
+    header: Struct
+    section: Struct
+    entry: Struct
     number: int
-
-    @property
-    def ident(self) -> bytes:
-        """What it begins with."""
-        return b"\x7fELF" + bytes((self.number, 1, 1)) + bytes(9)
 
     def symbol(self, name: int, value: int, size: int, info: int, section: int) -> bytes:
         """An entry of the table of symbols; its members have another order in 64 bits."""
@@ -101,11 +97,8 @@ class _Form:
 
 
 _FORMS = {
-    bits: _Form(struct.Struct(header), struct.Struct(section), struct.Struct(entry), number)
-    for bits, header, section, entry, number in (
-        (32, "<16sHHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH", 1),
-        (64, "<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", 2),
-    )
+    32: _Form(Struct("<16sHHIIIIIHHHHHH"), Struct("<IIIIIIIIII"), Struct("<IIIBBH"), 1),
+    64: _Form(Struct("<16sHHIQQQIHHHHHH"), Struct("<IIQQQQIIQQ"), Struct("<IBBHQQ"), 2),
 }
 _EXECUTABLE = 2
 _PROGRAM_BITS, _SYMBOLS, _STRINGS = 1, 2, 3
@@ -132,7 +125,8 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture)
     parts = [kernel, table, strings, section_strings]
     *offsets, at = accumulate(map(len, parts), initial=form.header.size)
     counts = (form.header.size, 0, 0, form.section.size, 5, 4)
-    head = form.header.pack(form.ident, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
+    ident = b"\x7fELF" + bytes((form.number, 1, 1)) + bytes(9)
+    head = form.header.pack(ident, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
     text, symtab, strtab, shstrtab = section_names
     sections = [
         form.section.pack(*(0,) * 10),
