@@ -15,8 +15,8 @@ from bootscope.core.errors import UserError
 from bootscope.importing.files import Understood, of_boot
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.formats.tap import stamp_error_ns
-from bootscope.runs.heard import Measured
-from bootscope.runs.run import HeardRun, Recording, run_of
+from bootscope.runs.heard import Imported, Measured
+from bootscope.runs.run import Recording, run_of
 
 _RATE_IS_SET = ("serial", "rfc2217")
 """Consoles whose line cannot be read unless the rate that is told is its own."""
@@ -84,7 +84,7 @@ def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int
     return zero.error_ns if zero.at_power else None
 
 
-def _imported(run: HeardRun) -> list[RealBoot]:
+def _imported(run: Imported) -> list[RealBoot]:
     understood, found = run.boot(None).understood, []
     for number in range(1, understood.boots + 1):
         boot_id, (log, _) = f"{run.run_id}/{number:03}", understood.log(number)

@@ -43,7 +43,6 @@ from bootscope.capture.stored import (
     Summary,
     mark_partial,
     of_boots,
-    of_import,
 )
 from bootscope.core.errors import ToolError, UserError, to_stderr
 
@@ -230,7 +229,9 @@ class Store:
         recording = self.is_recording(self.runs / run_id)
         kind = self.kind(run_id)
         if kind == IMPORTED:
-            summary = of_import(run_id, read_import(self.runs / run_id))
+            info = read_import(self.runs / run_id)
+            boots = info.boots
+            summary = Summary(run_id, info.created, info.name, "", "", "", boots, boots, "", IMPORTED)
         else:
             run = self.load_measured(run_id) if kind == BOARD else self.load(run_id)
             summary = of_boots(run_id, run, recording)

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 from bootscope.capture import decoded, record, stream
-from bootscope.capture.imported import ImportInfo
 from bootscope.capture.measured import TAP, MeasuredInfo
 from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import UserError
@@ -114,11 +113,6 @@ class MeasuredRun:
     info: MeasuredInfo
     path: Path
     boots: tuple[StoredBoot, ...]
-
-
-def of_import(run_id: str, info: ImportInfo) -> Summary:
-    """The line about an import."""
-    return Summary(run_id, info.created, info.name, "", "", "", info.boots, info.boots, "", IMPORTED)
 
 
 def of_boots(run_id: str, run: StoredRun | MeasuredRun, recording: bool) -> Summary:

@@ -10,8 +10,7 @@ from bootscope.cli.common import refuse
 from bootscope.cli.verb import print_json, terminal
 from bootscope.report import imported as text
 from bootscope.report import imported_json, rows, run_boots
-from bootscope.runs.heard import MEASURED, SeenBoot
-from bootscope.runs.run import HeardRun
+from bootscope.runs.heard import MEASURED, HeardRun, SeenBoot
 
 
 def show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> int:

@@ -123,14 +123,20 @@ class Listener:
         return data
 
     def _take(self, came_ns: int, kind: int, at_ns: int, payload: bytes) -> None:
-        if self._clock and kind == tapper.EVENT and tap.event_of(at_ns, payload).name == "clock":
+        event = tap.event_of(at_ns, payload) if kind == tapper.EVENT else None
+        if self._clock and event and event.name == "clock":
             answer = self._clock.answered(at_ns, came_ns)
             if answer:
                 self.note("clock", at_ns, asked_ns=answer.asked_ns, heard_ns=answer.heard_ns)
             return
         self._keep(tap.record(kind, at_ns, payload))
-        if kind == tapper.EVENT:
-            self._event(tap.event_of(at_ns, payload))
+        if event and event.name == "error":
+            number, what = int(str(event.facts.get("errno") or 0)), str(event.facts.get("what"))
+            raise refused(self._words, number, what, self._host)
+        if event and event.name == "open" and not self._open:
+            self._open = True
+            if self._clock:
+                self._clock.begin()
         self._heard(kind, self._clock.ours(at_ns) if self._clock else at_ns, payload)
 
     def note(self, name: str, at_ns: int, **facts: object) -> None:
@@ -143,15 +149,6 @@ class Listener:
             self._file.flush()
         except OSError as error:
             raise ToolError(f"{self._path} cannot be written: {error.strerror}") from error
-
-    def _event(self, event: tap.Event) -> None:
-        if event.name == "error":
-            number, what = int(str(event.facts.get("errno") or 0)), str(event.facts.get("what"))
-            raise refused(self._words, number, what, self._host)
-        if event.name == "open" and not self._open:
-            self._open = True
-            if self._clock:
-                self._clock.begin()
 
     @property
     def listens(self) -> str:

@@ -158,8 +158,5 @@ def _addresses(image: bytes, count: int, number_at: int, index_end: int, word_by
         return -(-value // word_bytes) * word_bytes
 
     after = aligned(index_end)
-    found = at(after, aligned(after + size))
-    if found:
-        return found
     base_at = number_at - word_bytes
-    return at(aligned(base_at - size - word_bytes + 1), base_at)
+    return at(after, aligned(after + size)) or at(aligned(base_at - size - word_bytes + 1), base_at)

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from struct import Struct
 
 from bootscope.arch.model import Architecture
@@ -115,9 +115,11 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture)
     form = _FORMS[arch.bits]
     names, strings = _string_table([s.name for s in symbols])
     entries = [form.symbol(0, 0, 0, 0, 0)]
-    for symbol, name, end in zip(symbols, names, _ends(symbols, base + len(kernel)), strict=True):
+    end = base + len(kernel)
+    behind = dict(pairwise(sorted({end, *(s.address for s in symbols if s.address < end)})))
+    for symbol, name in zip(symbols, names, strict=True):
         code = symbol.kind in "tTwW"
-        size = max(0, end - symbol.address) if code else 0
+        size = max(0, behind.get(symbol.address, end) - symbol.address) if code else 0
         kind = _GLOBAL_FUNCTION if code else _GLOBAL_MARK
         entries.append(form.symbol(name, symbol.address, size, kind, _TEXT))
     table = b"".join(entries)
@@ -136,17 +138,6 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture)
         form.section.pack(shstrtab, _STRINGS, 0, 0, offsets[3], len(section_strings), 0, 0, 1, 0),
     ]
     return b"".join([head, *parts, *sections])
-
-
-def _ends(symbols: Sequence[Symbol], last: int) -> list[int]:
-    """The next higher address behind each symbol; several may share one."""
-    found: list[int] = []
-    above, end = last, last
-    for symbol in reversed(symbols):
-        if symbol.address < above:
-            above, end = symbol.address, above
-        found.append(end)
-    return found[::-1]
 
 
 def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:

@@ -97,9 +97,11 @@ class Measured:
         return SampleSet(info.run_id, tuple(seen), False, until, step_ns, facts, possible=frozenset(names))
 
     def logs(self) -> list[list[Log]]:
+        """The logs of each boot, in all files that saw it."""
         return [of_boot(self.stored, boot.info.number).logs()[0] for boot in self.stored.boots]
 
     def add_milestones(self, milestones: dict[str, str]) -> None:
+        """Writes down texts that are milestones; what was captured stays as it is."""
         info = self.stored.info
         more = msgspec.structs.replace(info, milestones={**info.milestones, **milestones})
         write_json(self.stored.path / DESCRIPTION, more)
@@ -147,6 +149,10 @@ class Imported:
         info = read_import(path)
         answers = msgspec.structs.replace(info.answers, milestones={**info.answers.milestones, **milestones})
         write_json(path / IMPORT, msgspec.structs.replace(info, answers=answers))
+
+
+HeardRun = Measured | Imported
+"""A run of which consoles and files are stored."""
 
 
 def _checked(run_id: str, number: int, boots: int) -> int:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     # What works out times takes long to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
-    from bootscope.readers.base import Log
     from bootscope.readers.sought import Missing
-    from bootscope.runs.heard import SeenBoot
+    from bootscope.runs.heard import HeardRun, SeenBoot
 
 
 class Run(Protocol):
@@ -37,19 +36,6 @@ class Run(Protocol):
         """
 
 
-class HeardRun(Run, Protocol):
-    """A run of which consoles and files are stored: boots of a real board, or an import."""
-
-    def boot(self, number: int | None) -> SeenBoot:
-        """See :meth:`Run.boot`."""
-
-    def logs(self) -> list[list[Log]]:
-        """The logs of each boot, in all files that saw it."""
-
-    def add_milestones(self, milestones: dict[str, str]) -> None:
-        """Writes down texts that are milestones; what was captured stays as it is."""
-
-
 def run_of(store: Store, run_id: str) -> Recording | HeardRun:
     """A run by its whole id. Raises UserError when its description is damaged."""
     kind = store.kind(run_id)
@@ -68,8 +54,8 @@ def sample_set(store: Store, name: str | None, number: int | None = None) -> Sam
     """
     from bootscope.analysis.samples import single
 
-    found = run_of(store, store.find_id(name)).times()
-    return single(found, number) if number is not None else found
+    run: Run = run_of(store, store.find_id(name))
+    return single(run.times(), number) if number is not None else run.times()
 
 
 def add_milestones(store: Store, run_id: str, milestones: dict[str, str]) -> list[Missing]:
