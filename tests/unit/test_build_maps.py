@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from bootscope.analysis.kernel_activity import Mapping, Task
 from bootscope.analysis.names import UserPrograms
 from bootscope.arch.arm import ARM
-from bootscope.builder.filesystems import ext
+from bootscope.builder.filesystems import ext, model
 from bootscope.builder.filesystems.model import Entry, Order
 from bootscope.builder.step import Context
-from bootscope.builder.steps import blockmap, kernel_layout, programs, rootfs
+from bootscope.builder.steps import kernel_layout, programs, rootfs
 from bootscope.capture.objects import Program
 from bootscope.core.errors import ToolError, UserError
 
@@ -85,7 +85,7 @@ def all_members() -> dict[str, int]:
 
 def test_all_members_are_asked_for_with_the_kernels_own_flags(tmp_path: Path) -> None:
     run, calls = compiler(all_members())
-    found = kernel_layout.find(context(tmp_path, run), Path("tree"), kernel(tmp_path))
+    found = kernel_layout.find(context(tmp_path, run), kernel(tmp_path))
     assert found == all_members()
     (call,) = calls
     assert call[:4] == ["ccache", "arm-linux-gnueabihf-gcc", "-nostdinc", "-I./include"]
@@ -95,32 +95,32 @@ def test_all_members_are_asked_for_with_the_kernels_own_flags(tmp_path: Path) ->
 def test_members_that_this_kernel_lacks_are_left_out(tmp_path: Path) -> None:
     there = {name: at for name, at in all_members().items() if not name.startswith("vm_fault")}
     run, _ = compiler(there)
-    assert kernel_layout.find(context(tmp_path, run), Path("tree"), kernel(tmp_path)) == there
+    assert kernel_layout.find(context(tmp_path, run), kernel(tmp_path)) == there
 
 
 def test_a_kernel_that_cannot_be_asked_is_an_error(tmp_path: Path) -> None:
     run, _ = compiler({})
     with pytest.raises(ToolError, match="layout of the kernel's structures"):
-        kernel_layout.find(context(tmp_path, run), Path("tree"), kernel(tmp_path))
+        kernel_layout.find(context(tmp_path, run), kernel(tmp_path))
 
 
 @pytest.mark.parametrize("call", ["", "nonsense", "cmd_init/main.o := gcc", "cmd_init/main.o := gcc 'a -c x"])
 def test_a_build_that_does_not_say_how_it_compiled_is_an_error(tmp_path: Path, call: str) -> None:
     run, _ = compiler(all_members())
     with pytest.raises(ToolError, match=r"does not say how it compiled init/main\.c"):
-        kernel_layout.find(context(tmp_path, run), Path("tree"), kernel(tmp_path, call))
+        kernel_layout.find(context(tmp_path, run), kernel(tmp_path, call))
 
 
 def test_a_build_without_its_commands_is_an_error(tmp_path: Path) -> None:
     run, _ = compiler(all_members())
     with pytest.raises(ToolError, match="does not say"):
-        kernel_layout.find(context(tmp_path, run), Path("tree"), tmp_path)
+        kernel_layout.find(context(tmp_path, run), tmp_path)
 
 
 def test_the_layout_is_kept_as_sorted_json(tmp_path: Path) -> None:
     run, _ = compiler(all_members())
     made = context(tmp_path, run)
-    kernel_layout.write(made, Path("tree"), kernel(tmp_path))
+    kernel_layout.write(made, kernel_layout.find(made, kernel(tmp_path)))
     text = (made.out / kernel_layout.LAYOUT).read_text()
     assert json.loads(text) == all_members()
     assert text.splitlines()[1:-1] == sorted(text.splitlines()[1:-1])
@@ -175,8 +175,8 @@ def test_a_block_map_names_files_and_the_file_systems_own_data(tmp_path: Path) -
 
     order = ext_order(context(tmp_path, run), "bin/a b", "bin/empty")
     made = order.context
-    blockmap.write(made.out, ext.pieces(order))
-    assert (made.out / blockmap.BLOCK_MAP).read_text().splitlines() == [
+    model.write_map(made.out, ext.pieces(order))
+    assert (made.out / model.BLOCK_MAP).read_text().splitlines() == [
         "2\t2\text4 superblock\t0",
         "4\t2\text4 group descriptors\t0",
         "6\t512\text4 reserved gdt blocks\t0",

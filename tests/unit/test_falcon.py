@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bootscope.builder.cache import Cache
-from bootscope.builder.plan import plan
+from bootscope.builder.plan import outlook
 from bootscope.builder.step import Context
 from bootscope.builder.steps import falcon
 from bootscope.cli.progress import progress
@@ -67,8 +67,8 @@ def test_only_a_falcon_system_has_its_step(tmp_path: Path) -> None:
     loaded = load_system("stock")
     changed = LoadedSystem(apply(loaded.system, {"falcon": FALCON}), loaded.path)
     cache = Cache(tmp_path / "cache")
-    assert "falcon" not in [step.name for step in plan(loaded, cache)]
-    steps = {step.name: step.needs for step in plan(changed, cache)}
+    assert "falcon" not in [step.name for step in outlook(loaded, cache).planned()]
+    steps = {step.name: step.needs for step in outlook(changed, cache).planned()}
     assert "falcon" in steps["card"]
 
 

@@ -25,8 +25,6 @@ _HELPER = Path("/usr/lib/apt/apt-helper")
 _OTHER_NAMES = ("stable", "oldstable")
 """A mirror renews the folders of a suite's names one after the other. While one of them has a new list of
 indexes and the old indexes, which takes hours at some, the other is whole."""
-_OWN_ARCHITECTURE = ""
-"""The host's, together with the archive's sources."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,11 @@ def _reason(told: str) -> str:
 
 
 class PrivateApt:
-    """apt with its own configuration below `work`, for one suite: with packages of `architecture`, or with
-    those of the host's and the sources."""
+    """apt with its own configuration below `work`, for one suite: with packages of `architecture`, or where
+    that is empty with those of the host's and the sources."""
 
-    def __init__(self, work: Path, mirror: str, suite: str, architecture: str = _OWN_ARCHITECTURE) -> None:
-        self._work = work
+    def __init__(self, work: Path, mirror: str, suite: str, architecture: str = "") -> None:
+        self._work, self._mirror = work, mirror.rstrip("/")
         self._env = environment({"APT_CONFIG": str(work / "apt.conf")})
         for folder in ("parts", "lists/partial", "cache/archives/partial", "conf.d"):
             (work / folder).mkdir(parents=True, exist_ok=True)
@@ -123,36 +121,29 @@ class PrivateApt:
             folder = re.search(r"^Directory: (\S+)$", stanza, re.MULTILINE)
             version = re.search(r"^Version: (\S+)$", stanza, re.MULTILINE)
             if found and folder and version:
-                uri = f"{self._mirror()}/{folder[1]}/{name}"
+                uri = f"{self._mirror}/{folder[1]}/{name}"
                 self.apt(_HELPER, "download-file", uri, self._work / name, f"SHA256:{found[1]}")
                 return Fetched(self._work / name, version[1])
         raise ToolError(f"the archive has no {name} in the source package {source}")
 
-    def _mirror(self) -> str:
-        text = (self._work / "parts" / "bootscope.sources").read_text()
-        match = re.search(r"^URIs: (\S+)$", text, re.MULTILINE)
-        assert match
-        return match[1].rstrip("/")
-
     def package_member(self, package: str, member: str) -> Fetched:
         """Fetches a binary package (apt checks it) and takes one file out of it."""
         deb = self._download(package)
-        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
-        run(["dpkg-deb", "-x", deb, self._work / "contents"])
-        deb.unlink()
-        return Fetched(self._work / "contents" / member, version)
+        run(["dpkg-deb", "-x", deb.path, self._work / "contents"])
+        deb.path.unlink()
+        return Fetched(self._work / "contents" / member, deb.version)
 
     def package(self, name: str, follow: Iterable[str]) -> Fetched:
         """Fetches a binary package, checked against the signed index; see :class:`Package` for `follow`."""
         for pattern in follow:
             name = self._dependency(name, pattern)
         deb = self._download(name)
-        version = run(["dpkg-deb", "-f", deb, "Version"]).output.strip()
-        return Fetched(deb, f"{name} {version}")
+        return Fetched(deb.path, f"{name} {deb.version}")
 
-    def _download(self, package: str) -> Path:
+    def _download(self, package: str) -> Fetched:
         self.apt("apt-get", "download", "-q", package)
-        return next(self._work.glob(f"{package}_*.deb"))
+        deb = next(self._work.glob(f"{package}_*.deb"))
+        return Fetched(deb, run(["dpkg-deb", "-f", deb, "Version"]).output.strip())
 
     def _dependency(self, name: str, pattern: str) -> str:
         """The first package that `name` depends on and that fits `pattern`."""

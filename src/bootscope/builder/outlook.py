@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from bootscope.builder import history, trees
 from bootscope.builder.cache import Cache
-from bootscope.builder.estimate import fetching, works_of
-from bootscope.builder.history import cores_for
 from bootscope.builder.sources import Resolved
-from bootscope.builder.step import Step
-from bootscope.builder.workload import Workload
+from bootscope.builder.step import Runner, Step
+from bootscope.builder.workload import Basis, Work, Workload
 
 UNKNOWN = ""
 """The id of a step whose source has not been fetched yet."""
@@ -62,11 +62,32 @@ class Outlook:
         return [*fetches, *map(self._planned, self.steps)]
 
     def workload(self, jobs: int) -> Workload:
-        """How much is to do, with so many jobs."""
-        cores = cores_for(jobs)
-        fetches = tuple(fetching(name) for name, source in self.found.items() if not source)
-        to_do = [step for step in self.steps if self._to_do(step.name)]
-        return Workload((*fetches, *works_of(to_do, self.ids, self.cache, cores)), cores)
+        """How much is to do, with so many jobs, told from what it took before."""
+        cores = history.cores_for(jobs)
+        # How long fetching takes depends on the network alone.
+        fetches = (Work(f"fetch-{n}", n, fetched=True) for n, source in self.found.items() if not source)
+        works = (self._work(step, cores) for step in self.steps if self._to_do(step.name))
+        return Workload((*fetches, *works), cores)
+
+    def run(self, runner: Runner) -> dict[str, Path]:
+        """The results of all steps that are needed, by name. Raises ToolError when one fails."""
+        results: dict[str, Path] = {}
+        for step in self.steps:
+            if step.name in self.needed:
+                results[step.name] = runner.run(step, self.ids[step.name], results)
+        return results
+
+    def _work(self, step: Step, cores: int) -> Work:
+        took, basis = history.last(self.cache.root, step.figures), Basis.HERE
+        if not took:
+            took, basis = history.shipped().steps.get(step.figures), Basis.ELSEWHERE
+        if not took:
+            return Work(step.name, step.program, basis=Basis.UNKNOWN if step.program else Basis.SHORT)
+        continued = False
+        if step.tree:
+            source, *rest = step.tree
+            continued = bool(trees.kept(self.cache.root, trees.key_of(self.ids[source], *rest)))
+        return Work(step.name, step.program, took.units, took.on(cores), basis, continued)
 
     def _planned(self, step: Step) -> Planned:
         name = step.name

@@ -14,7 +14,7 @@ from bootscope.arch.model import Architecture
 from bootscope.boards.profile import load_board
 from bootscope.builder import sources
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
-from bootscope.builder.outlook import UNKNOWN, Outlook, Planned
+from bootscope.builder.outlook import UNKNOWN, Outlook
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved, Wanted
 from bootscope.builder.step import Runner, Step, read_meta
@@ -147,13 +147,8 @@ def _script(system: System) -> str:
     return boot_script(system.uboot.script, {key: str(attrgetter(key)(system)) for key in keys})
 
 
-def plan(loaded: LoadedSystem, cache: Cache) -> list[Planned]:
-    """What a build would do. Fetches and builds nothing."""
-    return outlook(loaded, cache).planned()
-
-
 def outlook(loaded: LoadedSystem, cache: Cache) -> Outlook:
-    """The same as :func:`plan`, and how much that is to do."""
+    """What a build would do. Fetches and builds nothing."""
     return _outlook(loaded, cache, _there(loaded, cache))
 
 
@@ -185,7 +180,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
         left = ahead.workload(runner.jobs)
         if left.works != expected.works[len(missing) :]:
             progress.expect(left)
-    ids, results = ahead.ids, _run_all(ahead, runner)
+    ids, results = ahead.ids, ahead.run(runner)
     runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
     kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
     facts = {
@@ -194,15 +189,6 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
         if source
     }
     return Built(ids["card"], ids, kept, facts)
-
-
-def _run_all(ahead: Outlook, runner: Runner) -> dict[str, Path]:
-    """The results of all steps that are needed, by name."""
-    results: dict[str, Path] = {}
-    for step in ahead.steps:
-        if step.name in ahead.needed:
-            results[step.name] = runner.run(step, ahead.ids[step.name], results)
-    return results
 
 
 def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:

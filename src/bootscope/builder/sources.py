@@ -126,7 +126,8 @@ def from_somewhere(
             reason = getattr(error, "reason", None) or error or type(error).__name__
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")
-    for place in _archive_places(wanted.source):
+    places = (wanted.source.archive, wanted.source.package)
+    for place in (place for place in places if isinstance(place, Archive | Package)):
         try:
             progress.note(f"{wanted.name}: asking Debian's archive, suite {place.suite}")
             got = archives.fetch(place)
@@ -150,10 +151,6 @@ def from_somewhere(
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),
         hint=f"download a tarball and set sources.{wanted.name}.path in your system file",
     )
-
-
-def _archive_places(source: Source) -> list[Archive | Package]:
-    return [place for place in (source.archive, source.package) if isinstance(place, Archive | Package)]
 
 
 def _download(wanted: Wanted, cache: Cache, work: Path, progress: Progress) -> Path:

@@ -123,13 +123,9 @@ class Context:
 
     def make(self, arch: Architecture, tree: Path, build: Path, *arguments: str) -> Finished:
         """Runs make on a Kconfig tree, building outside of it."""
-        options = [f"O={build}", f"-j{self.jobs}", *self._compilers(arch)]
+        gcc = f"{'ccache ' if self.use_ccache else ''}{arch.tools.tool('gcc')}"
+        options = [f"O={build}", f"-j{self.jobs}", f"CROSS_COMPILE={arch.tools.prefix}", f"CC={gcc}"]
         return self.run(["make", "-C", tree, *options, *arguments])
-
-    def _compilers(self, arch: Architecture) -> list[str]:
-        """The make variables that choose the cross compiler."""
-        prefix = "ccache " if self.use_ccache else ""
-        return [f"CROSS_COMPILE={arch.tools.prefix}", f"CC={prefix}{arch.tools.tool('gcc')}"]
 
     def _env(self) -> dict[str, str]:
         return {

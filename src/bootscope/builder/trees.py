@@ -36,18 +36,13 @@ def key_of(source_id: str, rest: str, compiler: str) -> str:
     return id_of([source_id, versions(compiler), rest])[:32]
 
 
-def any_kept(root: Path, key: str) -> bool:
-    """Whether the cache at `root` has a tree for this key, which a build would go on from."""
-    return bool(_kept(root, key))
-
-
 def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
     """Makes `build`, as a copy of the kept tree that is nearest to `wanted`, or empty.
 
     `key` names the source and all that is not a symbol; `wanted` maps symbols to values.
     """
     with context.cache.lock(f"trees-{key}", lambda: None):
-        nearest = min(_kept(context.cache.root, key), key=lambda tree: _distance(tree, wanted), default=None)
+        nearest = min(kept(context.cache.root, key), key=lambda tree: _distance(tree, wanted), default=None)
         if not nearest:
             build.mkdir()
             return
@@ -61,19 +56,20 @@ def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path)
 def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
     """Keeps `build`, which is gone from its place afterwards, for the next one."""
     folder = context.cache.root / "trees" / key
-    kept = folder / id_of(wanted)[:16]
+    new = folder / id_of(wanted)[:16]
     (build / _WANTED).write_bytes(msgspec.json.encode(wanted))
     with context.cache.lock(f"trees-{key}", lambda: None):
         folder.mkdir(parents=True, exist_ok=True)
-        remove_tree(kept)
-        build.rename(kept)
-        os.utime(kept)
-        trees = sorted(_kept(context.cache.root, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
+        remove_tree(new)
+        build.rename(new)
+        os.utime(new)
+        trees = sorted(kept(context.cache.root, key), key=lambda tree: tree.stat().st_mtime, reverse=True)
         for tree in trees[KEPT:]:
             remove_tree(tree)
 
 
-def _kept(root: Path, key: str) -> list[Path]:
+def kept(root: Path, key: str) -> list[Path]:
+    """The trees for this key that the cache at `root` has: a build goes on from the nearest."""
     folder = root / "trees" / key
     return [path for path in folder.iterdir() if (path / _WANTED).exists()] if folder.exists() else []
 

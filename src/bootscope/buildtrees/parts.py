@@ -18,8 +18,17 @@ from bootscope.devices import sunxi_boot_rom
 
 KERNEL_IMAGES = ("zImage", "Image", "Image.gz", "Image.lz4", "uImage", "bzImage", "fitImage", "vmlinuz")
 ROOT_IMAGES = (
-    *("squashfs", "ext4", "ext3", "ext2", "erofs"),
-    *("cpio", "cpio.gz", "cpio.xz", "tar", "tar.gz", "tar.xz"),
+    "squashfs",
+    "ext4",
+    "ext3",
+    "ext2",
+    "erofs",
+    "cpio",
+    "cpio.gz",
+    "cpio.xz",
+    "tar",
+    "tar.gz",
+    "tar.xz",
 )
 """Endings of images of root file systems, with those that say most of how it is stored first."""
 MENUS = ("extlinux/extlinux.conf", "extlinux.conf", "grub.cfg", "cmdline.txt")

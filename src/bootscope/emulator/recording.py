@@ -21,8 +21,9 @@ import msgspec
 from bootscope import __version__
 from bootscope.boards.profile import Board
 from bootscope.builder import linkmap
+from bootscope.builder.filesystems.model import BLOCK_MAP
 from bootscope.builder.plan import Built
-from bootscope.builder.steps import blockmap, kernel, kernel_layout, programs, rootfs
+from bootscope.builder.steps import kernel, kernel_layout, programs, rootfs
 from bootscope.capture import decoded, objects, record, stream
 from bootscope.capture.png import png
 from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
@@ -45,7 +46,7 @@ _OBJECTS = {
     objects.KERNEL: ("kernel", kernel.PROGRAM),
     objects.PROGRAMS: ("rootfs", programs.PROGRAMS),
     objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
-    objects.BLOCKS: ("rootfs", blockmap.BLOCK_MAP),
+    objects.BLOCKS: ("rootfs", BLOCK_MAP),
     objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
     **{kept: (tree, linkmap.OBJECTS) for tree, kept in objects.OBJECTS_OF.items()},
     **{kept: (tree, "config") for tree, kept in objects.CONFIG_OF.items()},

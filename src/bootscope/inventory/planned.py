@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.builder.cache import Cache
-from bootscope.builder.plan import plan
+from bootscope.builder.plan import outlook
 from bootscope.builder.steps import kernel, programs, rootfs
 from bootscope.devices import sunxi_boot_rom
 from bootscope.emulator.recording import flat
@@ -29,7 +29,7 @@ _IMAGES = ("kernel", "device-tree", "falcon")
 def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
     """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
     system = loaded.system
-    built = {step.name: cache.find(step.step_id) for step in plan(loaded, cache) if step.cached}
+    built = {step.name: cache.find(step.step_id) for step in outlook(loaded, cache).planned() if step.cached}
     configs, partial = {}, set()
     for tree in TREES:
         folder = built.get(tree)

@@ -12,7 +12,7 @@ from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of
 from bootscope.builder.outlook import UNKNOWN
-from bootscope.builder.plan import build, configured, plan, source_tree
+from bootscope.builder.plan import build, configured, outlook, source_tree
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
@@ -154,7 +154,7 @@ class Bench:
         return self._recorded(build_id, until, board, watched_by) if build_id != UNKNOWN else None
 
     def _build_id(self, loaded: LoadedSystem) -> str:
-        return next(p.step_id for p in plan(loaded, self.runner.cache) if p.name == "card")
+        return next(p.step_id for p in outlook(loaded, self.runner.cache).planned() if p.name == "card")
 
     def _recorded(self, build_id: str, until: str, board: Board, plugin_id: str) -> StoredRun | None:
         tools = {board.arch.tools.qemu: qemu.check(board), "bootscope-plugin": plugin_id[:16]}

@@ -63,8 +63,8 @@ def _tree(order: Order, number: str) -> str:
 def _chunks(told: str) -> Iterator[tuple[int, int, list[int]]]:
     """(logical address, bytes, places on the disk) of the chunks."""
     found = list(_CHUNK.finditer(told))
-    for number, match in enumerate(found):
-        end = found[number + 1].start() if number + 1 < len(found) else len(told)
+    ends = [*(match.start() for match in found[1:]), len(told)]
+    for match, end in zip(found, ends, strict=False):
         stripes = [int(at) for at in _STRIPE.findall(told, match.end(), end)]
         yield int(match[1]), int(match[2]), stripes
 

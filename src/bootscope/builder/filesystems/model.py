@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +13,9 @@ from bootscope.builder.step import EPOCH, Context
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import RootFs
+
+BLOCK_MAP = "blocks.txt"
+"""What lies in which sectors of an image: files by name, and the file system's own data."""
 
 Piece = tuple[int, int, str, int]
 """(first sector from the image's start, sectors, name, sector in that file)."""
@@ -128,15 +131,22 @@ def in_sectors(start: int, length: int, name: str, at: int = 0) -> Piece:
     return first, -(-(start + length) // SECTOR_BYTES) - first, name, at // SECTOR_BYTES
 
 
-def joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def joined(pieces: Iterable[Piece]) -> list[Piece]:
     """Pieces in order, with those that go on where the one before ends made one."""
-    last: Piece | None = None
-    for piece in sorted(set(pieces)):
-        if last and (piece[0], piece[2], piece[3]) == (last[0] + last[1], last[2], last[3] + last[1]):
-            last = last[0], last[1] + piece[1], last[2], last[3]
-            continue
-        if last:
-            yield last
-        last = piece
-    if last:
-        yield last
+    found: list[Piece] = []
+    for first, count, name, at in sorted(set(pieces)):
+        last, length, of, begin = found[-1] if found else (0, 0, "", 0)
+        if found and (first, name, at) == (last + length, of, begin + length):
+            found[-1] = last, length + count, of, begin
+        else:
+            found.append((first, count, name, at))
+    return found
+
+
+def write_map(folder: Path, pieces: Iterable[Piece]) -> None:
+    """Writes BLOCK_MAP: a line `first sector, sectors, name, sector in the file` for each piece, by tabs.
+
+    Sectors have 512 bytes and count from the image's start; of the file system's own data the last is 0.
+    """
+    lines = [f"{first}\t{count}\t{name}\t{at}\n" for first, count, name, at in sorted(pieces)]
+    (folder / BLOCK_MAP).write_text("".join(lines))

@@ -9,6 +9,7 @@ from bootscope.arch.model import Architecture
 from bootscope.boards.profile import load_board
 from bootscope.builder import sources
 from bootscope.builder.ids import tree_id
+from bootscope.builder.outlook import Outlook
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Wanted
 from bootscope.builder.step import Context, Runner, Step
@@ -62,12 +63,5 @@ def build_agent(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Pat
     found = sources.fetch(
         Wanted(name, loaded.system.sources[name], loaded.path.parent), runner.cache, progress
     )
-    steps = (unpack.step(name, found), userland.libc_step(name, arch), step(arch))
-    ids: dict[str, str] = {}
-    results: dict[str, Path] = {}
-    for one in steps:
-        ids[one.name] = one.step_id(ids)
-    # The sources of musl are needed only where it is not built yet.
-    for one in steps if runner.cache.find(ids["libc"]) is None else steps[1:]:
-        results[one.name] = runner.run(one, ids[one.name], results)
-    return results["agent"] / AGENT
+    steps = [unpack.step(name, found), userland.libc_step(name, arch), step(arch)]
+    return Outlook.of(steps, {name: found}, runner.cache).run(runner)["agent"] / AGENT

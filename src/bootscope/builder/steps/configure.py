@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from operator import attrgetter
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.configuring import configure
@@ -29,11 +30,7 @@ def wanted(system: System, tree: str) -> Symbols:
 
 def step(system: System, tree: str, arch: Architecture) -> Step:
     """The step `TREE-config`: what the configuration of a tree comes to, without building it."""
-    source, defconfig = {
-        "kernel": (system.kernel.source, system.kernel.defconfig),
-        "uboot": (system.uboot.source, system.uboot.defconfig),
-        "busybox": (system.busybox.source, system.busybox.defconfig),
-    }[tree]
+    source, defconfig = attrgetter("source", "defconfig")(getattr(system, tree))
     symbols = wanted(system, tree)
     if tree == "kernel":
         symbols = {**system.kernel.wishes, **symbols}

@@ -45,31 +45,26 @@ _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
 
 def symbols(card: Card, kernel: Kernel) -> Symbols:
     """What U-Boot must be configured with."""
-    where = _raw(card) if card.raw_sector else _files(payload.file_name(kernel))
-    return {
+    found: Symbols = {
         "SPL_OS_BOOT": True,
         "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
         "SYS_LOAD_ADDR": hex(kernel.load_address),
-        **where,
     }
-
-
-def _files(kernel: str) -> Symbols:
+    if card.raw_sector:
+        return {
+            **found,
+            sd_card.FROM_SECTORS: True,
+            sd_card.ARGUMENTS_SECTOR: hex(card.raw_sector),
+            sd_card.ARGUMENTS_SECTORS: hex(ARGUMENT_SECTORS),
+            sd_card.KERNEL_SECTOR: hex(card.raw_sector + ARGUMENT_SECTORS),
+        }
     return {
+        **found,
         "SPL_FS_FAT": True,
         **sd_card.FROM_FILES,
-        "SPL_FS_LOAD_KERNEL_NAME": kernel,
+        "SPL_FS_LOAD_KERNEL_NAME": payload.file_name(kernel),
         "SPL_FS_LOAD_ARGS_NAME": ARGUMENTS,
         "SPL_FS_LOAD_PAYLOAD_NAME": WAY_BACK,
-    }
-
-
-def _raw(card: Card) -> Symbols:
-    return {
-        sd_card.FROM_SECTORS: True,
-        sd_card.ARGUMENTS_SECTOR: hex(card.raw_sector),
-        sd_card.ARGUMENTS_SECTORS: hex(ARGUMENT_SECTORS),
-        sd_card.KERNEL_SECTOR: hex(card.raw_sector + ARGUMENT_SECTORS),
     }
 
 

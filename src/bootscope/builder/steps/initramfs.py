@@ -69,7 +69,9 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     inputs: dict[str, object] = {"initramfs": wanted, "application_path": system.application.path}
     needs: tuple[str, ...] = ("application",)
     if not application_alone(system, wanted):
-        inputs |= {"libraries": rootfs.library_hashes(arch), **_root(system, overlay)}
+        r = system.rootfs
+        inputs |= {"libraries": rootfs.library_hashes(arch), "overlay": tree_id(overlay)}
+        inputs["rootfs"] = [r.folders, r.files, r.links, r.remove]
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")
@@ -86,15 +88,6 @@ def application_alone(system: System, wanted: Initramfs) -> bool:
     above = {path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])}
     replaced = matches(path, r.remove) or path in r.files or above & r.links.keys()
     return set(wanted.only) == {path} and not replaced
-
-
-def _root(system: System, overlay: Path) -> dict[str, object]:
-    """What of the root file system goes in."""
-    r = system.rootfs
-    return {
-        "rootfs": [r.folders, r.files, r.links, r.remove],
-        "overlay": tree_id(overlay),
-    }
 
 
 def symbols(wanted: Initramfs) -> Symbols:

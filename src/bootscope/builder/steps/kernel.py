@@ -49,7 +49,7 @@ def step(system: System, arch: Architecture) -> Step:
         if kernel.modules:
             _install_modules(context, arch, tree, build)
         shutil.copy(config, context.out / "config")
-        _take(context, arch, tree, build, kernel)
+        _take(context, arch, build, kernel)
         trees.keep(context, key, everything, build)
 
     inputs: dict[str, object] = {
@@ -75,7 +75,7 @@ def _blob(kernel: Kernel) -> str:
     return f"{kernel.device_tree}.dtb"
 
 
-def _take(context: Context, arch: Architecture, tree: Path, build: Path, kernel: Kernel) -> None:
+def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> None:
     """Puts what was built, and what it was linked from, into the step's folder."""
     boot = build / "arch" / arch.tools.kernel / "boot"
     for path, name in (
@@ -84,7 +84,7 @@ def _take(context: Context, arch: Architecture, tree: Path, build: Path, kernel:
         (boot / "dts" / _blob(kernel), "unchanged.dtb"),
     ):
         shutil.copy(path, context.out / name)
-    kernel_layout.write(context, tree, build)
+    kernel_layout.write(context, kernel_layout.find(context, build))
     map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
     linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
     # With its symbols but without debug information, which would name folders of this machine.

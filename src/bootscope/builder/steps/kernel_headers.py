@@ -6,7 +6,6 @@ Those are for compiling modules: whatever they say of a structure is what the ke
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,9 +27,7 @@ def write(context: Context, arch: Architecture, trees: Sequence[Path], version: 
 
     Raises ToolError when the headers are of another version than the kernel.
     """
-    layout = _find(context, arch, trees, version) if trees else {}
-    text = json.dumps(layout, indent=1, sort_keys=True)
-    (context.out / kernel_layout.LAYOUT).write_text(text + "\n")
+    kernel_layout.write(context, _find(context, arch, trees, version) if trees else {})
 
 
 def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> dict[str, int]:
@@ -48,7 +45,7 @@ def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: 
             f"the headers are of kernel {release}, the kernel is {version}",
             hint=f"remove {context.cache.sources}/linux* to fetch both again",
         )
-    return kernel_layout.from_headers(context, generated, _command(arch, generated, common))
+    return kernel_layout.asked(context, generated, _command(arch, generated, common))
 
 
 def _header_folders(tree: Path) -> list[Path]:

@@ -18,23 +18,10 @@ from bootscope.core.errors import ToolError
 LAYOUT = "layout.json"
 _MODEL = "init/main.o"
 _HEADERS = (
-    "linux/async.h",
-    "linux/binfmts.h",
-    "linux/bio.h",
-    "linux/blkdev.h",
-    "linux/dcache.h",
-    "linux/device.h",
-    "linux/fs.h",
-    "linux/interrupt.h",
-    "linux/irq.h",
-    "linux/irqdesc.h",
-    "linux/mm.h",
-    "linux/mm_types.h",
-    "linux/module.h",
-    "linux/pagemap.h",
-    "linux/sched.h",
-    "linux/workqueue.h",
-)
+    "async", "binfmts", "bio", "blkdev", "dcache", "device", "fs", "interrupt", "irq", "irqdesc", "mm",
+    "mm_types", "module", "pagemap", "sched", "workqueue",
+)  # fmt: skip
+"""Of the folder include/linux."""
 STRUCTS = {
     "task_struct": ("comm", "pid", "tgid", "flags", "__state", "mm"),
     "linux_binprm": ("filename",),
@@ -58,22 +45,17 @@ STRUCTS = {
 _FOUND = re.compile(r"->bs (\S+) #?(\d+)")
 
 
-def find(context: Context, tree: Path, build: Path) -> dict[str, int]:
-    """Member (`task_struct.comm`) -> offset in bytes, for the kernel built in `build` from `tree`.
+def find(context: Context, build: Path) -> dict[str, int]:
+    """Member (`task_struct.comm`) -> offset in bytes, for the kernel built in `build`.
 
     A member that this version of the kernel does not have is left out. Raises ToolError when the
     kernel cannot be asked at all.
     """
-    return _asked(context, build, _command(build))
+    return asked(context, build, _command(build))
 
 
-def from_headers(context: Context, at: Path, command: list[str]) -> dict[str, int]:
-    """The same for a kernel that others built, by the headers of that very kernel: `command` compiles one of
-    its files when it is run in the folder `at`."""
-    return _asked(context, at, command)
-
-
-def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
+def asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
+    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`."""
     members = [f"{struct}.{member}" for struct, names in STRUCTS.items() for member in names]
     found = _ask(context, at, command, members)
     if not found:
@@ -84,9 +66,9 @@ def _asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
     return found
 
 
-def write(context: Context, tree: Path, build: Path) -> None:
+def write(context: Context, layout: dict[str, int]) -> None:
     """Writes LAYOUT into the step's result."""
-    text = json.dumps(find(context, tree, build), indent=1, sort_keys=True)
+    text = json.dumps(layout, indent=1, sort_keys=True)
     (context.out / LAYOUT).write_text(text + "\n")
 
 
@@ -105,7 +87,7 @@ def _command(build: Path) -> list[str]:
 def _ask(context: Context, build: Path, command: list[str], members: list[str]) -> dict[str, int]:
     source, output = context.scratch / "layout.c", context.scratch / "layout.s"
     # Not every version of the kernel has all of them.
-    lines = [f"#if __has_include(<{header}>)\n#include <{header}>\n#endif" for header in _HEADERS]
+    lines = [f"#if __has_include(<linux/{h}.h>)\n#include <linux/{h}.h>\n#endif" for h in _HEADERS]
     lines += ["void bs_layout(void);", "void bs_layout(void)", "{"]
     for member in members:
         struct, _, name = member.partition(".")

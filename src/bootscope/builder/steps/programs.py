@@ -13,6 +13,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from bootscope.arch.model import Architecture
+from bootscope.builder.step import Context
 from bootscope.capture.objects import Program
 
 PROGRAMS, SCRIPTS = "programs.json.gz", "scripts.json.gz"
@@ -32,6 +33,14 @@ def program(path: Path, arch: Architecture) -> Program | None:
             return Program(segments, sorted(set(_functions(elf, arch))))
     except (ELFError, OSError):
         return None
+
+
+def keep_symbols(context: Context, arch: Architecture, linked: Path, whole: str, table: str) -> None:
+    """Keeps in the step's folder the program that was linked, without debug information and host paths, as
+    `whole`, and its symbol table as the text `table`."""
+    context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / whole, linked])
+    output = context.run([arch.tools.tool("nm"), "-n", linked]).output
+    (context.out / table).write_text(output + "\n")
 
 
 def _functions(elf: ELFFile, arch: Architecture) -> Iterator[tuple[int, int, str]]:

@@ -7,8 +7,7 @@ application.
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from elftools.elf.dynamic import DynamicSection
@@ -17,11 +16,12 @@ from elftools.elf.segments import InterpSegment
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems import KINDS, steady
-from bootscope.builder.filesystems.model import Entry, Order
+from bootscope.builder.filesystems.model import Entry, Order, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import blockmap, programs, userland
+from bootscope.builder.steps import programs, userland
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.system.changes import matches
 from bootscope.system.model import RootFs
 
 IMAGE, CONTENTS = "root.img", "contents.txt"
@@ -60,7 +60,7 @@ def step(
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
-        blockmap.write(context.out, kind.pieces(order))
+        write_map(context.out, kind.pieces(order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
 
@@ -103,17 +103,14 @@ def content_line(entry: Entry) -> str:
 
 
 def library_hashes(arch: Architecture) -> dict[str, str]:
-    """What the C library's files are, by name."""
-    return {path.name: file_sha256(path) for path in _c_library(arch)}
+    """Hashes of the C library's files, by name: those that every dynamic program may need, as far as they are
+    there."""
+    paths = [_library(arch, name) for name in arch.tools.libraries]
+    return {path.name: file_sha256(path) for path in paths if path.exists()}
 
 
 def _library(arch: Architecture, name: str) -> Path:
     return Path(f"/usr/{arch.tools.triplet}/lib", name)
-
-
-def _c_library(arch: Architecture) -> list[Path]:
-    """The files that every dynamic program may need, as far as they are there."""
-    return [path for name in arch.tools.libraries if (path := _library(arch, name)).exists()]
 
 
 def needed_libraries(program: Path) -> list[str]:
@@ -170,7 +167,7 @@ def collect(
         for entry in overlay_entries(folder):
             add(entry)
     add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
-    for path in [path for path in entries if _removed(path, rootfs.remove)]:
+    for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
         _make_room(entries, entry)
@@ -183,12 +180,6 @@ def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
     if entry.target is not None:
         for path in [path for path in entries if entry.path in path.parents]:
             del entries[path]
-
-
-def _removed(path: PurePosixPath, patterns: Iterable[str]) -> bool:
-    """Whether a pattern matches the path or a folder that it lies in."""
-    names = [f"/{p}" for p in (path, *path.parents[:-1])]
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:

@@ -9,7 +9,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon
+from bootscope.builder.steps import falcon, programs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.devices.sunxi_boot_rom import FIRST_STAGE_IMAGE, IMAGE
@@ -40,8 +40,8 @@ def step(system: System, arch: Architecture) -> Step:
             shutil.copy(path, context.out / name)
         if uboot.falcon and not system.card.raw_sector:
             shutil.copy(build / falcon.WAY_BACK, context.out)
-        for path, name in ((build / "u-boot", "u-boot"), (build / "spl" / "u-boot-spl", "u-boot-spl")):
-            _symbols(context, arch, path.as_posix(), name)
+        for path in (build / "u-boot", build / "spl" / "u-boot-spl"):
+            programs.keep_symbols(context, arch, path, f"{path.name}.elf", f"{path.name}.map")
         linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
         trees.keep(context, key, symbols, build)
 
@@ -51,10 +51,3 @@ def step(system: System, arch: Architecture) -> Step:
         "uboot", "building U-Boot", 3, work, inputs, (sources,), tools,
         program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig, compiler),
     )  # fmt: skip
-
-
-def _symbols(context: Context, arch: Architecture, program: str, name: str) -> None:
-    """Keeps the symbol table as text, and the program without debug information and its host paths."""
-    context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / f"{name}.elf", program])
-    output = context.run([arch.tools.tool("nm"), "-n", program]).output
-    (context.out / f"{name}.map").write_text(output + "\n")

@@ -11,6 +11,7 @@ from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import programs
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
 from bootscope.system.model import Application, BusyBox
@@ -96,10 +97,7 @@ def application_step(application: Application, folder: Path, arch: Architecture)
         before, after = with_musl(context, arch) if musl else ([], [])
         compiler = [arch.tools.tool("gcc"), *options, *before]
         context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
-        whole = context.out / APPLICATION_WHOLE
-        context.run([arch.tools.tool("strip"), "--strip-debug", "-o", whole, program])
-        symbols = context.run([arch.tools.tool("nm"), "-n", program]).output
-        (context.out / "program.map").write_text(symbols + "\n")
+        programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
         if application.strip:
             context.run([arch.tools.tool("strip"), program])
 
