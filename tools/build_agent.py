@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps.agent import AGENT, build_agent
 from bootscope.core.errors import BootscopeError
@@ -28,7 +28,7 @@ def main() -> int:
     """Builds and copies; the exit status."""
     target = Path(sys.argv[1] if len(sys.argv) > 1 else AGENT)
     try:
-        program = build_agent(load_system("stock"), Runner(Cache(cache_dir()), Silent()), Silent())
+        program = build_agent(load_system("stock"), Runner(Cache(cache_dir()), Progress()), Progress())
         shutil.copy(program, target)
     except BootscopeError as error:
         print(f"build_agent: {error.message}", file=sys.stderr)

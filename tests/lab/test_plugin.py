@@ -27,12 +27,12 @@ CPU = (
 GOOD = f"tick 2\n{CPU}io 1 0x01c28000 0x400\nlimit 20000000\n"
 BUILD_PLUGIN = """
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.core.paths import cache_dir
 step = plugin.step()
-print(Runner(Cache(cache_dir()), Silent()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
+print(Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
 """
 
 

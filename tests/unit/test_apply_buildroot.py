@@ -43,6 +43,14 @@ def test_what_buildroot_decides_itself_is_told_to_buildroot() -> None:
     assert any("uboot.falcon = True" in line for line in out.lost)
 
 
+def test_a_file_system_that_buildroot_does_not_make_is_told() -> None:
+    out = output("buildroot", Change(settings={"rootfs.filesystem": "ubifs"}))
+    assert "rootfs.filesystem = ubifs" in out.lost
+    assert not any(
+        line.startswith("BR2_TARGET_ROOTFS") for line in lines(out, "board/fast/buildroot.fragment")
+    )
+
+
 def test_lists_that_a_tree_has_are_kept(tmp_path: Path) -> None:
     out = output("buildroot", tree=imported(tmp_path))
     at = "$(BR2_EXTERNAL_BOOTSCOPE_FAST_PATH)/board/fast/rootfs-overlay"

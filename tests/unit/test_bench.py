@@ -12,7 +12,7 @@ import pytest
 
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.record import WatchNames
@@ -85,7 +85,7 @@ def measure(workshop: Workshop, store: Store, cache: Cache) -> Callable[..., Sto
     runner = SimpleNamespace(run=workshop.run, cache=cache)
 
     def work(board: Board | None = None, until: str = "", limits: Limits | None = None) -> StoredRun:
-        bench = Bench(store, cast(Runner, runner), Silent(), Quiet(), limits=limits or Limits())
+        bench = Bench(store, cast(Runner, runner), Progress(), Quiet(), limits=limits or Limits())
         return bench.measured(stock(), board, until)
 
     return work

@@ -9,7 +9,7 @@ import pytest
 
 from bootscope.builder import plan, sources
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved, Wanted
 from bootscope.builder.step import Context, Runner, Step
 from bootscope.builder.workload import Workload
@@ -18,7 +18,7 @@ from bootscope.system.load import LoadedSystem, load_system
 FETCHES = ["fetch-uboot", "fetch-linux", "fetch-busybox"]
 
 
-class Told(Silent):
+class Told(Progress):
     """Writes down what it is told."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from bootscope.builder.cache import Cache
 from bootscope.builder.filesystems import KINDS, f2fs
 from bootscope.builder.filesystems.model import Entry, Order, Piece, in_sectors, joined
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import EPOCH, Context
 from bootscope.core.errors import UserError
 from bootscope.core.process import search_path
@@ -64,7 +64,7 @@ def order(folder: Path, kind: str, options: tuple[str, ...] = ()) -> Order:
     (folder / "sources").mkdir(parents=True)
     for name in ("scratch", "out"):
         (folder / name).mkdir()
-    context = Context({}, folder / "scratch", folder / "out", Cache(folder / "cache"), Silent(), 1, False)
+    context = Context({}, folder / "scratch", folder / "out", Cache(folder / "cache"), Progress(), 1, False)
     wanted: RootFs = msgspec.structs.replace(
         stock().system.rootfs, filesystem=kind, options=options, label="root"
     )

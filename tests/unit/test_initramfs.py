@@ -13,7 +13,7 @@ import pytest
 
 from bootscope.arch.arm import ARM
 from bootscope.builder.cache import Cache
-from bootscope.builder.plan import plan
+from bootscope.builder.plan import outlook
 from bootscope.builder.step import Context
 from bootscope.builder.steps import initramfs, payload, rootfs
 from bootscope.builder.steps.initramfs import Member, archived
@@ -166,7 +166,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, str], words: st
 
 
 def needs(loaded: LoadedSystem, cache: Path) -> dict[str, tuple[str, ...]]:
-    return {p.name: p.needs for p in plan(loaded, Cache(cache))}
+    return {p.name: p.needs for p in outlook(loaded, Cache(cache)).planned()}
 
 
 def test_steps_come_in_where_they_are_needed(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ BUILDER = """
 import sys, time
 from pathlib import Path
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner, Step
 
 def work(context):
@@ -81,7 +81,7 @@ def work(context):
     time.sleep(0.3)
     (context.out / "result").write_text("x")
 
-class Telling(Silent):
+class Telling(Progress):
     def note(self, message):
         print(message, flush=True)
 

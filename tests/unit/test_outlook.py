@@ -11,7 +11,7 @@ from bootscope.builder import history, trees
 from bootscope.builder.cache import Cache
 from bootscope.builder.history import Took
 from bootscope.builder.outlook import UNKNOWN, Outlook
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Runner, Step
 from bootscope.builder.workload import Basis, Bound, Work, Workload
@@ -62,7 +62,7 @@ def test_a_source_is_fetched_first(cache: Cache) -> None:
 
 
 def test_what_is_cached_counts_nothing_and_its_sources_are_not_unpacked(cache: Cache) -> None:
-    runner, ids = Runner(cache, Silent()), outlook(cache).ids
+    runner, ids = Runner(cache, Progress()), outlook(cache).ids
     runner.run(KERNEL, ids["kernel"], {})
     ahead = outlook(cache)
     assert names(ahead.workload(1)) == ["card"]

@@ -11,7 +11,7 @@ import pytest
 from bootscope.arch.arm import ARM
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, build, steps_of
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner
 from bootscope.builder.steps.prebuilt import applets
@@ -56,7 +56,7 @@ def _system(tmp_path: Path, *changes: tuple[str, str]) -> Path:
 
 
 def _built(tmp_path: Path, path: Path) -> None:
-    build(load_system(str(path)), Runner(Cache(tmp_path / "cache"), Silent()), Silent())
+    build(load_system(str(path)), Runner(Cache(tmp_path / "cache"), Progress()), Progress())
 
 
 def test_a_package_without_the_file_is_named(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_headers_of_another_kernel_are_refused(tmp_path: Path) -> None:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
     cache = Cache(tmp_path / "cache")
-    context = Context({}, tmp_path, tmp_path, cache, Silent(), 1, False)
+    context = Context({}, tmp_path, tmp_path, cache, Progress(), 1, False)
     with pytest.raises(ToolError, match=r"the headers are of kernel 6\.12\.1, the kernel is 6\.12\.9"):
         kernel_headers.write(context, ARM, [tmp_path], "6.12.9")
 

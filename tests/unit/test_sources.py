@@ -16,7 +16,7 @@ import pytest
 
 from bootscope.builder import archive
 from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved, Wanted, fetch, resolved
 from bootscope.core.errors import BootscopeError, ToolError, UserError
 from bootscope.system.model import Archive, Source
@@ -54,7 +54,7 @@ def wanted(
 
 
 def get(want: Wanted, cache: Cache) -> Resolved:
-    return fetch(want, cache, Silent())
+    return fetch(want, cache, Progress())
 
 
 # ---- the user's own ----

@@ -13,7 +13,7 @@ import pytest
 from bootscope.builder import history
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of, tree_id
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Context, Runner, Step, read_meta
 from bootscope.core import tools
 from bootscope.core.errors import ToolError, UserError
@@ -38,7 +38,7 @@ def step(
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    return Runner(Cache(tmp_path / "cache"), Silent())
+    return Runner(Cache(tmp_path / "cache"), Progress())
 
 
 # ---- ids ----

@@ -25,12 +25,8 @@ def program(data: bytes, size_bytes: int) -> Program | None:
     wide, order = data[4] == 2, ">" if data[5] == 2 else "<"
     try:
         (kind,) = struct.unpack_from(order + "H", data, 16)
-        if wide:
-            ph_at, sh_at = struct.unpack_from(order + "QQ", data, 32)
-            ph_size, ph_count, _, sh_count = struct.unpack_from(order + "HHHH", data, 54)
-        else:
-            ph_at, sh_at = struct.unpack_from(order + "II", data, 28)
-            ph_size, ph_count, _, sh_count = struct.unpack_from(order + "HHHH", data, 42)
+        ph_at, sh_at = struct.unpack_from(order + ("QQ" if wide else "II"), data, 32 if wide else 28)
+        ph_size, ph_count, _, sh_count = struct.unpack_from(order + "HHHH", data, 54 if wide else 42)
         count = min(ph_count, _MOST_SEGMENTS)
         kinds = [struct.unpack_from(order + "I", data, ph_at + n * ph_size)[0] for n in range(count)]
     except struct.error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,19 +98,11 @@ def _of_data(name: str, data: bytes, budget: Budget) -> Piece | Raw:
         notes += [repair.what for repair in repairs]
     piece = _binary(name, packed, packed is not data) or _text(name, packed)
     if piece:
-        return _noted(piece, notes)
+        return replace(piece, notes=(*piece.notes, *notes))
     if logs.is_log(name, data):
         return Raw(name, data)
-    raise archives.refused(name, packed) or _not_understood(name, packed)
-
-
-def _noted(piece: Piece, notes: list[str]) -> Piece:
-    return Piece(piece.name, piece.kind, piece.told, piece.fields, piece.parts, (*piece.notes, *notes))
-
-
-def _not_understood(name: str, data: bytes) -> UserError:
-    looks = appearance(Source(name, data))
-    return UserError(
+    looks = appearance(Source(name, packed))
+    raise archives.refused(name, packed) or UserError(
         f"{printable(name)} is not a file that audit can read: {looks}", hint=f"it reads: {KINDS}"
     )
 

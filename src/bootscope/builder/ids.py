@@ -10,6 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.core import hints
+from bootscope.core.errors import ToolError
+
 
 def id_of(value: object) -> str:
     """SHA-256 over the canonical JSON of `value` (keys sorted), as 64 hexadecimal digits."""
@@ -20,6 +23,13 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def sources_id(folder: Path, file: str, what: str) -> str:
+    """The hash of C sources of ours, one of which is `file`. Raises ToolError when that is not there."""
+    if not (folder / file).exists():
+        raise ToolError(f"the {what}'s sources are not in {folder}", hint=hints.REINSTALL)
+    return tree_id(folder)
 
 
 def tree_id(root: Path, skip: Iterable[str] = (".git", "__pycache__")) -> str:

@@ -14,7 +14,8 @@ from bootscope.core.errors import UserError, printable
 
 LOOKED_FOR = ".config of Linux, U-Boot or BusyBox, here or one or two folders down"
 _AT = ("", "*/", "*/*/")
-_TREES = ("kernel", "uboot", "busybox")
+_TREES = {"kernel": "kernel", "uboot": "U-Boot", "busybox": "BusyBox"}
+_MOST_NAMED = 6
 
 
 def root_of(folder: Path) -> Path | None:
@@ -59,7 +60,7 @@ def _refuse_mixture(look: Look) -> None:
     folders, and where everybody may put things.
     """
     configs = [p for at in _AT for p in look.all(f"{at}.config")]
-    sorts = {_TREES_NAMED[t]: [p.parent for p in configs if common.is_config(t)(p)] for t in _TREES}
+    sorts = {title: [p.parent for p in configs if common.is_config(t)(p)] for t, title in _TREES.items()}
     sorts["root file system"] = _roots(look)
     tops = {what: {_top(look.root, p) for p in places} - {""} for what, places in sorts.items()}
     deep = {_top(look.root, p) for places in sorts.values() for p in places if p.parent != look.root} - {""}
@@ -73,10 +74,6 @@ def _refuse_mixture(look: Look) -> None:
             f"{printable(str(look.root))} has parts that may not belong together: {listed}{more}",
             hint="name the folder of one product; or name the files themselves: bootscope audit FILE...",
         )
-
-
-_TREES_NAMED = {"kernel": "kernel", "uboot": "U-Boot", "busybox": "BusyBox"}
-_MOST_NAMED = 6
 
 
 def _top(root: Path, path: Path) -> str:

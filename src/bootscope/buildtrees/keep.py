@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ from bootscope.capture.record import write_whole
 from bootscope.core.errors import ToolError, UserError, printable, unknown
 from bootscope.core.paths import store_dir
 from bootscope.core.settings import as_toml, load, names_in
-from bootscope.system.load import system_names
+from bootscope.system.load import is_tree_file, system_names
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -38,15 +37,6 @@ def check_name(name: str) -> None:
         )
     if name in system_names() or name == "last":
         raise UserError(f"'{name}' is the name of a built-in system", hint="choose another with --as")
-
-
-def is_tree_file(path: Path) -> bool:
-    """Whether a TOML file is the record of a tree; anything that cannot be read is none."""
-    try:
-        with path.open("rb") as opened:
-            return tomllib.load(opened).get("kind") == KIND
-    except (OSError, ValueError, RecursionError):
-        return False
 
 
 def is_tree(name: str) -> bool:

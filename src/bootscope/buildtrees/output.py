@@ -178,7 +178,4 @@ def readme(out: Output, changes: ChangeSet, target: Target, what: str) -> str:
         lines += ["", "## To be done by hand", "", *(f"- {line}" for line in out.by_hand)]
     if out.lost:
         lines += ["", "## Could not be expressed here", "", *(f"- {line}" for line in out.lost)]
-    text = "\n".join(lines) + "\n"
-    while "\n\n\n" in text:
-        text = text.replace("\n\n\n", "\n\n")
-    return text
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines) + "\n")

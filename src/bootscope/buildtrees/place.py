@@ -57,8 +57,7 @@ def differences(folder: Path, out: Output, name: str) -> list[Difference]:
     Raises UserError when something would be written through a link, or over what is no file.
     """
     found = []
-    wanted = {**out.files, **{path: f"-> {target}" for path, target in out.links.items()}}
-    before = _before(folder, name)
+    wanted, before = _wanted(out), _before(folder, name)
     for path in sorted({*wanted, *before}):
         if path not in wanted and not _is_plain(folder, path):
             continue
@@ -80,6 +79,10 @@ def _is_plain(folder: Path, path: str) -> bool:
     except UserError:
         return False
     return True
+
+
+def _wanted(out: Output) -> dict[str, str]:
+    return {**out.files, **{path: f"-> {target}" for path, target in out.links.items()}}
 
 
 def _manifest(name: str) -> str:
@@ -164,8 +167,7 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
         )
     if not found:
         return []
-    marks = {path: _mark(text) for path, text in out.files.items()}
-    marks |= {path: f"-> {target}" for path, target in out.links.items()}
+    marks = {path: _mark(text) for path, text in _wanted(out).items()}
     kept = msgspec.json.format(msgspec.json.encode(Written(SCHEMA, dict(sorted(marks.items())))), indent=1)
     whole = Output({**out.files, _manifest(name): kept.decode() + "\n"}, out.links)
     coming = [*(d.path for d in found if d.new is not None), _manifest(name)]

@@ -35,11 +35,7 @@ _FILE_SYSTEMS = {
     "ext2": ("EXT2=y", "EXT2_2r1=y"),
     "ext3": ("EXT2=y", "EXT2_3=y"),
     "ext4": ("EXT2=y", "EXT2_4=y"),
-    "squashfs": ("SQUASHFS=y",),
-    "erofs": ("EROFS=y",),
-    "f2fs": ("F2FS=y",),
-    "btrfs": ("BTRFS=y",),
-    "xfs": ("XFS=y",),
+    **{kind: (f"{kind.upper()}=y",) for kind in ("squashfs", "erofs", "f2fs", "btrfs", "xfs")},
 }
 _OPTIONS = {
     ("squashfs", "-comp gzip"): ("SQUASHFS4_GZIP=y",),
@@ -197,10 +193,11 @@ def _inside_target(tree: Tree) -> str:
 
 def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> None:
     """BR2_ lines for what settings of a system stand for; takes those out that were understood."""
-    kind = settings.pop("rootfs.filesystem", None)
+    kind = settings.get("rootfs.filesystem")
     given = settings.get("rootfs.options")
     options = " ".join(given) if isinstance(given, tuple) else None
-    if isinstance(kind, str):
+    if isinstance(kind, str) and kind in _FILE_SYSTEMS:
+        settings.pop("rootfs.filesystem")
         prefix = "BR2_TARGET_ROOTFS_"
         lines += [_line(f"{prefix}{line}") for line in _FILE_SYSTEMS[kind]]
         known = _OPTIONS.get((kind, options)) if options is not None else ()
@@ -241,8 +238,8 @@ def _use(out: Output, target: Target, board: str, variable: str) -> None:
     named = re.findall(r'^BR2_EXTERNAL_(\w+)_PATH="([^"\n]+)"$', target.config, re.MULTILINE)
     others = [path for name, path in named if name != variable]
     trees = ":".join([*(shlex.quote(path) for path in others), "DIR"])
-    parts = {"linux.fragment": "linux", "uboot.fragment": "uboot", "busybox.fragment": "busybox"}
-    again = [f"{parts[file]}-reconfigure" for file in parts if f"{board}/{file}" in out.files]
+    parts = ("linux", "uboot", "busybox")
+    again = [f"{part}-reconfigure" for part in parts if f"{board}/{part}.fragment" in out.files]
     out.use += [
         "Once, from the folder of Buildroot's sources; OUTPUT is where you build, DIR is this folder:",
         "    CONFIG_=BR2_ support/kconfig/merge_config.sh -m -O OUTPUT OUTPUT/.config "

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from bootscope.builder.pace import Pace
-from bootscope.builder.progress import Progress, Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import OBJECTS
 from bootscope.builder.workload import Workload
 from bootscope.report.workload import announced, fitted, standing_parts
@@ -19,7 +19,7 @@ _WIDTH = 80
 """Of lines that go to no terminal."""
 
 
-class PlainProgress:
+class PlainProgress(Progress):
     """A line at the start and end of each step, and one every half minute in between.
 
     What a build is to do is said before it, and each line says how far it is of all that.
@@ -130,5 +130,5 @@ def bar(permille: int, width: int) -> str:
 def progress(quiet: bool = False) -> Progress:
     """The progress that fits where stderr goes."""
     if quiet:
-        return Silent()
+        return Progress()
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()

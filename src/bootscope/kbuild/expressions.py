@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 NO, MODULE, YES = 0, 1, 2
@@ -65,18 +65,13 @@ def both(one: Expression, other: Expression) -> Expression:
     return Expression("and", (one, other))
 
 
-def _text(word: str, config: Mapping[str, str]) -> str:
-    """What a side of a comparison is as a text: a symbol's value, or the word itself."""
-    return config.get(word, word).strip('"')
-
-
 def _compared(words: tuple[str, ...], config: Mapping[str, str]) -> int:
     left, operator, right = words
     if UNKNOWN in (left, right):
         return YES
     # A symbol that is not set is n where it is compared with n, m or y.
     a, b = (
-        "n" if w not in config and o in _VALUES and w.isupper() else _text(w, config)
+        "n" if w not in config and o in _VALUES and w.isupper() else config.get(w, w).strip('"')
         for w, o in ((left, right), (right, left))
     )
     try:
@@ -148,14 +143,14 @@ class _Parser:
     def _both(self) -> Expression | None:
         return self._joined("&&", "and", self._one)
 
-    def _joined(self, operator: str, kind: str, inner: object) -> Expression | None:
-        assert callable(inner)
+    def _joined(self, operator: str, kind: str, inner: Callable[[], Expression | None]) -> Expression | None:
         parts = [inner()]
         while self._take(operator):
             parts.append(inner())
-        if None in parts:
+        found = tuple(part for part in parts if part)
+        if len(found) < len(parts):
             return None
-        return parts[0] if len(parts) == 1 else Expression(kind, tuple(parts))
+        return found[0] if len(found) == 1 else Expression(kind, found)
 
     def _one(self) -> Expression | None:
         if self._take("!"):

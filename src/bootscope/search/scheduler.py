@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope.analysis.views import view
+from bootscope.builder.progress import Progress
 from bootscope.builder.workload import Workload
 from bootscope.capture.record import BootInfo
 from bootscope.capture.stored import StoredRun
@@ -63,7 +64,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Watcher:
+class _Watcher(Progress):
     """Told how a build or a boot goes on; ends it when it is to stop."""
 
     job: _Job
@@ -87,8 +88,6 @@ class _Watcher:
 
     def note(self, message: str) -> None:
         self.tell(f"  {self.job.candidate.title}: {message}")
-
-    def finish(self, message: str) -> None: ...
 
     def boot_begins(self, number: int, total: int) -> None:
         self.tell(f"  {self.job.candidate.title}: booting ...")

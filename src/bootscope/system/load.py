@@ -70,14 +70,17 @@ def load_system(name: str) -> LoadedSystem:
     return loaded
 
 
+def is_tree_file(path: Path) -> bool:
+    """Whether a TOML file is the record of a tree of another build system; what cannot be read is none."""
+    try:
+        return tomllib.loads(path.read_text()).get("kind") == "tree"
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
 def _refuse_tree(name: str) -> None:
     """Raises UserError for what was imported from another build system: that is no system of ours."""
-    path = Path(name) if name.endswith(".toml") else store_dir() / "trees" / f"{name}.toml"
-    try:
-        tree = tomllib.loads(path.read_text()).get("kind") == "tree"
-    except (OSError, ValueError, RecursionError):
-        return
-    if tree:
+    if is_tree_file(Path(name) if name.endswith(".toml") else store_dir() / "trees" / f"{name}.toml"):
         raise UserError(
             f"{printable(name)} was imported from another build system: it cannot boot on the emulated board",
             hint=f"bootscope audit {printable(name)}; bootscope build {printable(name)} runs its own build",

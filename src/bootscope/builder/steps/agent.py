@@ -8,14 +8,12 @@ from pathlib import Path
 from bootscope.arch.model import Architecture
 from bootscope.boards.profile import load_board
 from bootscope.builder import sources
-from bootscope.builder.ids import tree_id
+from bootscope.builder.ids import sources_id
 from bootscope.builder.outlook import Outlook
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Wanted
 from bootscope.builder.step import Context, Runner, Step
 from bootscope.builder.steps import unpack, userland
-from bootscope.core import hints
-from bootscope.core.errors import ToolError
 from bootscope.core.paths import agent_source_dir
 from bootscope.system.load import LoadedSystem
 
@@ -29,11 +27,6 @@ def step(arch: Architecture) -> Step:
     """The step `agent`, which needs the step `libc`. Raises ToolError when the sources are not there."""
     folder = agent_source_dir()
     gcc, ld, strip = (arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
-    if not (folder / "main.c").exists():
-        raise ToolError(
-            f"the collector's sources are not in {folder}",
-            hint=hints.REINSTALL,
-        )
 
     def work(context: Context) -> None:
         before, after = userland.with_musl(context, arch)
@@ -50,7 +43,7 @@ def step(arch: Architecture) -> Step:
         )
         context.run([strip, "--strip-all", "-o", context.out / AGENT, context.scratch / AGENT])
 
-    inputs = {"sources": tree_id(folder)}
+    inputs = {"sources": sources_id(folder, "main.c", "collector")}
     return Step("agent", "building the collector", 1, work, inputs, ("libc",), (gcc, ld, strip, "make"))
 
 

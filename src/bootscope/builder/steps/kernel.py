@@ -44,7 +44,7 @@ def step(system: System, arch: Architecture) -> Step:
         kconfig.check(config, symbols, "kernel.config")
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
-        targets = (kernel.image, _blob(kernel), *(("modules",) if kernel.modules else ()))
+        targets = (kernel.image, f"{kernel.device_tree}.dtb", *(("modules",) if kernel.modules else ()))
         context.make(arch, tree, build, arch.tools.make, f"LD={_mapping_linker(build, linker)}", *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
@@ -71,17 +71,13 @@ def step(system: System, arch: Architecture) -> Step:
     )  # fmt: skip
 
 
-def _blob(kernel: Kernel) -> str:
-    return f"{kernel.device_tree}.dtb"
-
-
 def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> None:
     """Puts what was built, and what it was linked from, into the step's folder."""
     boot = build / "arch" / arch.tools.kernel / "boot"
     for path, name in (
         (boot / kernel.image, kernel.image),
         (build / SYMBOLS, SYMBOLS),
-        (boot / "dts" / _blob(kernel), "unchanged.dtb"),
+        (boot / "dts" / f"{kernel.device_tree}.dtb", "unchanged.dtb"),
     ):
         shutil.copy(path, context.out / name)
     kernel_layout.write(context, kernel_layout.find(context, build))

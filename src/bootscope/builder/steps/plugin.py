@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from bootscope.builder.ids import tree_id
+from bootscope.builder.ids import sources_id
 from bootscope.builder.step import Context, Step
-from bootscope.core import hints
-from bootscope.core.errors import ToolError
 from bootscope.core.paths import plugin_source_dir
 
 PLUGIN = "bootscope-plugin.so"
@@ -15,17 +13,11 @@ PLUGIN = "bootscope-plugin.so"
 def step() -> Step:
     """The step `plugin`. Raises ToolError when the sources are not there."""
     folder = plugin_source_dir()
-    if not (folder / "plugin.c").exists():
-        raise ToolError(
-            f"the plugin's sources are not in {folder}",
-            hint=hints.REINSTALL,
-        )
 
     def work(context: Context) -> None:
         context.run(
             ["make", "-C", folder, f"OUT={context.out}", f"CFLAGS=-O2 -g -ffile-prefix-map={folder}=."]
         )
 
-    return Step(
-        "plugin", "compiling the QEMU plugin", 1, work, {"sources": tree_id(folder)}, (), ("cc", "make")
-    )
+    inputs = {"sources": sources_id(folder, "plugin.c", "plugin")}
+    return Step("plugin", "compiling the QEMU plugin", 1, work, inputs, (), ("cc", "make"))
