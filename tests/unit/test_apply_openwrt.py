@@ -11,6 +11,7 @@ import pytest
 from bootscope.buildtrees.applying import WRITERS, target_for
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.importing import Wish, import_tree
+from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.variants import Variants
 from bootscope.kbuild import kconfig
@@ -44,7 +45,7 @@ def sources(folder: Path, config: str = CONFIG) -> Path:
 
 
 def output(change: Change, folder: Path | None = None) -> Output:
-    target = target_for("fast", None, "", "", "", "openwrt", folder)
+    target = target_for("fast", None, Trial(), "openwrt", folder)
     return WRITERS["openwrt"](ChangeSet(("a: b",), change), target)
 
 

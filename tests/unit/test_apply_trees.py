@@ -14,7 +14,7 @@ from bootscope.buildtrees import place
 from bootscope.buildtrees.applying import WRITERS, target_for
 from bootscope.buildtrees.changeset import ChangeSet, change_set, read_folder
 from bootscope.buildtrees.importing import Wish, import_tree
-from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.model import Tree, Trial
 from bootscope.buildtrees.output import Output
 from bootscope.changes.change_files import write
 from bootscope.core.errors import ToolError, UserError
@@ -45,7 +45,7 @@ CHANGE = Change(
 
 
 def output(kind: str, change: Change = CHANGE, tree: Tree | None = None, series: str = "scarthgap") -> Output:
-    target = target_for("fast", tree, "linux-yocto", "u-boot", series)
+    target = target_for("fast", tree, Trial(series=series))
     return WRITERS[kind](ChangeSet(("a: b",), change), target)
 
 
@@ -80,7 +80,7 @@ def test_a_series_must_be_known(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a Yocto series"):
         output("yocto", series='x"')
     tree = import_tree("mine", trees.yocto(tmp_path), Wish())
-    target = target_for("fast", tree, "", "", "")
+    target = target_for("fast", tree, Trial())
     out = WRITERS["yocto"](ChangeSet(("a: b",), CHANGE), target)
     assert "recipes-kernel/linux/linux-mine_%.bbappend" in out.files
     assert 'LAYERSERIES_COMPAT_fast = "scarthgap"' in lines(out, "conf/layer.conf")
@@ -162,7 +162,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
     trees.put(tmp_path / "old", {"command-line.txt": "console=ttyS0 quiet\n"})
     found = change_set([str(tmp_path / "old")], {}, partial(techniques_of_run, tmp_path))
     assert found.command_line == "console=ttyS0 quiet"
-    out = WRITERS["files"](found, target_for("fast", None, "linux-yocto", "u-boot", ""))
+    out = WRITERS["files"](found, target_for("fast", None, Trial()))
     assert any("which is not yours" in line for line in out.by_hand)
 
 

@@ -22,7 +22,7 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.filesystems import DRIVERS
 
 from .lab_scenes import stock
-from .test_filesystems import SECTORS, order, with_entry
+from .test_filesystems import order, with_entry
 
 # ---- steps ----
 
@@ -36,8 +36,9 @@ def test_every_kind_that_a_system_may_name_can_be_made() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_needs_the_tools_of_its_kind_alone(tmp_path: Path, kind: str) -> None:
-    wanted = msgspec.structs.replace(stock().system.rootfs, filesystem=kind)
-    step = rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS, ARM)
+    system = stock().system
+    wanted = msgspec.structs.replace(system.rootfs, filesystem=kind)
+    step = rootfs.step(msgspec.structs.replace(system, rootfs=wanted), tmp_path, ARM)
     others = {tool for name in KINDS for tool in KINDS[name].tools} - set(KINDS[kind].tools)
     assert set(KINDS[kind].tools) <= set(step.tools)
     assert not others & set(step.tools)
@@ -51,9 +52,10 @@ def test_without_its_source_the_library_is_missed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steady, "steady_source", lambda: tmp_path / "gone.c")
-    wanted = msgspec.structs.replace(stock().system.rootfs, filesystem="xfs")
+    system = stock().system
+    wanted = msgspec.structs.replace(system.rootfs, filesystem="xfs")
     with pytest.raises(ToolError, match="would differ"):
-        rootfs.step(wanted, tmp_path, "/usr/bin/x", SECTORS, ARM)
+        rootfs.step(msgspec.structs.replace(system, rootfs=wanted), tmp_path, ARM)
 
 
 def test_a_btrfs_that_belongs_to_somebody_else_is_refused(

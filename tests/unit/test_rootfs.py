@@ -144,7 +144,7 @@ def test_a_target_that_debugfs_would_misread_is_refused(parts: Context) -> None:
 )
 def test_whatever_goes_in_changes_the_id(tmp_path: Path, fields: dict[str, Any]) -> None:
     def identity(wanted: RootFs) -> str:
-        step = rootfs.step(wanted, tmp_path, PROGRAM, 1, ARM)
+        step = rootfs.step(msgspec.structs.replace(stock().system, rootfs=wanted), tmp_path, ARM)
         assert f"mkfs.{wanted.filesystem}" in step.tools
         assert set(step.tools) <= TOOLS.keys()
         return id_of(step.inputs)

@@ -12,18 +12,13 @@ from bootscope.system.model import Symbols
 
 
 def configure(
-    context: Context,
-    arch: Architecture,
-    source: Path,
-    build: Path,
-    tree: str,
-    defconfig: str,
-    symbols: Symbols,
+    context: Context, arch: Architecture, source: Path, tree: str, defconfig: str, symbols: Symbols
 ) -> Path:
-    """Makes the configuration of a tree in `build`, as the tree's own tools have it; its path.
+    """Makes the configuration of a tree in the step's folder `build`, as its own tools have it; its path.
 
     What was asked for need not be in effect: see :func:`bootscope.kbuild.kconfig.check`.
     """
+    build = context.scratch / "build"
     config = build / ".config"
     build.mkdir(exist_ok=True)
     architecture = [] if tree == "uboot" else [arch.tools.make]

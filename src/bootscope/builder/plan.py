@@ -36,7 +36,7 @@ from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Prebuilt, System, has_device_tree, has_modules
+from bootscope.system.model import Prebuilt, System, has_device_tree
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -104,14 +104,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
         *_programs(loaded, found, arch),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
-        rootfs.step(
-            s.rootfs,
-            loaded.beside(s.rootfs.overlay),
-            s.application.path,
-            s.card.root_sectors,
-            arch,
-            has_modules(s),
-        ),
+        rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
         card.step(s, _script(s), arch),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bootscope.buildtrees import openwrt_sources, to_buildroot, to_files, to_openwrt, to_yocto
 from bootscope.buildtrees.look import text
-from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree
+from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree, Trial
 from bootscope.buildtrees.openwrt_sources import Sources
 from bootscope.buildtrees.output import Target, Writer
 from bootscope.core.errors import UserError
@@ -27,16 +27,10 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
 def target_for(
-    name: str,
-    tree: Tree | None,
-    kernel_recipe: str,
-    uboot_recipe: str,
-    series: str,
-    kind: str = "",
-    folder: Path | None = None,
+    name: str, tree: Tree | None, said: Trial, kind: str = "", folder: Path | None = None
 ) -> Target:
-    """What changes are written for: `kind` of build system, and the `folder` that they go to, where that is
-    known. Raises UserError for a name that is none."""
+    """What changes are written for: what the user `said` of Yocto, the `kind` of build system, and where that
+    is known the `folder` that they go to. Raises UserError for a name that is none."""
     if not _NAME.fullmatch(name) or name.endswith("-"):
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
@@ -52,9 +46,9 @@ def target_for(
         command_line=words,
         before=text(folder / _LINES[kind](name)) if folder and kind in _LINES else "",
         sources=openwrt_sources.read(folder, config) if kind == OPENWRT else Sources(),
-        kernel_recipe=kernel_recipe or told or "linux-yocto",
-        uboot_recipe=uboot_recipe or "u-boot",
-        series=series,
+        kernel_recipe=said.kernel_recipe or told or "linux-yocto",
+        uboot_recipe=said.uboot_recipe or "u-boot",
+        series=said.series,
     )
 
 

@@ -59,9 +59,12 @@ def differences(folder: Path, out: Output, name: str) -> list[Difference]:
     found = []
     wanted, before = _wanted(out), _before(folder, name)
     for path in sorted({*wanted, *before}):
-        if path not in wanted and not _is_plain(folder, path):
-            continue
-        _check_path(folder, path)
+        try:
+            _check_path(folder, path)
+        except UserError:
+            if path in wanted:
+                raise
+            continue  # what an earlier run wrote there became something else
         exists, old = _now(folder / path)
         ours = not exists or (old is not None and _mark(old) == before.get(path))
         if path not in wanted:
@@ -70,15 +73,6 @@ def differences(folder: Path, out: Output, name: str) -> list[Difference]:
         elif not exists or old != wanted[path] or _mode_differs(folder / path, out, path):
             found.append(Difference(path, old, wanted[path], exists, ours))
     return found
-
-
-def _is_plain(folder: Path, path: str) -> bool:
-    """Whether what an earlier run wrote is still something that can be looked at."""
-    try:
-        _check_path(folder, path)
-    except UserError:
-        return False
-    return True
 
 
 def _wanted(out: Output) -> dict[str, str]:

@@ -58,12 +58,9 @@ class Variants:
         """`values` are put in for placeholders (``@name@``). Raises UserError as `apply` does."""
         self.tree, self._of_run = tree, of_run
         self._values = {**found(tree), **values}
-        told = tree.trial
         self._kind = FILES if tree.made_by == BARE else tree.made_by
         # Variants are written from how the tree is, so that nothing of an earlier one is to be taken back.
-        whole = target_for(
-            NAME, tree, told.kernel_recipe, told.uboot_recipe, told.series, self._kind, Path(tree.folder)
-        )
+        whole = target_for(NAME, tree, tree.trial, self._kind, Path(tree.folder))
         self._target: Target = replace(whole, before="")
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
 

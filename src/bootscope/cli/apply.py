@@ -14,7 +14,7 @@ from rich.text import Text
 from bootscope.buildtrees import keep, place
 from bootscope.buildtrees.applying import WRITERS, name_of, target_for
 from bootscope.buildtrees.changeset import change_set
-from bootscope.buildtrees.model import YOCTO, Tree
+from bootscope.buildtrees.model import YOCTO, Tree, Trial
 from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.subject import values as found
 from bootscope.cli.arguments import flag, option, several
@@ -65,7 +65,8 @@ class Apply(Verb):
             refuse(args, YOCTOS, f"is for yocto, not for {kind}")
         changes = change_set(args.what, values_of(args.value, tree), partial(techniques_of_run, store_dir()))
         name = args.name or name_of(args.what)
-        target = target_for(name, tree, args.kernel_recipe, args.uboot_recipe, args.series, kind, folder)
+        said = Trial(kernel_recipe=args.kernel_recipe, uboot_recipe=args.uboot_recipe, series=args.series)
+        target = target_for(name, tree, said, kind, folder)
         out = WRITERS[kind](changes, target)
         if args.dry_run:
             found = place.differences(folder, out, name)

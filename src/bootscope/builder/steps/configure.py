@@ -36,9 +36,7 @@ def step(system: System, tree: str, arch: Architecture) -> Step:
         symbols = {**system.kernel.wishes, **symbols}
 
     def work(context: Context) -> None:
-        config = configure(
-            context, arch, tree_of(context, source), context.scratch / "build", tree, defconfig, symbols
-        )
+        config = configure(context, arch, tree_of(context, source), tree, defconfig, symbols)
         shutil.copy(config, context.out / CONFIG)
 
     inputs = {"defconfig": defconfig, "config": symbols}

@@ -40,7 +40,7 @@ def step(system: System, arch: Architecture) -> Step:
         key = trees.key_of(context.results[sources].name, told_apart_by, compiler)
         everything = {**kernel.wishes, **symbols}
         trees.begin(context, key, everything, build)
-        config = configure(context, arch, tree, build, "kernel", kernel.defconfig, everything)
+        config = configure(context, arch, tree, "kernel", kernel.defconfig, everything)
         kconfig.check(config, symbols, "kernel.config")
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)

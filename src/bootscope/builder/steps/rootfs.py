@@ -22,7 +22,7 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import programs, userland
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.system.changes import matches
-from bootscope.system.model import RootFs
+from bootscope.system.model import RootFs, System, has_modules
 
 IMAGE, CONTENTS = "root.img", "contents.txt"
 MODULES = "modules"
@@ -43,16 +43,10 @@ _BASE_FOLDERS = (
 )
 
 
-def step(
-    rootfs: RootFs,
-    overlay: Path,
-    application_path: str,
-    sectors: int,
-    arch: Architecture,
-    modules: bool = False,
-) -> Step:
-    """The step `rootfs`: an image of `sectors` sectors or fewer and the list of what is in it; with the
-    kernel's `modules` where it has some."""
+def step(system: System, overlay: Path, arch: Architecture) -> Step:
+    """The step `rootfs`: an image that fits its partition and the list of what is in it; with the kernel's
+    modules where it has some."""
+    rootfs, application_path, sectors = system.rootfs, system.application.path, system.card.root_sectors
     kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
@@ -76,7 +70,7 @@ def step(
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
-    needs = ("busybox", "application", *(("kernel",) if modules else ()))
+    needs = ("busybox", "application", *(("kernel",) if has_modules(system) else ()))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
 

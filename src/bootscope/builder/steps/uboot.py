@@ -29,7 +29,7 @@ def step(system: System, arch: Architecture) -> Step:
         tree, build = tree_of(context, source), context.scratch / "build"
         key = trees.key_of(context.results[sources].name, uboot.defconfig, compiler)
         trees.begin(context, key, symbols, build)
-        config = configure(context, arch, tree, build, "uboot", uboot.defconfig, symbols)
+        config = configure(context, arch, tree, "uboot", uboot.defconfig, symbols)
         kconfig.check(config, symbols, "uboot.config")
         context.make(arch, tree, build)
         for path, name in (

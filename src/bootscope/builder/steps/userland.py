@@ -31,7 +31,7 @@ def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
-        config = configure(context, arch, tree, build, "busybox", busybox.defconfig, busybox.config)
+        config = configure(context, arch, tree, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
         context.make(arch, tree, build, arch.tools.make, "busybox", "busybox.links")
         shutil.copy(build / "busybox", context.out / "busybox")
