@@ -13,6 +13,7 @@ from bootscope.artefacts import tree
 from bootscope.artefacts.file_facts import Piece
 from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, Contents, Entry
 from bootscope.core.errors import UserError, printable
+from bootscope.core.text import listed
 
 _DEEPEST = 64
 
@@ -32,8 +33,7 @@ def read(path: Path) -> Piece:
     notes: list[str] = []
     for entry in _entries(path, "", 0, notes):
         contents.add(entry)
-    more = f" and {len(notes) - 1} more" if len(notes) > 1 else ""
-    told = (f"could not be read: {notes[0]}{more}",) if notes else ()
+    told = (f"could not be read: {listed(notes, 1)}",) if notes else ()
     return contents.piece(str(path), "folder", "", told)
 
 

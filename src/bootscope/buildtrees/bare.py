@@ -11,6 +11,7 @@ from bootscope.buildtrees import parts as common
 from bootscope.buildtrees.look import Look
 from bootscope.buildtrees.parts import Parts
 from bootscope.core.errors import UserError, printable
+from bootscope.core.text import listed
 
 LOOKED_FOR = ".config of Linux, U-Boot or BusyBox, here or one or two folders down"
 _AT = ("", "*/", "*/*/")
@@ -68,10 +69,9 @@ def _refuse_mixture(look: Look) -> None:
     shared = bool(look.root.stat().st_mode & stat.S_ISVTX) and len(set().union(*tops.values())) > 1
     if several or len(deep) > 1 or shared:
         found = [f"{what} in {look.relative(p)}" for what, places in sorts.items() for p in places]
-        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        listed = printable(", ".join(found[:_MOST_NAMED]))
+        named = printable(listed(found, _MOST_NAMED))
         raise UserError(
-            f"{printable(str(look.root))} has parts that may not belong together: {listed}{more}",
+            f"{printable(str(look.root))} has parts that may not belong together: {named}",
             hint="name the folder of one product; or name the files themselves: bootscope audit FILE...",
         )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootscope.artefacts.folder import head
 from bootscope.core.errors import UserError, printable
+from bootscope.core.text import listed
 
 _MOST_ENTRIES = 20_000
 """Of one folder."""
@@ -60,9 +61,8 @@ class Look:
         # A link and what it leads to are one.
         others = {p.resolve() for p in found[1:]} - {found[0].resolve()}
         if others:
-            names = ", ".join(sorted(printable(self.relative(p)) for p in others)[:3])
-            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-            self.note(f"took the newest, {printable(self.relative(found[0]))}; there is also {names}{more}")
+            names = listed(sorted(printable(self.relative(p)) for p in others), 3)
+            self.note(f"took the newest, {printable(self.relative(found[0]))}; there is also {names}")
 
     def _matching(self, folder: Path, pattern: str, wants_folder: bool) -> Iterable[Path]:
         if not any(c in pattern for c in "*?["):

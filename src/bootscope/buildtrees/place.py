@@ -18,6 +18,7 @@ import msgspec
 
 from bootscope.buildtrees.output import Output
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.text import listed
 
 SCHEMA = 1
 _MOST_COMPARED = 4 << 20
@@ -153,10 +154,9 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
     found = differences(folder, out, name)
     there = [d.path for d in found if d.exists and not d.ours]
     if there and not force:
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        names = printable(", ".join(there[:3]))
+        names = printable(listed(there, 3))
         raise UserError(
-            f"{printable(str(folder))} already has different files with these names: {names}{more}",
+            f"{printable(str(folder))} already has different files with these names: {names}",
             hint="--dry-run shows the difference, --force overwrites them",
         )
     if not found:

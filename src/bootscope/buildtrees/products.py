@@ -16,10 +16,11 @@ from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
 from bootscope.core import process
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.text import listed
 from bootscope.kbuild.kconfig import parse, written
 from bootscope.system.changes import TREES, Change
 
-_MOST, _MOST_NAMED = 200, 4
+_MOST = 200
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,8 @@ def _of_one(tree: Tree, name: str, change: Change) -> str:
     ]
     if not wrong or not config:
         return ""
-    more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-    named = printable(", ".join(wrong[:_MOST_NAMED]) + more)
-    return f"built with the changes, {printable(config.path)} has {named}: does the build use these changes?"
+    has = f"{printable(config.path)} has {printable(listed(wrong))}"
+    return f"built with the changes, {has}: does the build use these changes?"
 
 
 class Keeper:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from bootscope.core.text import listed
 from bootscope.kbuild.graph import EXPERT, Configuration
 from bootscope.kbuild.symbols import Symbols as Tree
 from bootscope.system.model import Symbols
@@ -78,8 +79,7 @@ def _asked(tree: Tree, wanted: Collection[str], before: Mapping[str, str]) -> Sy
 def _reason(made: Configuration, name: str) -> str:
     holders = made.holders(name)
     if holders:
-        more = f" and {len(holders) - 3} more" if len(holders) > 3 else ""
-        return f"{', '.join(holders[:3])}{more} {'select' if len(holders) > 1 else 'selects'} it"
+        return f"{listed(holders, 3)} {'select' if len(holders) > 1 else 'selects'} it"
     symbol = made.symbols.get(name)
     if symbol is None:
         return "this version has no such symbol"
