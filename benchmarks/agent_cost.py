@@ -34,7 +34,7 @@ from bootscope.analysis.all_views import rows_of
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.builder.steps.agent import AGENT, build_agent
@@ -97,7 +97,7 @@ class Bench:
 
     def __init__(self, folder: Path, store: Path) -> None:
         self._store = Store(store)
-        self._runner = Runner(Cache(cache_dir()), Silent())
+        self._runner = Runner(Cache(cache_dir()), Progress())
         self._loaded = self._with_agent(folder)
         step = plugin.step()
         self._library = self._runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
@@ -109,7 +109,7 @@ class Bench:
         shutil.copytree(stock.path.parent / "stock", folder / "stock")
         programs = folder / "stock" / "rootfs" / "sbin"
         programs.mkdir(exist_ok=True)
-        shutil.copy(build_agent(stock, self._runner, Silent()), programs / INSTALLED)
+        shutil.copy(build_agent(stock, self._runner, Progress()), programs / INSTALLED)
         return load_system(str(folder / stock.path.name))
 
     def boot(self, removed: tuple[str, ...], words: str) -> Spent:
@@ -120,7 +120,7 @@ class Bench:
         )
         rootfs = msgspec.structs.replace(system.rootfs, remove=(*system.rootfs.remove, *removed))
         system = msgspec.structs.replace(system, kernel=kernel, rootfs=rootfs)
-        built = build(LoadedSystem(system, self._loaded.path), self._runner, Silent())
+        built = build(LoadedSystem(system, self._loaded.path), self._runner, Progress())
         order = Order(system, load_board(system.board), built, self._library, MILESTONE)
         run = self._known(built.build_id) or self._store.load(record_run(self._store, order, Quiet()))
         view = views.view(self._store, run)

@@ -25,7 +25,7 @@ from bootscope.analysis import views
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
@@ -163,7 +163,7 @@ class Bench:
         self._stock = load_system("stock")
         self._board = load_board(self._stock.system.board)
         self._store = Store(folder)
-        self._runner = Runner(Cache(cache_dir()), Silent())
+        self._runner = Runner(Cache(cache_dir()), Progress())
         step = plugin.step()
         self._library = self._runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
         self._known: dict[Variant, Booted] = {}
@@ -182,7 +182,7 @@ class Bench:
         if variant not in self._known:
             print(f"booting with '{variant.words}'{' and ftrace' if variant.ftrace else ''}", flush=True)
             loaded = variant.system(self._stock)
-            built = build(loaded, self._runner, Silent())
+            built = build(loaded, self._runner, Progress())
             order = Order(loaded.system, self._board, built, self._library, MILESTONE)
             run = self._store.load(record_run(self._store, order, Quiet()))
             timeline = views.view(self._store, run).timeline

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, build
-from bootscope.builder.progress import Silent
+from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
@@ -69,8 +69,8 @@ def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     loaded = load_system("stock")
     board = load_board(loaded.system.board)
-    runner = Runner(Cache(cache_dir()), Silent())
-    built = build(loaded, runner, Silent())
+    runner = Runner(Cache(cache_dir()), Progress())
+    built = build(loaded, runner, Progress())
     step = plugin.step()
     library = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
     text = loaded.system.milestones[UNTIL].console.encode()

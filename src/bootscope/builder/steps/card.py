@@ -109,18 +109,17 @@ def _boot_files(context: Context, system: System, script: str, arch: Architectur
     wrapped = folder / "boot.scr"
     options = ["-A", arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
     context.run(["mkimage", *options, "-d", text, wrapped])
-    files = [wrapped, folder / payload.file_name(system.kernel)]
-    shutil.copy(payload.path_of(context, system.kernel), files[1])
+    built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
-        files.append(folder / payload.DEVICE_TREE)
-        shutil.copy(context.results["device-tree"] / payload.DEVICE_TREE, folder)
+        built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
     if system.uboot.falcon and not system.card.raw_sector:
-        for step_name, name in (("falcon", falcon.ARGUMENTS), ("uboot", falcon.WAY_BACK)):
-            files.append(folder / name)
-            shutil.copy(context.results[step_name] / name, folder)
+        built[falcon.ARGUMENTS] = context.results["falcon"] / falcon.ARGUMENTS
+        built[falcon.WAY_BACK] = context.results["uboot"] / falcon.WAY_BACK
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:
-        files.append(folder / initramfs.PACKED)
-        shutil.copy(context.results["initramfs"] / initramfs.PACKED, folder)
+        built[initramfs.PACKED] = context.results["initramfs"] / initramfs.PACKED
+    for name, path in built.items():
+        shutil.copy(path, folder / name)
+    files = [wrapped, *(folder / name for name in built)]
     environment = system.uboot.environment
     if isinstance(environment, Environment):
         files.append(folder / STORED_ENVIRONMENT)
