@@ -14,10 +14,9 @@ import argparse
 import sys
 
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.rootreads import RootReads, root_reads
 from bootscope.analysis.used_code import image_sizes
 from bootscope.analysis.whatif_plan import Ground
-from bootscope.analysis.whatif_root import KINDS, RootKind, lines_of, present_kind
+from bootscope.analysis.whatif_root import KINDS, RootKind, RootReads, lines_of, present_kind, root_reads
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.store import Store

@@ -138,7 +138,7 @@ def evidence_of(
     scripts: Mapping[str, str] | None = None,
     levels: Mapping[int, str] | None = None,
 ) -> Evidence:
-    """What :func:`bootscope.analysis.explain.evidence` makes of a stored boot, without a store."""
+    """What :func:`bootscope.analysis.evidence.evidence_of` makes of a stored boot, without a store."""
     run = run or run_of()
     made = timeline_of("x/001", records, run)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene

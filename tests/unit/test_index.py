@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from bootscope.analysis import explain
+from bootscope.analysis import evidence
 from bootscope.analysis.view_names import NAMES
 from bootscope.audit import result
 from bootscope.capture import index, program
@@ -63,7 +63,7 @@ def entries(store: Store) -> dict[str, Path]:
 
 def nobody() -> AbstractContextManager[mock.Mock]:
     """No recording may be gone through."""
-    return mock.patch.object(explain, "evidence", side_effect=AssertionError("it was made anew"))
+    return mock.patch.object(evidence, "evidence_of", side_effect=AssertionError("it was made anew"))
 
 
 @pytest.mark.parametrize("made", [of_old, of_story, of_lab], ids=["old", "story", "lab"])

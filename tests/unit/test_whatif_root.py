@@ -11,11 +11,10 @@ import pytest
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
-from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
 from bootscope.analysis.whatif import Prediction, predict
 from bootscope.analysis.whatif_image import RATES, LoaderRates
 from bootscope.analysis.whatif_plan import Ground, Plan
-from bootscope.analysis.whatif_root import lines_of, root_kinds
+from bootscope.analysis.whatif_root import RootReads, kind_of, lines_of, root_kinds, root_reads
 from bootscope.analysis.whatif_terminals import OTHERS, fewer_terminals, terminals
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo

@@ -30,11 +30,9 @@ class BlockMap:
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         """Later and larger pieces show where no smaller one covers them."""
-        self._starts: list[int] = []
-        self._pieces: list[Piece] = []
-        for start, piece in _flatten(list(pieces)):
-            self._starts.append(start)
-            self._pieces.append(piece)
+        flat = list(_flatten(list(pieces)))
+        self._starts = [start for start, _ in flat]
+        self._pieces = [piece for _, piece in flat]
 
     @classmethod
     def make(cls, extents: Iterable[Extent], root: str) -> BlockMap:

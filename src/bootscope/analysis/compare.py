@@ -80,15 +80,13 @@ def compare(
     in_a = {p.name: p for p in a.phases if p.start_ns < total_a_ns}
     in_b = {p.name: p for p in b.phases if p.start_ns < total_b_ns}
     names = [name for name in PHASES if name in in_a or name in in_b]
-    changes = tuple(
-        _change(name, (in_a.get(name), total_a_ns), (in_b.get(name), total_b_ns)) for name in names
-    )
+    cut = tuple(_change(n, (in_a.get(n), total_a_ns), (in_b.get(n), total_b_ns)) for n in names)
     reached = list(dict.fromkeys([*a.milestones, *b.milestones]))
     return Comparison(
         same_build,
         total_a_ns,
         total_b_ns,
-        changes,
+        cut,
         {name: (a.milestones.get(name), b.milestones.get(name)) for name in reached},
         differences,
         cut_at,

@@ -36,13 +36,6 @@ class Spent:
             self.console_ns + other.console_ns,
         )
 
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(
-            self.running_ns - other.running_ns,
-            self.storage_ns - other.storage_ns,
-            self.console_ns - other.console_ns,
-        )
-
 
 class _Sums:
     """Sums of costs over ranges of record numbers."""

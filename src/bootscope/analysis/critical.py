@@ -9,7 +9,7 @@ it was ready while others had the CPU. Before there are tasks, the boot loaders 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -83,11 +83,8 @@ def path(evidence: Evidence, stacks: Stacks, at_ns: int) -> list[Step]:
 class _Walk:
     def __init__(self, evidence: Evidence, stacks: Stacks) -> None:
         self._evidence, self._stacks = evidence, stacks
-        self._waits: dict[Task, list[Wait]] = defaultdict(list)
         # Waits whose cause is being looked for: the sleeper's, then its waker's, and so on.
         self._pending: list[Wait] = []
-        for wait in evidence.scene.waits:
-            self._waits[wait.task].append(wait)
 
     def back(self, at_ns: int) -> list[Step]:
         steps: list[Step] = []
@@ -155,7 +152,7 @@ class _Walk:
         return pending[-1] if served or sleeper(wait, self._evidence, self._stacks) in _SERVERS else None
 
     def _wait_at(self, task: Task, part: Slice, now: int) -> Wait | None:
-        waits = self._waits[task]
+        waits = self._evidence.waits_of.get(task, [])
         at = bisect_left(waits, now, key=lambda w: w.start_ns) - 1
         return waits[at] if at >= 0 and waits[at].start_ns >= part.end_ns - 1 else None
 

@@ -46,6 +46,12 @@ def name_of(call: Call, evidence: Evidence) -> str:
     return call.text or "?"
 
 
+def level_of(call: Call, evidence: Evidence) -> str:
+    """The level of an initcall; empty where it has none, and for other calls."""
+    address = evidence.arch.code_address(call.value)
+    return evidence.levels.get(address, "") if call.kind == "initcall" else ""
+
+
 def view(evidence: Evidence) -> Rows:
     """All of them, the longest self time first."""
     calls = [c for c in evidence.scene.of(*KINDS) if c.first >= 0]
@@ -81,20 +87,19 @@ def _row(call: Call, evidence: Evidence, spent: dict[Call, Spent], inside: list[
     own = spent[call]
     below = sum((spent[c] for c in inside), Spent())
     waiting = total - own.running_ns - sum(c.end_ns - c.start_ns - spent[c].running_ns for c in inside)
-    address = call.value & ~1
     return {
         "what": name_of(call, evidence),
         "kind": "module" if call.kind == "initcall" and call.detail else call.kind.replace(".", " "),
-        "level": evidence.levels.get(address, "") if call.kind == "initcall" else "",
+        "level": level_of(call, evidence),
         "phase": evidence.phase_at(call.start_ns),
         "start_ns": call.start_ns,
         "end_ns": call.end_ns,
         "total_ns": total,
         # As the target's own clock sees it: storage and serial line take no time in the emulator.
         "virtual_ns": evidence.virtual_ns(call),
-        "self_ns": (own - below).cpu_ns,
-        "console_ns": (own - below).console_ns,
-        "storage_ns": (own - below).storage_ns,
+        "self_ns": own.cpu_ns - below.cpu_ns,
+        "console_ns": own.console_ns - below.console_ns,
+        "storage_ns": own.storage_ns - below.storage_ns,
         "waiting_ns": max(0, waiting),
         "task": evidence.who(call.task, call.start_ns),
         "result": _result(call),

@@ -45,9 +45,8 @@ def view(evidence: Evidence, phase: str | None = None) -> Rows:
 
     Of one phase, if named: then all figures are about what happened in it.
     """
-    found = next((p for p in evidence.timeline.phases if p.name == phase), None)
     window = _Window(0, evidence.timeline.total_ns, None)
-    if found:
+    if found := evidence.timeline.phase(phase):
         window = _Window(found.start_ns, found.end_ns, found.name)
     lines = script_lines(evidence)
     sleeping: dict[Task, int] = defaultdict(int)

@@ -108,24 +108,17 @@ def _candidate(build: Build, symbol: str) -> Candidate | None:
 
 def measure(code: Code, names: Iterable[str]) -> tuple[int, Ran]:
     """(bytes in the image, execution) of object files."""
-    size, ran = 0, Ran()
-    for name in names:
-        size += code[name].image_bytes
-        ran += code[name].ran
-    return size, ran
+    found = [code[name] for name in names]
+    return sum(used.image_bytes for used in found), sum((used.ran for used in found), Ran())
 
 
 def kind(lost: Collection[str], ran: Ran) -> Kind:
     """What the code that goes says of a symbol."""
     if not lost:
         return Kind.BLANK
-    if ran.application:
-        return Kind.APPLICATION
-    if ran.programs:
-        return Kind.PROGRAMS
-    if ran.start:
-        return Kind.START
-    return Kind.SETUP if ran.setup else Kind.NEVER
+    known = (ran.application, ran.programs, ran.start, ran.setup)
+    kinds = (Kind.APPLICATION, Kind.PROGRAMS, Kind.START, Kind.SETUP)
+    return next((kind for executed, kind in zip(known, kinds, strict=True) if executed), Kind.NEVER)
 
 
 def _folder(code: Code, lost: Iterable[str]) -> str:

@@ -43,11 +43,9 @@ class ComparedQuantity:
     @property
     def same(self) -> bool:
         """Whether all boots of both runs have the same value."""
-        return bool(
-            self.a
-            and self.b
-            and self.a.lowest_ns == self.a.highest_ns == self.b.lowest_ns == self.b.highest_ns
-        )
+        if not (self.a and self.b):
+            return False
+        return self.a.lowest_ns == self.a.highest_ns == self.b.lowest_ns == self.b.highest_ns
 
     @property
     def word(self) -> str:

@@ -59,16 +59,13 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Span]:
     """The same with waits for the line that are next to each other as one."""
     kept: list[Piece] = []
     for piece in pieces:
-        if kept and kept[0][2] == "console" and (piece[2] == "console" or _short_cpu(piece)):
+        short_cpu = piece[2] == "cpu" and piece[1] - piece[0] <= _CLOSE_NS
+        if kept and kept[0][2] == "console" and (piece[2] == "console" or short_cpu):
             kept.append(piece)
             continue
         yield from _span(kept)
         kept = [piece]
     yield from _span(kept)
-
-
-def _short_cpu(piece: Piece) -> bool:
-    return piece[2] == "cpu" and piece[1] - piece[0] <= _CLOSE_NS
 
 
 def _span(pieces: list[Piece]) -> Iterator[Span]:

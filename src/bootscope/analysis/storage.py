@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bootscope.analysis.blocks import Piece
 from bootscope.analysis.evidence import Evidence
@@ -62,36 +62,32 @@ class Access:
 def accesses(evidence: Evidence) -> list[Access]:
     """All accesses in order of time. Their costs add up to the storage time of the boot."""
     cost_ns = {cost.index: cost.ns for cost in evidence.costs if cost.kind == "storage"}
-    requests, used = _Requests(evidence), _Used(evidence)
-    read: set[int] = set()
-    found: list[Access] = []
-    for event in evidence.events:
-        if isinstance(event, StorageCommand):
-            for access, piece in _access(event, cost_ns.get(event.index, 0), evidence, requests, read):
-                unused = 0 if access.write or not piece else used.unused_bytes(piece)
-                found.append(replace(access, unused_bytes=unused))
-    return found
+    requests, used, read = _Requests(evidence), _Used(evidence), set[int]()
+    commands = (e for e in evidence.events if isinstance(e, StorageCommand))
+    return [a for e in commands for a in _access(e, cost_ns.get(e.index, 0), requests, used, read)]
 
 
 def _access(
-    event: StorageCommand, cost_ns: int, evidence: Evidence, requests: _Requests, read: set[int]
-) -> Iterator[tuple[Access, Piece | None]]:
+    event: StorageCommand, cost_ns: int, requests: _Requests, used: _Used, read: set[int]
+) -> Iterator[Access]:
+    evidence = requests.evidence
     now = evidence.clock.before(event.index)
     who, path = requests.behind(event)
     if event.sector is None:
-        yield Access(event.index, now, cost_ns, None, event.size_bytes, event.write, REGISTERS, who, 0), None
+        yield Access(event.index, now, cost_ns, None, event.size_bytes, event.write, REGISTERS, who, 0)
         return
     sectors = max(1, event.size_bytes // SECTOR_BYTES)
     pieces = list(evidence.blocks.split(event.sector, sectors))
     for piece, part_ns in _share(pieces, cost_ns):
-        again = 0
+        again = unused = 0
         if not event.write:
+            unused = used.unused_bytes(piece)
             wanted = range(piece.sector, piece.sector + piece.sectors)
             again = sum(s in read for s in wanted) * SECTOR_BYTES
             read.update(wanted)
         size = piece.sectors * SECTOR_BYTES
         what = path if path and piece.name == "root file system" else piece.name
-        yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again), piece
+        yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again, unused)
 
 
 def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
@@ -122,7 +118,7 @@ class _Requests:
     """Finds who asked for a command: the task that gave the block layer those sectors."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
+        self.evidence = evidence
         self._of_sector: dict[int, list[Bio]] = defaultdict(list)
         for bio in evidence.scene.bios:
             for sector in range(bio.sector & ~1, _end(bio), 2):
@@ -130,7 +126,7 @@ class _Requests:
 
     def behind(self, event: StorageCommand) -> tuple[str, str]:
         """(who waited, path of the file that was asked for)."""
-        evidence = self._evidence
+        evidence = self.evidence
         now = evidence.clock.before(event.index)
         if event.sector is not None:
             bios = self._of_sector.get(event.sector & ~1, [])

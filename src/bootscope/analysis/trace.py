@@ -8,11 +8,12 @@ from itertools import pairwise
 
 from bootscope.analysis import console_cost, critical, instruments, spent, storage
 from bootscope.analysis.all_views import rows_of
+from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.initcalls import KINDS as CALLS
-from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.kernel_activity import Call, Task, Wait
+from bootscope.analysis.initcalls import level_of, name_of
+from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import most
 from bootscope.analysis.waits import caller, reason
@@ -81,13 +82,7 @@ def _sorted(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _phase(p: Phase) -> Span:
-    parts = {
-        "cpu_ns": p.cpu_ns,
-        "storage_ns": p.storage_ns,
-        "console_ns": p.console_ns,
-        "idle_ns": p.idle_ns,
-        "fixed_ns": p.fixed_ns,
-    }
+    parts = {key: getattr(p, key) for key in SPLIT}
     return Span(p.start_ns, p.end_ns, p.name, {**parts, "found by": p.evidence})
 
 
@@ -116,8 +111,7 @@ def _call(call: Call, evidence: Evidence) -> Span:
         "storage_ns": spent.storage_ns,
         "console_ns": spent.console_ns,
     }
-    level = evidence.levels.get(evidence.arch.code_address(call.value), "") if call.kind == "initcall" else ""
-    if level:
+    if level := level_of(call, evidence):
         detail["level"] = level
     if call.result:
         detail["returned"] = call.result
@@ -176,11 +170,9 @@ def _delays(evidence: Evidence) -> tuple[Span, ...]:
 
 def _irqs(evidence: Evidence) -> tuple[Span, ...]:
     calls = evidence.scene.of("irq", "softirq")
-    return _sorted(Span(c.start_ns, c.end_ns, _irq_name(c, evidence)) for c in calls)
-
-
-def _irq_name(call: Call, evidence: Evidence) -> str:
-    return "softirq" if call.kind == "softirq" else label(call, evidence)
+    return _sorted(
+        Span(c.start_ns, c.end_ns, "softirq" if c.kind == "softirq" else label(c, evidence)) for c in calls
+    )
 
 
 def _cpu(evidence: Evidence) -> tuple[Span, ...]:
@@ -198,9 +190,6 @@ def _cpu(evidence: Evidence) -> tuple[Span, ...]:
 
 def _processes(evidence: Evidence, stacks: Stacks, lines: dict[Task, str]) -> list[Track]:
     """A track for each task: running, and asleep for what."""
-    waits: dict[Task, list[Wait]] = {}
-    for wait in evidence.scene.waits:
-        waits.setdefault(wait.task, []).append(wait)
     tracks = []
     for task in evidence.scene.tasks[1:]:
         parts = evidence.ledger.slices(task)
@@ -217,7 +206,7 @@ def _processes(evidence: Evidence, stacks: Stacks, lines: dict[Task, str]) -> li
             for p in parts
             for start, end, name in task.named(p.start_ns, p.end_ns)
         ]
-        for wait in waits.get(task, []):
+        for wait in evidence.waits_of.get(task, []):
             _, what = reason(wait, evidence, stacks)
             why: dict[str, str | int] = {"pid": task.pid, "state": "sleeping"}
             if wait.irq:

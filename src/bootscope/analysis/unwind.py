@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bootscope.arch.model import StackGrowth
@@ -98,10 +97,8 @@ class Unwinder:
     def _frame(self, function: Function) -> list[StackGrowth]:
         known = self._grows.get(function.address)
         if known is None:
-            known = self._grows[function.address] = list(self._growth(function))
+            data = self._code.read(function.address, min(function.size, 65536))
+            growth = self._code.arch.load_instructions().stack_growth
+            known = list(growth(data, function.address, function.alternate))
+            self._grows[function.address] = known
         return known
-
-    def _growth(self, function: Function) -> Iterator[StackGrowth]:
-        data = self._code.read(function.address, min(function.size, 65536))
-        reader = self._code.arch.load_instructions()
-        return reader.stack_growth(data, function.address, function.alternate)

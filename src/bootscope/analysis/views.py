@@ -153,9 +153,9 @@ def view(
     index = Index(run, boot) if indexed and not board else None
 
     def understand() -> Evidence:
-        from bootscope.analysis.explain import evidence
+        from bootscope.analysis.evidence import evidence_of
 
-        return evidence(store, run, boot, board)
+        return evidence_of(store, run, boot, board)
 
     return View(run, boot, understand, index)
 

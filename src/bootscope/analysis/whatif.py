@@ -17,7 +17,6 @@ import msgspec
 
 from bootscope.analysis import (
     console_cost,
-    shortcuts,
     whatif_image,
     whatif_kernel,
     whatif_loader,
@@ -149,8 +148,8 @@ _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
     "console=": lambda plan, evidence, steps, value: _console(plan, value),
     "card=": lambda plan, evidence, steps, value: _card(plan, value),
-    "first:": lambda plan, evidence, steps, value: _shortcut(plan, shortcuts.before_others(evidence, value)),
-    "init=": lambda plan, evidence, steps, value: _shortcut(plan, shortcuts.instead_of_init(evidence, value)),
+    "first:": whatif_programs.before_others,
+    "init=": whatif_programs.instead_of_init,
 }
 
 
@@ -166,29 +165,21 @@ def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> No
         raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help explains them")
 
 
-def _shortcut(plan: Plan, found: shortcuts.Shortcut) -> None:
-    plan.gone += found.gone
-    plan.kept |= found.kept
-    plan.assume(*found.assumptions)
-
-
 # ---- the console ----
 
 
 def _quiet(plan: Plan, evidence: Evidence) -> None:
     hidden = console_cost.hidden_by_quiet(plan.ground.lines)
     plan.hide(hidden)
-    plan.assumptions.append(
-        f"{len(hidden)} kernel lines of level {console_cost.QUIET_LEVEL} and above are not printed"
-    )
+    plan.assume(f"{len(hidden)} kernel lines of level {console_cost.QUIET_LEVEL} and above are not printed")
     unsure = sum(line.level < 0 for line in hidden)
     if unsure:
-        plan.assumptions.append(f"{unsure} of them have no known level and are counted as such")
+        plan.assume(f"{unsure} of them have no known level and are counted as such")
 
 
 def _no_console(plan: Plan, evidence: Evidence) -> None:
     plan.hide(plan.ground.lines)
-    plan.assumptions.append("programs behave the same without the console")
+    plan.assume("programs behave the same without the console")
 
 
 def _loader_silent(plan: Plan, evidence: Evidence) -> None:
@@ -205,9 +196,9 @@ def _console(plan: Plan, value: str) -> None:
     if not re.fullmatch(r"[0-9]{1,8}", value) or not 300 <= int(value) <= 10_000_000:
         raise UserError(f"'{printable(value)}' is not a baud rate", hint="for example console=921600")
     plan.byte_ns, real = plan.board.console_called(plan.board.console).at_rate(int(value))
-    plan.assumptions.append(f"boot loader and kernel both use {value} baud")
+    plan.assume(f"boot loader and kernel both use {value} baud")
     if abs(real - int(value)) * _READABLE > int(value):
-        plan.assumptions.append(f"the UART's clock gives {real} baud, and the receiver accepts that")
+        plan.assume(f"the UART's clock gives {real} baud, and the receiver accepts that")
 
 
 # ---- the card ----
@@ -224,10 +215,10 @@ def _card(plan: Plan, value: str) -> None:
             raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
         card, name = _scaled(plan.board.card, thousandths), "as said"
         plan.board = _with_card(plan.board, {**classes, name: card}, name)
-        plan.assumptions.append(f"the card is {value} as fast in bandwidth and latency")
+        plan.assume(f"the card is {value} as fast in bandwidth and latency")
     elif value in classes:
         plan.board = _with_card(plan.board, classes, value)
-        plan.assumptions.append(f"the card is the profile's '{value}'")
+        plan.assume(f"the card is the profile's '{value}'")
     else:
         raise unknown("card class", value, [*classes, "2x"])
 

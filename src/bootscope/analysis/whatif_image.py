@@ -11,12 +11,12 @@ from bootscope.analysis.console_cost import Line
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.whatif_kernel import image, without
-from bootscope.analysis.whatif_loader import DEVICE_TREE
+from bootscope.analysis.whatif_loader import DEVICE_TREE, KERNEL_UNSEEN, reads_in
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.core.errors import UserError
 from bootscope.core.settings import Setting, Sourced, load
-from bootscope.devices.model import SECTOR_BYTES, StorageCommand
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import LOAD, Loader
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
@@ -52,7 +52,7 @@ def uimage(plan: Plan, evidence: Evidence) -> None:
     """
     size = _loaded_bytes(evidence, KERNEL_IMAGE)
     if not size:
-        raise UserError("this boot does not show how the kernel was read from the card")
+        raise UserError(KERNEL_UNSEEN)
     plan.last.append(lambda: _check(plan, evidence, size))
 
 
@@ -80,15 +80,8 @@ def _say(plan: Plan, loader: Loader, letters: int, lines: list[Line]) -> None:
 
 def _loaded_bytes(evidence: Evidence, name: str) -> int:
     """Bytes of an extent that are read while the kernel is loaded; files may lie in several pieces."""
-    phase = next((p for p in evidence.timeline.phases if p.name == LOAD), None)
-    if not phase:
-        return 0
-    before = evidence.clock.before
-    reads = [
-        e
-        for e in evidence.events
-        if isinstance(e, StorageCommand) and not e.write and phase.start_ns <= before(e.index) < phase.end_ns
-    ]
+    load = evidence.timeline.phase(LOAD)
+    reads = [event for event, _, _ in reads_in(evidence, load)] if load else []
     found = [x for x in evidence.run.system.extents if x.name == name and any(touches(e, x) for e in reads)]
     return sum(extent.sectors for extent in found) * SECTOR_BYTES
 

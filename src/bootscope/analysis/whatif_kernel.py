@@ -15,14 +15,14 @@ from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call
-from bootscope.analysis.whatif_loader import reading
-from bootscope.analysis.whatif_plan import Gone, Plan, idle_in, on_path
+from bootscope.analysis.whatif_loader import loading, reading
+from bootscope.analysis.whatif_plan import Gone, Plan, having, on_path
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.capture import objects
 from bootscope.capture.stream import StackSample
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load
-from bootscope.devices.model import DeviceEvent, StorageCommand
+from bootscope.devices.model import StorageCommand
 from bootscope.kbuild.kconfig import parse
 from bootscope.loaders.model import Hooked
 from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
@@ -39,12 +39,8 @@ def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> Non
     """Without an initcall and its drivers, a probe, a step or a command of the boot loader."""
     hook_coverage.need(evidence, "initcalls, probes and commands", "initcall", "switch")
     main = evidence.run.board.boot_loader.main
-    kinds = (
-        "initcall",
-        "probe",
-        *(main.hook(kind) for kind in (Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND)),
-    )
-    found = [c for c in evidence.scene.of(*kinds) if _called(c, name, evidence)]
+    kinds = map(main.hook, (Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND))
+    found = [c for c in evidence.scene.of("initcall", "probe", *kinds) if _called(c, name, evidence)]
     if not found:
         raise UserError(
             f"nothing called '{printable(name)}' ran in this boot",
@@ -68,7 +64,7 @@ def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Ca
         for index in range(call.first, min(call.last, len(evidence.records))):
             if evidence.slice_at(evidence.clock.before(index)).task is call.task:
                 plan.dropped.add(index)
-    return {driver for driver in removed if any(c.detail == driver for c in probes)}
+    return {call.detail for call in probes}
 
 
 def path_of(call: Call, steps: list[Step], evidence: Evidence) -> list[tuple[int, int]]:
@@ -95,30 +91,27 @@ def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> in
 def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callable[[int], bool]) -> int:
     """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
     nothing to do; returns how many ns that are."""
-    found = idle_in(evidence, (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)))
+    asked = (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone))
+    found = having(evidence, asked, {evidence.scene.tasks[0]})
     before = Gone(plan.gone)
     # What others have the card do meanwhile it does all the same, if it is not gone already.
     found = [(start, end) for start, end in found if not before.inside(start, end)]
     plan.gone += found
     for start, end in found:
-        first, last = (bisect_left(evidence.events, evidence.index_at(t), key=_index) for t in (start, end))
+        first, last = (
+            bisect_left(evidence.events, evidence.index_at(t), key=lambda e: e.index) for t in (start, end)
+        )
         plan.kept |= {event.index for event in evidence.events[first:last]}
     return sum(end - start for start, end in found)
-
-
-def _index(event: DeviceEvent) -> int:
-    return event.index
 
 
 def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> bool:
     """Whether code that is gone is among those who called for a sleep."""
     wait = step.behind or step.wait
-    if wait is None or wait.stack < 0:
-        return False
-    sample = evidence.records[wait.stack]
-    if not isinstance(sample, StackSample):
-        return False
-    return any(gone(address) for address in plan.ground.stacks.addresses(sample, "kernel"))
+    sample = evidence.records[wait.stack] if wait and wait.stack >= 0 else None
+    return isinstance(sample, StackSample) and any(
+        gone(address) for address in plan.ground.stacks.addresses(sample, "kernel")
+    )
 
 
 # ---- briefer ----
@@ -253,15 +246,12 @@ def larger(plan: Plan, evidence: Evidence, more: int) -> None:
 
 def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:
     """The kernel's image is `packed` times as large, and takes `unpack` times as long to unpack."""
-    phases = {phase.name: phase for phase in evidence.timeline.phases}
-    if "load" not in phases:
-        raise UserError("this boot does not show how the kernel was read from the card")
+    load, unpacking = loading(evidence), evidence.timeline.phase("decompress")
     plan.kernel_share *= packed
     plan.kernel_reads |= {
         e.index for e in evidence.events if isinstance(e, StorageCommand) and reads_kernel(e, evidence.run)
     }
-    reads = reading(evidence, phases["load"], (KERNEL_IMAGE,))
-    cpu_ns = sum(end - start for start, end in reads)
+    cpu_ns = sum(end - start for start, end in reading(evidence, load, (KERNEL_IMAGE,)))
     cpu_ns -= sum(c.ns for c in evidence.costs if c.index in plan.kernel_reads)
-    unpacking_ns = phases["decompress"].cpu_ns if "decompress" in phases else 0
+    unpacking_ns = unpacking.cpu_ns if unpacking else 0
     plan.counted_ns += int(max(0, cpu_ns) * (1 - packed)) + int(unpacking_ns * (1 - unpack))

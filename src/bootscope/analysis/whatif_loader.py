@@ -18,6 +18,7 @@ from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 DEVICE_TREE = "device tree"
 """Extent of the card."""
+KERNEL_UNSEEN = "this boot does not show how the kernel was read from the card"
 _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 """Of virtual time after a command: what comes later is not the fetching of what it brought."""
 
@@ -69,7 +70,7 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
     *before, load = (phases[phase] for phase in loader.phases_of(main))
     kept = reading(evidence, load, (KERNEL_IMAGE, DEVICE_TREE))
     if not kept:
-        raise UserError("this boot does not show how the kernel was read from the card")
+        raise UserError(KERNEL_UNSEEN)
     plan.gone += [(phase.start_ns, phase.end_ns) for phase in before]
     plan.gone += _between(load.start_ns, load.end_ns, kept)
     for phase in loader.phases_of(first):
@@ -83,11 +84,8 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
 
 def exact_read(plan: Plan, evidence: Evidence) -> None:
     """What the boot loader reads from places of the card where nothing lies is not read."""
-    load = next((p for p in evidence.timeline.phases if p.name == LOAD), None)
-    if not load:
-        raise UserError("this boot does not show how the kernel was read from the card")
     useless = 0
-    for event, start, end in _reads(evidence, load):
+    for event, start, end in reads_in(evidence, loading(evidence)):
         first, sectors = event.sector or 0, max(1, event.size_bytes // SECTOR_BYTES)
         useful = sum(
             max(0, min(first + sectors, extent.sector + extent.sectors) - max(first, extent.sector))
@@ -102,15 +100,23 @@ def exact_read(plan: Plan, evidence: Evidence) -> None:
     plan.assume(f"{useless} bytes were read from unused areas")
 
 
+def loading(evidence: Evidence) -> Phase:
+    """The phase in which the kernel is loaded. Raises UserError for a boot without it."""
+    load = evidence.timeline.phase(LOAD)
+    if not load:
+        raise UserError(KERNEL_UNSEEN)
+    return load
+
+
 def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tuple[int, int]]:
     """Stretches of a phase in which extents of the card are read: from a command to the next one, since
     the CPU fetches what it brings, or to the end of the phase."""
     wanted = [extent for extent in evidence.run.system.extents if extent.name in names]
-    reads = _reads(evidence, phase)
+    reads = reads_in(evidence, phase)
     return [(start, end) for event, start, end in reads if any(touches(event, extent) for extent in wanted)]
 
 
-def _reads(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand, int, int]]:
+def reads_in(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand, int, int]]:
     """(command, from when, until when) of a phase's reads of the card's content."""
     events = [
         e

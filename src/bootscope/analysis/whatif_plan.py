@@ -169,18 +169,8 @@ def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[t
     ]
 
 
-def waited_for(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tuple[int, int]]:
-    """The stretches in which the path waited for the CPU, and some tasks had it."""
-    return _having(evidence, (step for step in steps if step.how == READY), tasks)
-
-
-def idle_in(evidence: Evidence, steps: Iterable[Step]) -> list[tuple[int, int]]:
-    """The stretches of some steps in which nothing had the CPU."""
-    return _having(evidence, steps, {evidence.scene.tasks[0]})
-
-
-def _having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[tuple[int, int]]:
-    """The stretches of some steps in which some tasks had the CPU."""
+def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[tuple[int, int]]:
+    """The stretches of some steps in which some tasks had the CPU; the first task when nothing else did."""
     starts = [part.start_ns for part in evidence.scene.slices]
     found: list[tuple[int, int]] = []
     for step in steps:

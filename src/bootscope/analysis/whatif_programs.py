@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if fewer programs were started, or later?"""
+"""What if fewer programs were started, or others first, or later?"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from bootscope.analysis import hook_coverage, shortcuts
-from bootscope.analysis.critical import Step
+from bootscope.analysis import hook_coverage
+from bootscope.analysis.critical import READY, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Task
-from bootscope.analysis.whatif_plan import Plan, on_path, waited_for
+from bootscope.analysis.storage import accesses
+from bootscope.analysis.whatif_plan import Plan, having, on_path
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.core.errors import UserError, printable
 
 
 def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     """A program and what it starts run after the milestone."""
-    tasks = with_children(evidence, _running(evidence, name))
+    tasks = with_children(evidence, _matching(evidence, name))
     if steps and steps[-1].task in tasks:
         raise UserError(
             f"the boot ends in '{printable(name)}' or its children: they cannot run later",
@@ -29,9 +30,47 @@ def later(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     plan.assume(f"nothing before the milestone needs {name}")
 
 
+def instead_of_init(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """The kernel starts the program `name` instead of init."""
+    program = _running(evidence, name)[0]
+    end = max((e.at_ns for e in program.execs), default=program.start_ns)
+    _skip(plan, evidence, program, evidence.timeline.milestones.get("init", 0), end)
+    plan.assume(f"{name} can be the first process", "it starts as fast as init did")
+
+
+def before_others(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
+    """The program `name`, or the script that starts it, comes first among what is started beside it."""
+    mine = program = _running(evidence, name)[0]
+    # Upwards to where several things are started one after the other.
+    while not (earlier := _before(evidence, mine)) and mine.parent:
+        mine = mine.parent
+    if not earlier:
+        raise UserError(f"nothing that starts before {printable(name)} can start later")
+    _skip(plan, evidence, program, earlier[0].start_ns, mine.start_ns)
+    plan.assume(f"{name} does not depend on what starts before it")
+
+
+def _before(evidence: Evidence, task: Task) -> list[Task]:
+    """What a task's parent started before it."""
+    siblings = (t for t in evidence.scene.tasks if task.parent and t.parent is task.parent)
+    return [t for t in siblings if t.start_ns < task.start_ns]
+
+
+def _skip(plan: Plan, evidence: Evidence, program: Task, start: int, end: int) -> None:
+    """A stretch does not happen, but for reads in it that somebody did first, of files that the program maps
+    as well."""
+    plan.gone.append((start, end))
+    wanted = {mapping.path for mapping in program.maps}
+    plan.kept |= {
+        access.index
+        for access in accesses(evidence)
+        if start <= access.start_ns < end and access.what in wanted and not access.write
+    }
+
+
 def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     """A script does without other programs."""
-    scripts = _running(evidence, name)
+    scripts = _matching(evidence, name)
     started = with_children(evidence, scripts) - scripts
     if steps and steps[-1].task in started:
         raise UserError(f"the boot ends in a child of '{printable(name)}', which has to run")
@@ -52,7 +91,7 @@ def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tup
     """What the boot does not wait for when some tasks are not there: their parts of the path, and the CPU
     while they had it."""
     everything = on_path(steps, tasks, 0, evidence.timeline.total_ns)
-    return everything + waited_for(evidence, steps, tasks)
+    return everything + having(evidence, (step for step in steps if step.how == READY), tasks)
 
 
 def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
@@ -109,7 +148,7 @@ def together(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
     They share one CPU evenly, so that each has had as much of it as the one that the boot ends in, or
     all that it needs, when that one is through.
     """
-    beside = sorted(_running(evidence, name), key=lambda task: task.start_ns)
+    beside = sorted(_matching(evidence, name), key=lambda task: task.start_ns)
     jobs = [t for t in beside if t.parent not in beside]
     paths = [on_path(steps, with_children(evidence, [t]), 0, evidence.timeline.total_ns) for t in jobs]
     if not steps or not paths[-1] or steps[-1].task not in with_children(evidence, [jobs[-1]]):
@@ -144,13 +183,31 @@ def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
     return found
 
 
-def _running(evidence: Evidence, name: str) -> set[Task]:
+def runs(task: Task, name: str) -> bool:
+    """Whether a task ran the program `name`, a path or its last part."""
+    words = {part.rpartition("/")[2] for e in task.execs for part in (e.file, e.arguments[0])}
+    return name in words or any(name in (e.file, e.arguments[0]) for e in task.execs)
+
+
+def _running(evidence: Evidence, name: str, matches: Callable[[Task, str], bool] = runs) -> list[Task]:
+    """The tasks that ran a program. Raises UserError when there is none."""
+    hook_coverage.need(evidence, "processes", "switch", "fork")
+    found = [task for task in evidence.scene.tasks if matches(task, name)]
+    if not found:
+        raise UserError(
+            f"no program called '{printable(name)}' ran in this boot",
+            hint="bootscope show --view processes lists the programs that ran",
+        )
+    return found
+
+
+def _matching(evidence: Evidence, name: str) -> set[Task]:
     """The tasks that ran a program, or one whose path matches a pattern."""
 
-    def matches(task: Task) -> bool:
-        return any(fnmatch.fnmatchcase(e.file, name) for e in task.execs)
+    def matches(task: Task, name: str) -> bool:
+        return runs(task, name) or any(fnmatch.fnmatchcase(e.file, name) for e in task.execs)
 
-    return set(shortcuts.running(evidence, name, matches))
+    return set(_running(evidence, name, matches))
 
 
 def _scripts(evidence: Evidence) -> list[Task]:

@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.analysis.blocks import ROOT_PARTITION
 from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.rootreads import RootReads, kind_of, root_reads
+from bootscope.analysis.storage import Access, accesses
 from bootscope.analysis.whatif_kernel import larger
-from bootscope.analysis.whatif_plan import Gone, Plan
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone, Plan
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load
 from bootscope.timeline.kernel_lines import STAMP
 
 KINDS = Path(__file__).with_name("filesystems.toml")
+LARGE_BYTES = 16 << 10
+"""Files of which less is read count with the file system's own data: other kinds keep them there."""
 
 
 class RootKind(Setting, frozen=True):
@@ -48,6 +53,27 @@ class RootKind(Setting, frozen=True):
 class _Table(Setting, frozen=True):
     schema: int
     kind: dict[str, RootKind]
+
+
+@dataclass(frozen=True)
+class RootReads:
+    """What a boot read and wrote of it, in bytes and commands of the card: of large files, and of folders,
+    inodes, small files and all else."""
+
+    files_bytes: int = 0
+    files_commands: int = 0
+    own_bytes: int = 0
+    own_commands: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Of both."""
+        return self.files_bytes + self.own_bytes
+
+    @property
+    def commands(self) -> int:
+        """Of both."""
+        return self.files_commands + self.own_commands
 
 
 @functools.cache
@@ -81,17 +107,11 @@ def rootfs(plan: Plan, evidence: Evidence, value: str, drivers: Drivers = Driver
             hint=f"measured were {', '.join(known)}",
         )
     # Cards may be changed too, and what does not happen reads nothing.
-    plan.last.insert(0, lambda: _other(plan, evidence, known[now], known[value], (now, value), drivers))
+    plan.last.insert(0, lambda: _other(plan, evidence, now, value, drivers))
 
 
-def _other(
-    plan: Plan,
-    evidence: Evidence,
-    before: RootKind,
-    after: RootKind,
-    names: tuple[str, str],
-    drivers: Drivers,
-) -> None:
+def _other(plan: Plan, evidence: Evidence, now: str, value: str, drivers: Drivers) -> None:
+    before, after = root_kinds()[now], root_kinds()[value]
     reads = root_reads(evidence, Gone(plan.gone), plan.kept)
     if reads.own_commands and not reads.files_bytes:
         raise UserError(
@@ -108,15 +128,14 @@ def _other(
     if drivers.old_stops:
         plan.counted_ns += before.mount_ns + in_ext4 * before.use_ps // 1000
     plan.counted_ns -= plan.letters_ns(after.letters, hidden_by_quiet(plan.ground.lines))
-    plan.hide(lines_of(plan.ground.lines, names[0]))
+    plan.hide(lines_of(plan.ground.lines, now))
     more = after.code_bytes - before.code_bytes if drivers.more_bytes is None else drivers.more_bytes
     if more:
         larger(plan, evidence, more)
     plan.assume(
         f"of the root file system {then.bytes / 1e6:.2f} MB are read in {then.commands} commands instead of "
         f"{reads.bytes / 1e6:.2f} MB in {reads.commands}",
-        f"the compression ratio of {names[1]}, and the time and size of its code, are those of "
-        "another system",
+        f"the compression ratio of {value}, and the time and size of its code, are those of another system",
     )
 
 
@@ -148,3 +167,43 @@ def _then(reads: RootReads, before: RootKind, after: RootKind) -> RootReads:
         own_bytes = max(0, reads.own_bytes + own_bytes - before.own_bytes)
         own_commands = max(0, reads.own_commands + own_commands - before.own_commands)
     return RootReads(files_bytes, files_commands, own_bytes, own_commands)
+
+
+def kind_of(filesystem: str, options: Sequence[str]) -> str:
+    """A file system as :func:`root_kinds` calls it: squashfs-lz4hc, erofs-none, ext4."""
+    words = list(options)
+    if filesystem == "squashfs":
+        if "-noD" in words:
+            return "squashfs-none"
+        at = words.index("-comp") + 1 if "-comp" in words else len(words)
+        packer = words[at] if at < len(words) else "gzip"
+        return f"squashfs-{packer}{'hc' if packer == 'lz4' and '-Xhc' in words else ''}"
+    if filesystem == "erofs":
+        packed = [word[2:].partition(",")[0] for word in words if word.startswith("-z")]
+        return f"erofs-{packed[0] if packed else 'none'}"
+    return filesystem
+
+
+def root_reads(evidence: Evidence, gone: Gone | None = None, kept: Container[int] = ()) -> RootReads:
+    """What a boot read of its root file system, from the kernel's start on; without what is `gone`, but for
+    the records `kept`."""
+    ours = [a for a in accesses(evidence) if _of_root(a, evidence)]
+    if gone:
+        ours = [a for a in ours if a.start_ns not in gone or a.index in kept]
+    read = Counter[str]()
+    for access in ours:
+        if not access.write and access.what.startswith("/"):
+            read[access.what] += access.size_bytes
+    large = [a for a in ours if not a.write and read[a.what] >= LARGE_BYTES]
+    files_bytes, files = sum(a.size_bytes for a in large), {a.index for a in large}
+    own_bytes = sum(a.size_bytes for a in ours) - files_bytes
+    return RootReads(files_bytes, len(files), own_bytes, len({a.index for a in ours} - files))
+
+
+def _of_root(access: Access, evidence: Evidence) -> bool:
+    """Whether an access is of the root file system's part of the card, from the kernel's start on."""
+    sector = access.sector
+    if sector is None or evidence.phase_at(access.start_ns) not in KERNEL_PHASES:
+        return False
+    roots = (e for e in evidence.run.system.extents if e.name == ROOT_PARTITION)
+    return any(r.sector <= sector < r.sector + r.sectors for r in roots)

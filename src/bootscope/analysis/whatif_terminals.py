@@ -9,9 +9,9 @@ from collections.abc import Container, Mapping
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.shortcuts import runs
 from bootscope.analysis.whatif_kernel import path_of
 from bootscope.analysis.whatif_plan import Gone, Plan, on_path
+from bootscope.analysis.whatif_programs import runs
 
 CONSOLES = 64
 """Devices of CONFIG_VT: tty0 to tty63."""

@@ -115,14 +115,11 @@ def stretches(found: Sequence[Heard], lines: Sequence[HeardLine], before: Rates)
         # What takes next to no time by the model may take long on the board.
         if not lengths or (length < least_ns and median(lengths) < 2 * least_ns):
             continue
-        result.append(Stretch(first, place, round(median(lengths)), _noise(lengths, error_ns), len(lengths)))
+        # How far off the middle one may be: by how the boots differ, and by both stamps.
+        noise_ns = math.hypot(deviation(lengths), error_ns * _UNIFORM * math.sqrt(2), _LEAST_NOISE_NS)
+        result.append(Stretch(first, place, round(median(lengths)), noise_ns, len(lengths)))
         first = place
     return result
-
-
-def _noise(lengths: Sequence[int], error_ns: int) -> float:
-    """How far off the middle one may be: by how the boots differ, and by both stamps."""
-    return math.hypot(deviation(lengths), error_ns * _UNIFORM * math.sqrt(2), _LEAST_NOISE_NS)
 
 
 def deviation(values: Sequence[int]) -> float:

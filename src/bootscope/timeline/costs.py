@@ -46,7 +46,10 @@ class CostModel:
     def add(self, event: DeviceEvent, virtual_ns: int) -> int:
         """What the next event, which happens at `virtual_ns`, costs in ns; 0 when it is free."""
         if isinstance(event, ConsoleByte):
-            queue = self._queues.get(event.device) or self._new_queue(event.device)
+            queue = self._queues.get(event.device)
+            if queue is None:
+                depth_bytes = self._board.console_called(event.device).fifo_bytes.value
+                queue = self._queues[event.device] = LineQueue(depth_bytes)
             ns = queue.put(virtual_ns + self.added_ns, event.byte_ns)
         elif isinstance(event, StorageCommand):
             ns = self._storage.cost_ns(event.size_bytes, self._card)
@@ -54,11 +57,6 @@ class CostModel:
             return 0
         self.added_ns += ns
         return ns
-
-    def _new_queue(self, device: str) -> LineQueue:
-        depth_bytes = self._board.console_called(device).fifo_bytes.value
-        queue = self._queues[device] = LineQueue(depth_bytes)
-        return queue
 
 
 def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:

@@ -88,3 +88,7 @@ class Timeline:
     clock_syncs: int
     clock_worst_ns: int
     kernel_image: int = 0
+
+    def phase(self, name: str | None) -> Phase | None:
+        """The phase of that name, if the boot has it."""
+        return next((phase for phase in self.phases if phase.name == name), None)
