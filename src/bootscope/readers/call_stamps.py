@@ -38,7 +38,9 @@ class CallStamps:
 
     def _any(self, text: str, number: int) -> int:
         if ":" in text:
-            kind, at_ns = "day", self._of_day(text)
+            hours, minutes, seconds = text.split(":")
+            at_ns = (int(hours) * 3600 + int(minutes) * 60) * 1_000_000_000 + seconds_ns(seconds)
+            kind = "day"
         else:
             at_ns = seconds_ns(text)
             kind = "epoch" if at_ns >= _EPOCH_NS else "relative"
@@ -58,11 +60,6 @@ class CallStamps:
             self._tally.repair("the clock went back", number)
         self._now_ns = at_ns
         return at_ns
-
-    @staticmethod
-    def _of_day(text: str) -> int:
-        hours, minutes, seconds = text.split(":")
-        return (int(hours) * 3600 + int(minutes) * 60) * 1_000_000_000 + seconds_ns(seconds)
 
     def clock(self) -> Clock:
         """What clock the stamps are of."""

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 
 from bootscope.readers.base import Clock
+from bootscope.readers.stamp_forms import NS
 from bootscope.readers.timespan import LONGEST_NS, decimal_ns
 
-NS = 1_000_000_000
 _ZERO = "the start of the recording"
 _RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(GHz|MHz|kHz|Hz)\s*", re.ASCII)
 _RATE_UNITS = {"GHz": 10**9, "MHz": 10**6, "kHz": 10**3, "Hz": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -12,6 +13,7 @@ from bootscope.loaders.console import BOOT_LOADER
 from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
 from bootscope.readers.boots import Part
 from bootscope.readers.initcalls import Calls
+from bootscope.readers.lines import decode
 from bootscope.readers.stamp_forms import Columns
 from bootscope.timeline.kernel_lines import FREED, INIT
 from bootscope.timeline.trace import Point
@@ -27,7 +29,7 @@ _FACTS = (
     ("machine", re.compile(rb"(?:OF: fdt: )?Machine model: ([^\n]{1,200})")),
     ("boot loader", re.compile(rf"((?:{BOOT_LOADER})\S{{0,80}})".encode())),
 )
-_PENDING = b": deferred probe pending"
+_PENDING = re.compile(rb": deferred probe pending")
 _PENDING_MOST = 1000
 # The lines that tell how the kernel's clock lies: those of the boot, not of the days after it.
 _FIT_ENOUGH = 3
@@ -78,7 +80,8 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
         if kernel_ns < 0 or not take(blob, offset, at_ns):
             _take(findings, blob, offset, at_ns, way.error_ns)
     boot.tracks += findings.calls.tracks()
-    boot.points += findings.points + findings.calls.open_calls() + _pending(found, part, way)
+    boot.points += findings.points + findings.calls.open_calls()
+    boot.points += islice(_pending(found, part, way), _PENDING_MOST)
     boot.facts.update(findings.facts)
     _zero_stamps(boot)
     if not own_clock:
@@ -92,7 +95,7 @@ def _take(findings: _Findings, blob: bytes, offset: int, at_ns: int, error_ns: i
     for name, pattern in _FACTS:
         match = pattern.match(blob, offset)
         if match and name not in findings.facts:
-            findings.facts[name] = match[1].decode("utf-8", "backslashreplace").strip()
+            findings.facts[name] = decode(match[1]).strip()
 
 
 def kernel_way(boot: Boot) -> Way:
@@ -120,23 +123,16 @@ def kernel_way(boot: Boot) -> Way:
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 
 
-def _pending(found: Columns, part: Part, way: Way) -> list[Point]:
+def _pending(found: Columns, part: Part, way: Way) -> Iterator[Point]:
     """Devices that still waited for something when the kernel gave up waiting."""
-    points: list[Point] = []
     if part.first >= part.end:
-        return points
-    end = found.ends[part.end - 1]
-    at = found.blob.find(_PENDING, found.starts[part.first], end)
-    while at >= 0 and len(points) < _PENDING_MOST:
-        index = bisect_left(found.starts, at + 1) - 1
-        kernel_ns = found.kernel_ns[index]
-        device = found.blob[found.starts[index] : at].split()[-1:]
+        return
+    for match in _PENDING.finditer(found.blob, found.starts[part.first], found.ends[part.end - 1]):
+        index = bisect_left(found.starts, match.start() + 1) - 1
+        device = found.blob[found.starts[index] : match.start()].split()[-1:]
         if device:
-            name = device[0][:200].decode("utf-8", "backslashreplace")
-            at_ns = way.at(kernel_ns, found.at_ns[index])
-            points.append(Point(at_ns, f"{name} still deferred", "mark", way.error_ns))
-        at = found.blob.find(_PENDING, at + 1, end)
-    return points
+            at_ns = way.at(found.kernel_ns[index], found.at_ns[index])
+            yield Point(at_ns, f"{decode(device[0][:200])} still deferred", "mark", way.error_ns)
 
 
 def _zero_stamps(boot: Boot) -> None:

@@ -195,14 +195,7 @@ def _count_wrong_encodings(blob: bytes, repairs: list[Repair]) -> None:
     try:
         blob.decode("utf-8")
     except UnicodeDecodeError as error:
-        count = sum(not m[0].isascii() and not _is_utf8(m[0]) for m in _LINE.finditer(blob))
+        # What is not UTF-8 gets lost on the way there and back.
+        count = sum(m[0].decode("utf-8", "ignore").encode() != m[0] for m in _LINE.finditer(blob))
         what = "lines that are not UTF-8, their bytes shown as \\xNN"
         repairs.append(Repair(what, count, _line_of(blob, error.start)))
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

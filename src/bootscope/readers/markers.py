@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from re import Pattern
 
 from bootscope.loaders import console
@@ -78,16 +79,13 @@ def marker_lines(log: Log, markers: Iterable[Marker]) -> dict[str, Hit]:
     """The first line of each marker, by the marker's name."""
     found: dict[str, Hit] = {}
     for marker in markers:
-        firsts = [index for text in marker.texts for index in _first(log, text, marker.pattern)]
+        firsts = [index for text in marker.texts for index in islice(_lines(log, text, marker.pattern), 1)]
         if firsts:
             index = min(firsts)
             found[marker.name] = Hit(index, log.at_ns[index], log.text(index))
     return found
 
 
-def _first(log: Log, part: str, pattern: Pattern[str]) -> list[int]:
-    """The first line that holds `part` and is found by `pattern`, if there is one."""
-    for index in log.lines_with(part.encode()):
-        if pattern.search(split_line(log.text(index))[1]):
-            return [index]
-    return []
+def _lines(log: Log, part: str, pattern: Pattern[str]) -> Iterator[int]:
+    """The lines that hold `part` and are found by `pattern`."""
+    return (i for i in log.lines_with(part.encode()) if pattern.search(split_line(log.text(i))[1]))

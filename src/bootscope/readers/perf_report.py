@@ -88,8 +88,9 @@ class Report:
         if not _PERCENT.fullmatch(cells[0]):
             return False
         row: list[str | int | None] = [c if (n := whole(c, 15)) is None else n for c in cells]
-        shares = [cell for cell in cells if _PERCENT.fullmatch(cell)][: self._timed]
-        row += [self._ns(cell) for cell in shares]
+        # Shares, with two decimals, of the time that was sampled.
+        shares = [match for cell in cells if (match := _PERCENT.fullmatch(cell))][: self._timed]
+        row += [self._count * int(share[1] + share[2]) // 10_000 for share in shares]
         row += [None] * (len(self._columns) - len(row))
         self._rows.append(tuple(row))
         return True
@@ -102,12 +103,6 @@ class Report:
         shares = [name for name in names if name in ("Overhead", "Children", "Self")] if timed else []
         self._columns = (*names, *(f"{name} ns" for name in shares))
         self._timed = len(shares)
-
-    def _ns(self, share: str) -> int:
-        """A share with two decimals of the time that was sampled, in ns."""
-        found = _PERCENT.fullmatch(share)
-        assert found  # what the caller saw
-        return self._count * (int(found[1]) * 100 + int(found[2])) // 10_000
 
     def _close(self) -> None:
         if self._rows:

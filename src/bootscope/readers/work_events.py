@@ -108,13 +108,10 @@ class Initcalls:
         return made
 
     def _level_track(self) -> Track:
-        ends = [at for at, _ in self._levels[1:]] + [self._end_of_levels()]
+        last_ns = max((s.end_ns for spans in self._initcall_spans.values() for s in spans), default=0)
+        ends = [at for at, _ in self._levels[1:]] + [last_ns]
         spans = [Span(at, max(at, end), name) for (at, name), end in zip(self._levels, ends, strict=True)]
         return track("initcall-levels", "phase", "initcall levels", spans)
-
-    def _end_of_levels(self) -> int:
-        last = self._levels[-1][0]
-        return max([last, *(s.end_ns for spans in self._initcall_spans.values() for s in spans)])
 
 
 class Interrupts:

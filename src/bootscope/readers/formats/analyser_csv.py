@@ -27,6 +27,7 @@ _TIME_HEAD = re.compile(
     r"(?:time|t|timestamp)?\s{0,9}[\[(]?\s{0,9}([a-zµ]{0,12})\s{0,9}[\])]?", re.IGNORECASE
 )
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT")
+_NUMBER = re.compile(r"[-+]?\.?\d")
 _LEVEL = {b"0": 0, b"1": 1}
 
 
@@ -104,7 +105,7 @@ def _layout(source: Source, lines: Lines, tally: Tally) -> _Layout:
         elif text.startswith((";", "#")):
             tally.understood += 1
             _comment(text.lstrip(";# "), heading)
-        elif _is_data(cells):
+        elif _NUMBER.match(cells[0]):
             return _of_data(cells, heading, index, _delimiter(text))
         else:
             tally.understood += 1
@@ -130,10 +131,6 @@ def _delimiter(text: str) -> bytes:
     return max((b",", b"\t", b";"), key=lambda d: text.count(d.decode()))
 
 
-def _is_data(cells: list[str]) -> bool:
-    return bool(cells) and bool(re.match(r"[-+]?\d|[-+]?\.\d", cells[0]))
-
-
 def _of_data(cells: list[str], heading: _Heading, first: int, delimiter: bytes) -> _Layout:
     """By the headings where there are some; else a first column that is not 0 or 1 is the time."""
     labels = heading.labels if len(heading.labels) == len(cells) else []
@@ -148,15 +145,12 @@ def _of_data(cells: list[str], heading: _Heading, first: int, delimiter: bytes) 
         names = [f"channel {n}" for n in range(len(cells) - timed)]
     titles = [labels[0] if labels and timed else "time"] * timed + list(names)
     titles += [f"channel {n}" for n in range(len(titles), len(cells))]
-    levels = [i for i in range(timed, len(cells)) if cells[i] in ("0", "1") and _is_logic(labels, i)]
+    # sigrok labels columns by what they measure, analog ones by their unit.
+    logic = [i for i in range(timed, len(cells)) if "logic" not in labels or labels[i] == "logic"]
+    levels = [i for i in logic if cells[i] in ("0", "1")]
     analog = [titles[i] for i in range(timed, len(cells)) if i not in set(levels)]
     sigrok = heading.tool.startswith("libsigrok") or "logic" in labels
     return _Layout(delimiter, titles, first, timed, levels, analog, heading.tool, heading.rate_hz, sigrok)
-
-
-def _is_logic(labels: list[str], column: int) -> bool:
-    """sigrok labels columns by what they measure, analog ones by their unit."""
-    return "logic" not in labels or labels[column] == "logic"
 
 
 def _times(lines: Lines, layout: _Layout, tally: Tally) -> Times:

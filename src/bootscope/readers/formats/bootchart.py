@@ -95,7 +95,7 @@ def read(source: Source, options: Options) -> Reading:
     _add_loads(boot, archive)
     left_out = _add_processes(boot, archive)
     _add_memory(boot, archive)
-    period_ns = _period_ns(archive.times)
+    period_ns = median_low([b - a for a, b in pairwise(archive.times)] or [0])
     boot.clock = _clock(archive.times, period_ns)
     error_ns = bootchart_agent.clock_error_ns(archive.text("dmesg")) if "sources" in boot.facts else None
     if error_ns is not None:
@@ -177,11 +177,6 @@ def _clock(times: list[int], period_ns: int) -> Clock:
         # bootchart2's collector counts from its own start when told to (-r, by `bootchartd start`).
         return Clock("collector", "the start of the collector", resolution_ns)
     return replace(KERNEL, resolution_ns=resolution_ns)
-
-
-def _period_ns(times: list[int]) -> int:
-    gaps = [b - a for a, b in pairwise(times)]
-    return median_low(gaps) if gaps else 0
 
 
 def _reading(boot: Boot, archive: _Archive, kernel: Reading, left_out: int) -> Reading:

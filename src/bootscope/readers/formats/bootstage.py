@@ -158,6 +158,7 @@ def _read_text(source: Source, options: Options) -> Reading:
 _MAGIC = 0xB00757A3
 _HEADER_BYTES = 20
 _MAX_RECORDS = 10_000
+_NAME = re.compile(rb"[ -~]{1,199}")
 # Layout of a record by the width of a pointer: bytes, and a struct of time, start, flags, id.
 _LAYOUTS = {4: (20, "II4xiI"), 8: (32, "QI4x8xiI")}
 
@@ -187,17 +188,13 @@ def _read_stash(source: Source, options: Options) -> Reading:
     data = source.data[: size or len(source.data)]
     for width, (record_bytes, layout) in _LAYOUTS.items():
         names = data[_HEADER_BYTES + count * record_bytes :].split(b"\0")
-        if count <= _MAX_RECORDS and len(names) == count + 1 and all(_is_name(name) for name in names[:-1]):
+        if count <= _MAX_RECORDS and len(names) == count + 1 and all(map(_NAME.fullmatch, names[:-1])):
             records = _stash_records(data, f"{order}{layout}", record_bytes, names)
             tally.understood = count
             boot = _boot_of(records, tally, options)
             boot.facts["layout"] = f"{8 * width}-bit, {'little' if order == '<' else 'big'}-endian"
             return tally.reading([boot])
     raise FormatError(source.name, STASH, 1, "its names match neither 32-bit nor 64-bit records")
-
-
-def _is_name(name: bytes) -> bool:
-    return 0 < len(name) < 200 and name.isascii() and name.decode("ascii").isprintable()
 
 
 def _stash_records(data: bytes, layout: str, record_bytes: int, names: list[bytes]) -> list[_Record]:

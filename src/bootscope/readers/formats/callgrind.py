@@ -8,6 +8,7 @@ so no call stacks are made of it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
@@ -33,8 +34,9 @@ class _Function:
     file: str
     object: str
     calls: int = 0
-    own: list[int] = field(default_factory=list)
-    inside: list[int] = field(default_factory=list)
+    own: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    inside: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """Costs by the number of their event, from 0: its own, and of what it called."""
 
 
 class _File:
@@ -125,7 +127,7 @@ class _File:
         boot = Boot(Clock("none", "events are counted, not timed", 1), facts=self.facts)
         if not self._events or not self._functions:
             return boot
-        seen = sum(_at(f.own, 0) for f in self._functions.values())
+        seen = sum(f.own[0] for f in self._functions.values())
         self.facts[f"{self._events[0]} in total"] = str(seen)
         if self._told and seen != self._told:
             self._tally.repair(f"costs add up to {seen:,}, the file declares {self._told:,}", 1)
@@ -138,10 +140,8 @@ class _File:
         return boot
 
     def _row(self, f: _Function) -> tuple[str | int | None, ...]:
-        own = _at(f.own, 0)
-        total = own + _at(f.inside, 0)
-        more = (_at(f.own, index) for index in range(1, len(self._events)))
-        return (f.name, f.object, f.file, f.calls, own, total, *more)
+        more = (f.own[index] for index in range(1, len(self._events)))
+        return (f.name, f.object, f.file, f.calls, f.own[0], f.own[0] + f.inside[0], *more)
 
 
 def _number(word: str) -> int:
@@ -149,14 +149,9 @@ def _number(word: str) -> int:
     return max(0, min(value, _LARGEST))
 
 
-def _sum(into: list[int], costs: list[int]) -> None:
-    into += [0] * (len(costs) - len(into))
+def _sum(into: dict[int, int], costs: list[int]) -> None:
     for index, cost in enumerate(costs):
         into[index] += cost
-
-
-def _at(costs: list[int], index: int) -> int:
-    return costs[index] if index < len(costs) else 0
 
 
 def _sure(source: Source) -> int:

@@ -104,11 +104,7 @@ def _read(source: Source, options: Options) -> Reading:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
-    if len(boots) > 1:
-        result.repairs.append(
-            Repair(f"{len(boots)} boots in one journal, read separately", len(boots) - 1, 1)
-        )
-    return result
+    return _counted(result, len(boots))
 
 
 def _printk(record: Record) -> bytes:
@@ -185,8 +181,12 @@ def _read_short(source: Source, options: Options) -> Reading:
             one.repairs = [replace(r, first_line=r.first_line + first_line - 1) for r in one.repairs]
             _merge(result, one, "")
         first_line += piece.count(b"\n")
-    if len(cuts) > 1:
-        result.repairs.append(Repair(f"{len(cuts)} boots in one journal, read separately", len(cuts) - 1, 1))
+    return _counted(result, len(cuts))
+
+
+def _counted(result: Reading, boots: int) -> Reading:
+    if boots > 1:
+        result.repairs.append(Repair(f"{boots} boots in one journal, read separately", boots - 1, 1))
     return result
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Reading, Source
-from bootscope.readers.csv_clock import NS, rate_of
+from bootscope.readers.csv_clock import rate_of
 from bootscope.readers.pins import Pin, add_pins, edge_limit, not_shown, sample_rate_hz
+from bootscope.readers.stamp_forms import NS
 from bootscope.readers.tally import Tally
 from bootscope.readers.timespan import whole
 

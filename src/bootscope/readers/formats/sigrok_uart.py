@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 
 from bootscope.readers.base import FIRST_BYTE, Clock, FormatError, Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, read_console
-from bootscope.readers.csv_clock import NS
 from bootscope.readers.lines import decode, split
 from bootscope.readers.pins import sample_rate_hz
-from bootscope.readers.stamp_forms import Form
+from bootscope.readers.stamp_forms import NS, Form
 from bootscope.readers.tally import Tally, sample
 
 NAME = "sigrok-uart"
@@ -63,7 +62,10 @@ def read(source: Source, options: Options) -> Reading:
         tally.ask("the file has no sample rate: give --option samplerate_hz=N; assumed 1 MHz")
     console = sorted(_console(rows, tally), key=lambda line: line.first)
     rate_hz = rate_hz or 1_000_000
-    reading = _reading(source, console, _clock(rate_hz, timed), rate_hz)
+    clock = Clock("sample", "the start of the recording", max(1, NS // rate_hz), FIRST_BYTE)
+    if not timed:
+        clock = Clock("none", "nothing: the bytes have no times", 0)
+    reading = _reading(source, console, clock, rate_hz)
     for question in reading.questions:
         tally.ask(question)
     return tally.reading(reading.boots, [*lines.repairs, *reading.repairs])
@@ -108,12 +110,6 @@ def _byte(said: bytes) -> bytes | None:
     if match or _HEX.fullmatch(said):
         return bytes.fromhex((match[1] if match else said).decode("ascii"))
     return None
-
-
-def _clock(rate_hz: int, timed: bool) -> Clock:
-    if not timed:
-        return Clock("none", "nothing: the bytes have no times", 0)
-    return Clock("sample", "the start of the recording", max(1, NS // rate_hz), FIRST_BYTE)
 
 
 def _reading(source: Source, console: list[_Line], clock: Clock, rate_hz: int) -> Reading:

@@ -103,7 +103,7 @@ def _chain(text: str, said: Said) -> bool:
 
 def boot_of(said: Said) -> Boot:
     """The boot that all these words are about."""
-    user_ns = _user_space_ns(said)
+    user_ns = said.parts["kernel"] + said.parts.get("initrd", 0) if "kernel" in said.parts else 0
     boot = Boot(_clock(said))
     if said.parts:
         boot.tracks.append(phase_track(_bounds(said.parts)))
@@ -127,12 +127,6 @@ def _clock(said: Said) -> Clock:
     if said.parts or said.chain or said.reached:
         return USER_SPACE
     return Clock("none", "no times of day, only durations", _MS_NS)
-
-
-def _user_space_ns(said: Said) -> int:
-    if "kernel" not in said.parts:
-        return 0
-    return said.parts["kernel"] + said.parts.get("initrd", 0)
 
 
 def _bounds(parts: dict[str, int]) -> list[tuple[str, int, int]]:

@@ -83,11 +83,10 @@ def _read(source: Source, options: Options) -> Reading:
 
 
 def _facts(found: tap.Tap) -> dict[str, str]:
-    facts = found.opened
-    told = {"tool": "bootscope"}
     names = {"rate": "line rate", "driver": "serial driver", "latency_timer_ms": "latency timer in ms"}
     names |= {"low_latency": "low latency", "priority": "priority of the listener"}
-    told |= {words: str(facts[name]) for name, words in names.items() if name in facts}
+    told = {words: str(found.opened[name]) for name, words in names.items() if name in found.opened}
+    told = {"tool": "bootscope", **told}
     refused = [str(event.facts["refused"]) for event in found.of("tapped") if "refused" in event.facts]
     if found.host:
         told[LISTENED] = f"on {found.host}" + (
