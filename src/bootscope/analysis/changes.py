@@ -49,9 +49,8 @@ def changes(name: str, a: Side, b: Side) -> Rows:
     for key in {*before, *after}:
         a_ns, b_ns = before.get(key, 0), after.get(key, 0)
         if abs(b_ns - a_ns) >= _SMALL_NS:
-            phase, what = key
-            row: dict[str, Cell] = {"kind": name, "what": what, "phase": phase}
-            rows.append(row | {"a_ns": a_ns, "b_ns": b_ns, "change_ns": b_ns - a_ns})
+            times = {"a_ns": a_ns, "b_ns": b_ns, "change_ns": b_ns - a_ns}
+            rows.append({"kind": name, "what": key[1], "phase": key[0], **times})
     rows.sort(key=lambda r: (-abs(int(r["change_ns"] or 0)), str(r["what"])))
     title = f"What changed in {name}"
     left_out = f"Changes of less than {_SMALL_NS // 1000} µs are left out."

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording does not tell: hooks that its kernel or boot loader had no function for, or that
-were not known when it was made."""
+"""What a recording does not tell: hooks without a function in its programs, or newer than the recording."""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ class OpenCalls:
         return self._open[task]
 
     def leave(self, task: Task, kind: str, result: int, now_ns: int, index: int) -> None:
-        """The innermost call of a kind returns, if one is open; a function may have been left in a way that
-        no hook saw, and what it called ended with it."""
+        """The innermost open call of a kind returns, if any; whatever it called and no hook saw end, too."""
         calls = self._open[task]
         while any(call.kind == kind for call in calls):
             call = calls.pop()

@@ -20,8 +20,7 @@ MILESTONE, PHASE, TOTAL = "milestone", "phase", "total"
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that every boot has a time for: when a milestone was reached, how long a phase took, or
-    all."""
+    """What every boot has a time for: when a milestone was reached, how long a phase took, or all."""
 
     kind: str
     name: str
@@ -176,5 +175,4 @@ def single(boots: SampleSet, number: int) -> SampleSet:
     """Only boot `number` (from 1) of a run. Raises UserError when there is no such boot."""
     if not 1 <= number <= len(boots.boots):
         raise UserError(f"run {boots.run_id} has no boot {number}", hint=f"it has 1 to {len(boots.boots)}")
-    kept = (boots.boots[number - 1],)
-    return replace(boots, boots=kept)
+    return replace(boots, boots=(boots.boots[number - 1],))

@@ -109,8 +109,7 @@ def _of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
 
 
 def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    """A boot loader runs where it was linked until it moves to the end of memory, and is over when the kernel
-    starts."""
+    """A boot loader runs where it was linked until it moves, and is over when the kernel starts."""
     ends_ns = _virtual_ns(evidence, "kernel.start")
     board, offset = evidence.run.board, evidence.timeline.loader_offset
     linked, start = board.qemu.loader_code, board.addresses[board.boot_loader.main.name]

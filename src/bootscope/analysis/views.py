@@ -44,8 +44,7 @@ class View:
     index: Index | None = None
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
-        """What `make` makes of this boot and of nothing else but what `also` tells, from the index if there
-        is one."""
+        """What `make` makes of this boot and what `also` tells alone; from the index if there is one."""
         return self.index.get(name, kind, make, also) if self.index else make()
 
     @cached_property

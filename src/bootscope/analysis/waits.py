@@ -86,7 +86,7 @@ def view(evidence: Evidence, stacks: Stacks) -> Rows:
     rows.sort(key=lambda r: -int(r["wait_ns"] or 0))
     sums: dict[str, int] = defaultdict(int)
     for row in rows:
-        sums[str(row["kind"])] += int(row["wait_ns"] or 0)
+        sums[f"{row['kind']}_ns"] += int(row["wait_ns"] or 0)
     return Rows(
         "waits",
         "Where the CPU waited",
@@ -94,7 +94,7 @@ def view(evidence: Evidence, stacks: Stacks) -> Rows:
         tuple(rows),
         "longest first",
         ("Waits for storage and the serial line have their own views.",),
-        {f"{kind}_ns": ns for kind, ns in sums.items()},
+        dict(sums),
     )
 
 

@@ -63,8 +63,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`board` was fitted to `boots` by an emulated boot (`like`). `matched` of its `lines` console lines are
-    those of the real boots, too."""
+    """`board` was fitted to `boots` by an emulated boot (`like`); `matched` of its `lines` are in these."""
 
     board: Board
     like: str

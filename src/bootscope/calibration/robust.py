@@ -44,8 +44,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class KnownFigure:
-    """A figure, and half of its 95 % interval. `stretches`: how many it rests on, as if all had the same
-    say."""
+    """A figure, half of its 95 % interval, and how many stretches it rests on, as if all had the same say."""
 
     value: float
     half: float
