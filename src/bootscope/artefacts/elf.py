@@ -32,8 +32,5 @@ def program(data: bytes, size_bytes: int) -> Program | None:
     except struct.error:
         return None
     static = kind == _EXECUTABLE and bool(kinds) and _INTERPRETER not in kinds
-    return Program(static, _libc(data) if static else "", size_bytes, bool(sh_at and sh_count))
-
-
-def _libc(data: bytes) -> str:
-    return next((name for name, marks in _MARKS if any(mark in data for mark in marks)), "")
+    libcs = (name for name, marks in _MARKS if static and any(mark in data for mark in marks))
+    return Program(static, next(libcs, ""), size_bytes, bool(sh_at and sh_count))

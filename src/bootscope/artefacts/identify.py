@@ -151,7 +151,7 @@ def together(pieces: Sequence[Piece]) -> Inventory:
     """All pieces as one system. Raises UserError when two of them tell the same."""
     _check_twice(pieces)
     fields: dict[str, Any] = {}
-    for piece in sorted(pieces, key=_weight):
+    for piece in sorted(pieces, key=lambda piece: _SURENESS.get(piece.kind, len(_SURENESS))):
         for key, value in piece.fields.items():
             fields[key] = _merged(key, fields.get(key), value)
     parts = frozenset(part for piece in pieces for part in piece.parts)
@@ -163,19 +163,15 @@ def together(pieces: Sequence[Piece]) -> Inventory:
     return known
 
 
-_ORDER = (
-    "log",
-    "kernel configuration",
-    "U-Boot configuration",
-    "BusyBox configuration",
-    "U-Boot environment",
-)
+_SURENESS = {
+    "log": 0,
+    "kernel configuration": 1,
+    "U-Boot configuration": 2,
+    "BusyBox configuration": 3,
+    "U-Boot environment": 4,
+}
 """What tells the same less surely comes first: a file with the command line is surer than the log of some
 boot, and a stored variable wins over the symbol that sets its default."""
-
-
-def _weight(piece: Piece) -> int:
-    return _ORDER.index(piece.kind) if piece.kind in _ORDER else len(_ORDER)
 
 
 def _merged(key: str, before: Any, value: Any) -> Any:

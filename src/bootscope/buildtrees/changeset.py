@@ -18,7 +18,7 @@ from bootscope.changes.change_files import WORDS
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import parse
-from bootscope.system.changes import TREES, Change, conflicts, with_words
+from bootscope.system.changes import TREES, Change, Settings, conflicts, with_words
 from bootscope.system.model import Symbols
 
 _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
@@ -206,7 +206,7 @@ def _rootfs(top: Path) -> tuple[dict[str, str], dict[str, str]]:
     return write, link
 
 
-def _settings(path: Path) -> dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]:
+def _settings(path: Path) -> Settings:
     try:
         table = tomllib.loads(_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -218,6 +218,6 @@ def _settings(path: Path) -> dict[str, str | int | bool | tuple[str, ...] | dict
         for key, v in keys.items()
     }
     try:
-        return msgspec.convert(flat, dict[str, str | int | bool | tuple[str, ...] | dict[str, str]])
+        return msgspec.convert(flat, Settings)
     except msgspec.ValidationError as error:
         raise UserError(f"{printable(str(path))}: {printable(str(error))}") from error

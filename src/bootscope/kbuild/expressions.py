@@ -11,7 +11,7 @@ NO, MODULE, YES = 0, 1, 2
 _VALUES = {"n": NO, "m": MODULE, "y": YES}
 _TOKEN = re.compile(
     r"\s*(?:(?P<op>&&|\|\||!=|<=|>=|[!()=<>])"
-    r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|'(?P<other>[^']*)'|(?P<word>[\w./$-]+))"
+    r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|'(?P<other>[^']*)'|(?P<word>[\w./$-]+)|(?P<bad>.+))"
 )
 UNKNOWN = "$"
 """Stands for what the tree's own tools would ask the compiler or the shell: taken for true."""
@@ -108,16 +108,9 @@ def without_macros(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    text = text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match:
-            yield ("bad", text[at:])
-            return
-        at = match.end()
+    for match in _TOKEN.finditer(text.rstrip()):
         kind = match.lastgroup or "bad"
-        yield ("op" if kind == "op" else "word", match[kind])
+        yield (kind if kind in ("op", "bad") else "word", match[kind])
 
 
 class _Parser:

@@ -97,10 +97,8 @@ class Configuration:
 
 
 def _default(symbol: Symbol, state: Mapping[str, str]) -> int:
-    for value, condition in symbol.defaults:
-        if condition.value(state) != NO:
-            return parse(value).value(state)
-    return NO
+    met = (value for value, condition in symbol.defaults if condition.value(state) != NO)
+    return parse(next(met, "n")).value(state)
 
 
 def _used(symbol: Symbol) -> set[str]:

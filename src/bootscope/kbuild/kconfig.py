@@ -14,12 +14,8 @@ _LINE = re.compile(r"^(?:CONFIG_(?P<set>\w+)=(?P<value>.*)|# CONFIG_(?P<unset>\w
 
 def parse(text: str) -> dict[str, str]:
     """Symbol -> value as written ('y', '"text"', '0x10'); 'n' for those that are not set."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        if match:
-            found[match["set"] or match["unset"]] = match["value"] if match["set"] else "n"
-    return found
+    found = filter(None, map(_LINE.match, text.splitlines()))
+    return {m["set"] or m["unset"]: m["value"] if m["set"] else "n" for m in found}
 
 
 def written(value: str | int | bool) -> str:

@@ -31,7 +31,9 @@ def write(context: Context, arch: Architecture, trees: Sequence[Path], version: 
 
 
 def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> dict[str, int]:
-    folders = [folder for tree in trees for folder in _header_folders(tree)]
+    folders: list[Path] = []
+    for tree in trees:
+        folders += sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
     generated = next((f for f in folders if (f / _GENERATED).exists()), None)
     common = next((f for f in folders if (f / _COMMON).exists()), None)
     if not generated or not common:
@@ -46,10 +48,6 @@ def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: 
             hint=f"remove {context.cache.sources}/linux* to fetch both again",
         )
     return kernel_layout.asked(context, generated, _command(arch, generated, common))
-
-
-def _header_folders(tree: Path) -> list[Path]:
-    return sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
 
 
 def _command(arch: Architecture, generated: Path, common: Path) -> list[str]:
