@@ -105,10 +105,6 @@ class PrivateApt:
             raise ToolError(_reason(done.output) or f"{arguments[0]} failed (status {done.status})")
         return done.output
 
-    def update(self) -> None:
-        """Fetches and checks the signed index."""
-        self.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")
-
     def codename(self) -> str:
         """What the signed index calls the suite."""
         return self.apt("apt-get", "indextargets", "--format", "$(CODENAME)").split("\n")[0].strip()
@@ -198,15 +194,10 @@ class Archives:
         for mirror in host_mirrors():
             for name in _OTHER_NAMES:
                 with contextlib.suppress(ToolError):
-                    return get(self._other(mirror, name, suite, architecture))
+                    apt = self._apt(mirror, name, architecture)
+                    if apt.codename() == suite:
+                        return get(apt)
         raise last
-
-    def _other(self, mirror: str, name: str, suite: str, architecture: str) -> PrivateApt:
-        """The same suite by another name. Raises ToolError when that is another suite."""
-        apt = self._apt(mirror, name, architecture)
-        if apt.codename() != suite:
-            raise ToolError(f"{name} is not {suite}")
-        return apt
 
     def _apt(self, mirror: str, suite: str, architecture: str) -> PrivateApt:
         """apt for this part of the archive, its index fetched."""
@@ -216,6 +207,6 @@ class Archives:
             # What an attempt before this left is of no use.
             shutil.rmtree(work, ignore_errors=True)
             apt = PrivateApt(work, mirror, suite, architecture)
-            apt.update()
+            apt.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")
             self._updated[key] = apt
         return self._updated[key]

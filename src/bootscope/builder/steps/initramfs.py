@@ -92,10 +92,9 @@ def application_alone(system: System, wanted: Initramfs) -> bool:
 
 def symbols(wanted: Initramfs) -> Symbols:
     """What the kernel must be configured with."""
-    if wanted.place == EXTERNAL:
-        return {"BLK_DEV_INITRD": True}
     # The name is relative to the folder of the build, so that the image does not hold it.
-    return {"BLK_DEV_INITRD": True, "INITRAMFS_SOURCE": ARCHIVE}
+    built_in: Symbols = {"INITRAMFS_SOURCE": ARCHIVE} if wanted.place == BUILT_IN else {}
+    return {"BLK_DEV_INITRD": True, **built_in}
 
 
 def members_of(
