@@ -145,10 +145,8 @@ def speaks_telnet(console: Console) -> bool:
 
 
 def _console(kind: str, where: str) -> Console:
-    if kind == "serial":
-        return Console(kind=kind, port=where)
-    if kind == "pipe":
-        return Console(kind=kind, port=where, rate=0)
+    if kind in ("serial", "pipe"):
+        return Console(kind=kind, port=where, rate=DEFAULT_RATE if kind == "serial" else 0)
     if kind == "command":
         return Console(kind=kind, command=tuple(where.split()), rate=0)
     if kind == "labgrid":

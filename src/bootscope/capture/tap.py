@@ -101,10 +101,8 @@ class Tap:
     @property
     def rate(self) -> int:
         """The line rate in baud; 0 when it is not known."""
-        known = [
-            facts["rate"] for facts in (self.opened, *(e.facts for e in self.of("line"))) if "rate" in facts
-        ]
-        rate = known[-1] if known else 0
+        told = (self.opened, *(e.facts for e in self.of("line")))
+        rate = next((facts["rate"] for facts in reversed(told) if "rate" in facts), 0)
         return rate if isinstance(rate, int) and 0 <= rate <= 100_000_000 else 0
 
     @property

@@ -282,10 +282,10 @@ class Worker:
         return {}
 
 
-def obey(hand: Worker, order: dict[str, Any]) -> dict[str, object]:
+def obey(worker: Worker, order: dict[str, Any]) -> dict[str, object]:
     """Does a command; the answer also tells of failures, of whichever part of labgrid."""
     try:
-        found: dict[str, object] = getattr(hand, order["do"])(order)
+        found: dict[str, object] = getattr(worker, order["do"])(order)
     except Refused as error:
         return error.answer
     except Exception as error:  # drivers and strategies are the user's
@@ -293,18 +293,18 @@ def obey(hand: Worker, order: dict[str, Any]) -> dict[str, object]:
     return found
 
 
-def give_back(hand: Worker) -> None:
+def give_back(worker: Worker) -> None:
     """Gives the place back, also when the coordinator is away for a while."""
     until = time.monotonic() + _PATIENCE_S
-    while hand.taken or hand.token:
+    while worker.taken or worker.token:
         try:
-            hand.release({})
+            worker.release({})
         except Exception:
             if time.monotonic() > until:
                 return
             time.sleep(_AGAIN_S)
             with contextlib.suppress(Exception):
-                hand.connect()
+                worker.connect()
 
 
 def main() -> None:
@@ -315,14 +315,14 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     asyncio.set_event_loop(asyncio.new_event_loop())
-    hand = Worker()
+    worker = Worker()
     try:
         for line in sys.stdin:
-            print(json.dumps(obey(hand, json.loads(line))), file=answers, flush=True)
+            print(json.dumps(obey(worker, json.loads(line))), file=answers, flush=True)
     except BrokenPipeError:
         pass
     finally:
-        give_back(hand)
+        give_back(worker)
 
 
 if __name__ == "__main__":

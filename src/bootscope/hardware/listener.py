@@ -234,17 +234,12 @@ def _refused_there(words: Sequence[str], number: int, what: str, host: str) -> B
     return BoardError(f"{where} of {host} cannot be opened: {printable(what)}", hint=hint)
 
 
-def ports() -> list[str]:
-    """The serial ports of this computer: those with names that stay first."""
+def _ports() -> str:
+    """The serial ports of this computer, in words: those with names that stay, if there are any."""
     stable = sorted(Path("/dev/serial/by-id").glob("*"))
     plain = sorted(p for name in ("USB", "ACM", "AMA", "S") for p in Path("/dev").glob(f"tty{name}[0-9]*"))
-    return [str(path) for path in stable or plain]
-
-
-def _ports() -> str:
-    found = ports()
-    listed = ", ".join(printable(port) for port in found[:6])
-    return f"there are: {listed}" if found else "this computer has no serial port; is the adapter plugged in?"
+    names = ", ".join(printable(str(port)) for port in (stable or plain)[:6])
+    return f"there are: {names}" if names else "this computer has no serial port; is the adapter plugged in?"
 
 
 def _group(path: str) -> str:
