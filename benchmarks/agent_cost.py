@@ -40,7 +40,7 @@ from bootscope.builder.steps import plugin
 from bootscope.builder.steps.agent import AGENT, build_agent
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
-from bootscope.cli.record import Quiet
+from bootscope.cli.observers import Quiet
 from bootscope.core.errors import BootscopeError
 from bootscope.core.paths import cache_dir
 from bootscope.emulator.recording import Order, record_run

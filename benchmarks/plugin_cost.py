@@ -25,7 +25,7 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
-from bootscope.cli.record import Quiet
+from bootscope.cli.observers import Quiet
 from bootscope.core.paths import cache_dir
 from bootscope.core.process import end, spawn
 from bootscope.devices.model import Media

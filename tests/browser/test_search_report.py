@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from bootscope.report.search_html import render
-from bootscope.search.ablation import ablate
 from bootscope.search.pareto import pareto
 from bootscope.search.result import result_of
+from bootscope.search.session import ablate
 from tests.unit.search_scenes import Scene, made_up, removals
 
 pytestmark = pytest.mark.browser

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from bootscope.search.ablation import ablate
 from bootscope.search.emulated import EmulatedSearch
 from bootscope.search.journal import Journal
 from bootscope.search.pareto import pareto
 from bootscope.search.result import Result, result_of
-from bootscope.search.session import Options, search_emulated
+from bootscope.search.session import Options, ablate, search_emulated
 from bootscope.techniques.model import Technique
 
 from .lab_scenes import stock

@@ -24,7 +24,7 @@ from bootscope.emulator.plugin_config import Limits
 from bootscope.emulator.recording import Order
 from bootscope.kbuild.kconfig import written
 from bootscope.report import search_html
-from bootscope.search import ablation, journal, pareto
+from bootscope.search import journal, pareto, session
 from bootscope.search.emulated import EmulatedBench, EmulatedSearch
 from bootscope.search.experiment import Goal
 from bootscope.search.journal import Journal
@@ -209,7 +209,7 @@ class Scene:
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, found: Iterable[Technique]) -> None:
         catalogue = {t.id: t for t in found}
-        for module in (findings, journal, pareto, ablation, search_html):
+        for module in (findings, journal, pareto, session, search_html):
             patch.setattr(module, "techniques", lambda: catalogue)
         self.store = Store(root / "store")
         self.bench = FakeBench(self.store, {})

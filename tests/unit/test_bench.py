@@ -18,7 +18,7 @@ from bootscope.builder.steps import plugin
 from bootscope.capture.record import WatchNames
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
-from bootscope.cli.record import Quiet
+from bootscope.cli.observers import Quiet
 from bootscope.core.errors import ToolError
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Limits

@@ -14,6 +14,7 @@ import pytest
 
 from bootscope import __version__
 from bootscope.capture.store import Store
+from bootscope.cli import complete
 from bootscope.cli.verbs import GROUPS, VERBS
 
 from .builders import BOOT, environment, keep_run
@@ -26,6 +27,19 @@ def json_of(done: Done, kind: str, schema: int = 1) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(done.stdout)
     assert (document["schema"], document["kind"]) == (schema, kind)
     return document
+
+
+@pytest.mark.parametrize("kind", complete.NAMES)
+def test_a_shell_can_complete_names_of_every_kind(
+    kind: str, store: Store, main_here: Command, tmp_path: Path
+) -> None:
+    if kind == "trees":
+        (tmp_path / "tree/linux").mkdir(parents=True)
+        (tmp_path / "tree/linux/.config").write_text("# Linux/arm 6.1.0 Kernel Configuration\nCONFIG_ARM=y\n")
+        assert main_here("system", "import", "tree", "--as", "mine").returncode == 0
+    names = complete.names([kind])
+    assert names
+    assert all(isinstance(name, str) and name for name in names)
 
 
 # ---- help ----

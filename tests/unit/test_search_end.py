@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from bootscope.search import pareto as pareto_module
-from bootscope.search.ablation import ablate
 from bootscope.search.emulated import EmulatedSearch
 from bootscope.search.pareto import Point, front, loses, measure_keepers, pareto
-from bootscope.search.session import Options
+from bootscope.search.session import Options, ablate
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Measured, Recipe
 

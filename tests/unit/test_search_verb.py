@@ -49,8 +49,8 @@ def asked(scene: Make, monkeypatch: pytest.MonkeyPatch, store: Store) -> Callabl
         return everything(made)
 
     monkeypatch.setattr(verb, "search_emulated", stand_in)
-    monkeypatch.setattr(verb, "store_dir", lambda: store.root)
-    monkeypatch.setattr(verb, "cache_dir", lambda: store.root.parent / "cache")
+    monkeypatch.setenv("BOOTSCOPE_STORE", str(store.root))
+    monkeypatch.setenv("BOOTSCOPE_CACHE", str(store.root.parent / "cache"))
 
     def run(*arguments: str) -> Options:
         args = parser(["optimize"]).parse_args(["optimize", "stock", *arguments])

@@ -52,7 +52,7 @@ def loaded_by(*words: str, **env: str) -> set[str]:
 def test_listing_the_verbs_loads_none_of_them(words: list[str]) -> None:
     loaded = loaded_by(*words)
     of_ours = {name for name in loaded if name.startswith("bootscope.") and name.count(".") > 1}
-    names = ("main", "arguments", "parsers", "verbs", "verb", "common", "completion", "complete", "words")
+    names = ("main", "arguments", "parsers", "verbs", "verb", "common", "completion", "complete")
     few = {f"bootscope.cli.{name}" for name in names} | {"bootscope.core.errors", "bootscope.core.interrupts"}
     assert of_ours <= few
     assert not loaded & {"msgspec", "rich", "jinja2", "capstone", "platformdirs"}

@@ -27,8 +27,7 @@ from bootscope.trim.build_errors import defined_in
 from bootscope.trim.build_errors import read as read_error
 from bootscope.trim.devices import devices, drivers
 from bootscope.trim.keep import by_nature, in_case
-from bootscope.trim.memory import Memory, Tried
-from bootscope.trim.trial import limits_beside
+from bootscope.trim.trial import Memory, Tried, limits_beside
 
 from .lab_scenes import kept_view, stock
 

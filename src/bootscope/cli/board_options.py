@@ -15,11 +15,10 @@ import msgspec
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
 from bootscope.boards.pins import edge_names
 from bootscope.capture.measured import END_TEXT
-from bootscope.capture.record import BootInfo
 from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.text import seconds, visible
+from bootscope.core.text import visible
 from bootscope.hardware import farm
 from bootscope.hardware.console_monitor import marker_of
 from bootscope.hardware.measuring import Observer, Order
@@ -226,24 +225,3 @@ def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
             hint="an Arduino or a Pico does so ([pins] port = ...); or end at a line, such as --until login",
         )
     return End(None, name, edge=named[name], timeout_ns=timeout_ns)
-
-
-class ShownBoots(Observer):
-    """Shows the console of the first boot, and how each ends."""
-
-    _lines = True
-
-    def boot_begins(self, number: int, total: int) -> None:
-        self._lines = number == 1
-        if total > 1:
-            self.says(f"boot {number} of {total}")
-
-    def says(self, text: str) -> None:
-        print(f"--- {text}", file=sys.stderr, flush=True)
-
-    def heard(self, since_ns: int, data: bytes) -> None:
-        if self._lines:
-            print(f"{seconds(since_ns):>8}  {visible(data)}", file=sys.stderr, flush=True)
-
-    def boot_ended(self, info: BootInfo) -> None:
-        self.says(f"boot {info.number}: {info.message}")

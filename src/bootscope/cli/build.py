@@ -14,7 +14,7 @@ from bootscope.builder.workload import Basis, Workload
 from bootscope.buildtrees import building, keep
 from bootscope.buildtrees.owner import build_words
 from bootscope.cli.arguments import flag
-from bootscope.cli.common import BUILD_OPTIONS, add_build_options, jobs_of, refuse, runner
+from bootscope.cli.common import add_build_options, jobs_of, refuse_build_options, runner
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
@@ -105,9 +105,7 @@ def _print_plan(_system: str, planned: list[Planned], workload: Workload) -> Non
 def _build_tree(args: argparse.Namespace) -> int:
     """Builds what was imported, by its owner's command."""
     tree, path = keep.load_tree(args.system)
-    refuse(
-        args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has its own build command"
-    )
+    refuse_build_options(args, tree.name)
     words = build_words(tree)
     if args.plan:
         if args.json:

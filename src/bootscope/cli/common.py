@@ -60,6 +60,11 @@ def refuse(args: argparse.Namespace, names: Iterable[str], why: str, hint: str |
             raise UserError(f"{option_of(name)} {why}", hint=hint)
 
 
+def refuse_build_options(args: argparse.Namespace, tree: str) -> None:
+    """Raises UserError where build options were given for an imported system."""
+    refuse(args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree} has its own build command")
+
+
 def option_of(name: str) -> str:
     """An option as it is typed, by its name in the result of the parser."""
     return f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"

@@ -5,10 +5,10 @@ parser itself. The shells' scripts (completion.py) only ask this."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Iterable, Sequence
 
 from bootscope.cli.verbs import VERBS
-from bootscope.cli.words import words
 
 KINDS: dict[str, tuple[str, ...]] = {
     "run": ("runs",),
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "import milestone": (),
     "system of": ("trees",),
 }
-"""Argument, or verb and argument, as the parser calls them -> kinds of names (words.py)."""
+"""Argument, or verb and argument, as the parser calls them -> kinds of names."""
 
 Found = list[tuple[str, str]]
 """Words, each with what it means in a few more."""
@@ -122,4 +122,75 @@ def _values(verb: str, action: argparse.Action, before: list[str]) -> Found:
     if action.nargs == 2 and before and not before[-1].startswith("-"):
         return []  # the first of the two is there
     kinds = KINDS.get(f"{verb} {action.dest}", KINDS.get(action.dest, ()))
-    return [(word, "") for word in words(kinds)]
+    return [(word, "") for word in names(kinds)]
+
+
+# ---- names by kind ----
+
+
+def _runs() -> list[str]:
+    from bootscope.capture.naming import names_of
+    from bootscope.capture.store import Store
+    from bootscope.core.paths import store_dir
+
+    ids = Store(store_dir()).run_ids()
+    return ["last", "last~1", *names_of(ids), *ids]
+
+
+def _milestones() -> list[str]:
+    """Those of the systems that come with bootscope."""
+    from bootscope.system.load import load_system, milestones, system_names
+
+    return [milestone for name in system_names() for milestone in milestones(load_system(name).system)]
+
+
+def _topics() -> list[str]:
+    from bootscope.cli.documents import topics
+
+    return [*topics(), *VERBS]
+
+
+def _formats() -> list[str]:
+    from bootscope.export.registry import EXPORTERS
+
+    return [exporter.name for exporter in EXPORTERS]
+
+
+def _changes() -> list[str]:
+    """What can be said as it stands: a form such as console=BAUD up to what is to be filled in."""
+    from bootscope.analysis.whatif import KNOWN
+
+    return [name.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") if name[-1].isupper() else name for name in KNOWN]
+
+
+NAMES: dict[str, str | Callable[[], list[str]]] = {
+    "runs": _runs,
+    "trees": "buildtrees.keep:tree_names",
+    "systems": "system.load:system_names",
+    "boards": "boards.profile:board_names",
+    "techniques": "techniques.model:technique_ids",
+    "pitfalls": "audit.pitfalls.model:pitfalls",
+    "tables": "published.tables:table_ids",
+    "milestones": _milestones,
+    "topics": _topics,
+    "formats": _formats,
+    "changes": _changes,
+    "phases": "loaders.registry:PHASES",
+    "parts": "core.needs:PARTS",
+    "build systems": "buildtrees.applying:WRITERS",
+}
+"""Kind -> what has its names, or module:name below bootscope: somebody waits at a prompt, and only what is
+asked for is loaded."""
+
+
+def names(kinds: Iterable[str]) -> list[str]:
+    """The names of some kinds, each once."""
+    return list(dict.fromkeys(name for kind in kinds for name in _names(kind)))
+
+
+def _names(kind: str) -> Iterable[str]:
+    where = NAMES[kind]
+    if isinstance(where, str):
+        module, _, name = where.partition(":")
+        where = getattr(importlib.import_module(f"bootscope.{module}"), name)
+    return where() if callable(where) else where

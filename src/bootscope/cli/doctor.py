@@ -47,11 +47,9 @@ def _with_those_before(asked: list[State]) -> list[State]:
     """Each part once, after those that it builds on."""
     found: dict[str, State] = {}
     for last in asked:
-        chain = [last]
-        while chain[0].before:
-            chain.insert(0, chain[0].before)
-        for one in chain:
-            found.setdefault(one.part.name, one)
+        one: State | None = last
+        while one:
+            found[one.part.name], one = one, one.before
     return [found[name] for name in PARTS if name in found]
 
 

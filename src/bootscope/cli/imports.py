@@ -7,23 +7,28 @@ import argparse
 import re
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
-from bootscope.cli.import_milestones import document, name_milestones, warn
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import store_dir
+from bootscope.core.text import visible
 from bootscope.importing.files import ALL, Understood, by_file, understand
 from bootscope.readers import registry
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, PREVIOUS_NEWLINE
-from bootscope.readers.sought import missing
+from bootscope.readers.sought import Missing, missing
 from bootscope.readers.source import gather
 from bootscope.report import imported as text
 from bootscope.report import imported_json
+from bootscope.runs.run import add_milestones
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
+_OF_IMPORT = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "output")
 _OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "output")
 MAX_OFFSET_S = 1_000_000_000
 _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
@@ -59,7 +64,7 @@ class Import(Verb):
             refuse(args, _OF_FILES, "is about files; --formats reads none")
             return list_formats(args.json)
         if args.run is not None:
-            return name_milestones(args, by_name(args.milestone))
+            return _name_milestones(args, by_name(args.milestone))
         if not args.file:
             raise UserError("import what?", hint="bootscope import FILE..., or --formats")
         answers = answers_of(args)
@@ -70,11 +75,11 @@ class Import(Verb):
         name = safe_name(args.output or Path(args.file[0]).resolve().name.split(".")[0])
         run_id = None if args.dry_run else store_run(name, raws, found)
         if args.json:
-            print_json("import", {**imported_json.understood(run_id, found), "missing": document(lacking)})
+            print_json("import", {**imported_json.understood(run_id, found), "missing": _missing(lacking)})
             return 0
         out = terminal()
         text.understood(out, found)
-        warn(out, lacking)
+        _warn(out, lacking)
         if run_id and any(one.everywhere for one in lacking):
             out.print(f"correct it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)
         if run_id:
@@ -100,6 +105,56 @@ def store_run(name: str, raws: list[Raw], found: Understood) -> str:
     for file in found.files:
         formats[file.raw] = tuple(dict.fromkeys((*formats.get(file.raw, ()), file.reader.name)))
     return keep(store.new_run(name), name, raws, formats, found.answers, found.boots).run_id
+
+
+# ---- milestones ----
+
+
+def _name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> int:
+    """Adds milestones to consoles that are stored already.
+
+    Raises UserError where there is nothing to add, or files are named too.
+    """
+    others = [name.replace("_", "-") for name in _OF_IMPORT if getattr(args, name)]
+    if others:
+        raise UserError(
+            f"--run is for a stored run; leave out {others[0]}",
+            hint="bootscope import --run RUN --milestone NAME=TEXT",
+        )
+    if not milestones:
+        raise UserError("--run needs a milestone", hint="--milestone NAME=TEXT: the first line with TEXT")
+    store = Store(store_dir())
+    run_id = store.find_id(args.run)
+    found = add_milestones(store, run_id, milestones)
+    if args.json:
+        print_json(
+            "import-milestones", {"run_id": run_id, "milestones": milestones, "missing": _missing(found)}
+        )
+        return 0
+    out = terminal()
+    _warn(out, found)
+    out.print(f"{run_id} has {', '.join(milestones)}; next: bootscope show {run_id}", markup=False)
+    return 0
+
+
+def _warn(out: Console, found: list[Missing]) -> None:
+    """Says which milestones were not found, and which lines may have been meant."""
+    for one in found:
+        out.print(Text(one.words, "yellow"), soft_wrap=True)
+        out.print(Text(f"  {one.hint}", "yellow"), soft_wrap=True)
+
+
+def _missing(found: list[Missing]) -> list[dict[str, object]]:
+    """The same for JSON."""
+    return [
+        {
+            "name": visible(one.name.encode()),
+            "text": visible(one.text.encode()),
+            "boots": one.boots,
+            "similar": [visible(line) for line in one.similar],
+        }
+        for one in found
+    ]
 
 
 # ---- what the user said ----

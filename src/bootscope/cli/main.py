@@ -83,21 +83,13 @@ def of_the_world(error: OSError) -> BootscopeError:
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     message = f"{printable(name) or 'input/output'}: {error.strerror}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ToolError(message, hint=no_room())
+        there = f"recordings are in {store_dir()}, builds in {cache_dir()}; what is already there stays"
+        room = "Make room (bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
+        return ToolError(message, hint=f"{there}. {room}")
     if error.errno in REFUSALS and name.startswith(str(store_dir())):
         return refused(store_dir(), error)
     elsewhere = "BOOTSCOPE_CACHE=FOLDER keeps sources and builds in another folder"
     return ToolError(message, hint=elsewhere if name.startswith(str(cache_dir())) else None)
-
-
-def no_room() -> str:
-    """What may be done where a disk is full."""
-    from bootscope.core.paths import cache_dir, store_dir
-
-    return (
-        f"recordings are in {store_dir()}, builds in {cache_dir()}; what is already there stays. Make room "
-        "(bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
-    )
 
 
 def show_bug() -> None:

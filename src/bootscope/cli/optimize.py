@@ -5,34 +5,35 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bootscope.builder.cache import Cache
-from bootscope.buildtrees.keep import is_tree
-from bootscope.capture.store import Store
+from bootscope.buildtrees import place
+from bootscope.buildtrees.keep import is_tree, load_tree
+from bootscope.buildtrees.variants import NAME
 from bootscope.changes.change_files import check_new, write
 from bootscope.cli.arguments import flag, option
-from bootscope.cli.board_options import add_trial_options, refuse_trial_options
-from bootscope.cli.common import add_build_options, check_positive, jobs_of, runner
-from bootscope.cli.optimize_board import asked_of_board, optimize_on_board
-from bootscope.cli.progress import progress
-from bootscope.cli.record import Quiet
+from bootscope.cli.board_options import BOARD_OPTIONS, add_trial_options, refuse_trial_options
+from bootscope.cli.common import add_build_options, check_positive, jobs_of, refuse
+from bootscope.cli.progress import teller
+from bootscope.cli.record import bench_of
+from bootscope.cli.try_board import board_bench
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.paths import cache_dir, store_dir
-from bootscope.report.search_html import render
+from bootscope.core.paths import store_dir
+from bootscope.report import search_html, searched, searched_html
 from bootscope.report.search_result import document, show
-from bootscope.search.bench import Bench
+from bootscope.search.board_memory import Memory
 from bootscope.search.experiment import Goal
-from bootscope.search.journal import Journal
+from bootscope.search.journal import BOARD, Journal
 from bootscope.search.result import Result
-from bootscope.search.session import Options, search_emulated
+from bootscope.search.session import Options, search_emulated, search_on_board
 from bootscope.system.load import load_system
 from bootscope.techniques.model import ABILITIES, technique
 
+_REPORT = "report.html"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 _DEFAULTS: dict[str, Any] = {
     "goal": 0.0, "keep": "", "budget": "2h", "only": [], "ablate": False, "pareto": False, "beside": "",
@@ -74,23 +75,19 @@ class Optimize(Verb):
         if is_tree(args.system):
             if args.o:
                 check_new(args.o)
-            asked = asked_of_board(args, _DEFAULTS)
-            return optimize_on_board(args, asked, _options(args, asked))
+            asked = _asked_of_board(args)
+            return _optimize_on_board(args, asked, _options(args, asked))
         refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         if args.o:
             check_new(args.o)
-        store, watcher = Store(store_dir()), progress(quiet=args.json)
-        journal = Journal(store.root, loaded.system.name)
+        bench = bench_of(args)
+        journal = Journal(bench.store.root, loaded.system.name)
         asked = _asked(args, journal)
         options = _options(args, asked)
-        bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, Quiet())
         journal.begin(asked)
-
         # Hours without a word would be too long, and standard error is not what is read as JSON.
-        def tell(text: str) -> None:
-            print(printable(text), file=sys.stderr, flush=True)
-
+        tell = teller()
         found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
         if args.o:
             _hand_out(args.o, found)
@@ -103,9 +100,31 @@ class Optimize(Verb):
 
 
 def _hand_out(folder: Path, a: Result) -> None:
-    pages = {"report.html": render(a)}
+    pages = {_REPORT: search_html.render(a)}
     accepted = a.search.accepted
     write(folder, a.search.bench.system(accepted).system, a.search.bench.changes(accepted), pages)
+
+
+def _optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], options: Options) -> int:
+    """Searches on an imported system; returns the exit code. `asked` are its options, to be kept."""
+    tree = load_tree(args.system)[0]
+    with board_bench(args, tree) as bench:
+        journal = Journal(bench.store.root, tree.name + BOARD)
+        how = (bench.rounds, bench.works, bench.check, bench.shop.brings is not None)
+        bench.memory = Memory(journal, bench.store, tree, how, args.resume)
+        journal.begin(dict(asked))
+        found = search_on_board(bench, options)
+        journal.end(found.search.ended)
+        variants = bench.shop.variants
+        if args.o:
+            output = variants.of(list(found.search.accepted)).output
+            files = {**output.files, _REPORT: searched_html.render(tree, found)}
+            place.place(args.o, replace(output, files=files), NAME, force=False)
+    if args.json:
+        print_json("optimize", searched.document(tree.name, found))
+    else:
+        searched.show(terminal(), found, args.o)
+    return 0
 
 
 def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
@@ -122,6 +141,33 @@ def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
         name: given[name] if given[name] not in (None, False) else before.get(name, usual)
         for name, usual in _DEFAULTS.items()
     }
+
+
+def _asked_of_board(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a search on an imported system: as given, else (to resume) those of the last one, else
+    the usual ones. Those of the board are put into `args`.
+
+    Raises UserError where there is nothing to continue, or its images are unknown.
+    """
+    refuse(args, ("pareto", "beside"), "is for systems of the emulated board")
+    before: Mapping[str, Any] = {}
+    if args.resume:
+        tree = load_tree(args.system)[0]
+        before = Journal(store_dir(), tree.name + BOARD).options or {}
+        again = f"bootscope optimize {tree.name}"
+        if not before:
+            raise UserError(f"there is no search of {tree.name} to continue", hint=again)
+        if not tree.trial.products:
+            raise UserError(
+                "--resume needs to know which images were booted, and none are configured",
+                hint=f"--product at the import (bootscope help real-boards); or measure again: {again}",
+            )
+        # The option was called --leave before.
+        before = {"power_after": before.get("leave"), **before}
+    for name in BOARD_OPTIONS:
+        setattr(args, name, getattr(args, name) or before.get(name, getattr(args, name)))
+    asked = {name: getattr(args, name) or before.get(name, value) for name, value in _DEFAULTS.items()}
+    return {**asked, **{name: getattr(args, name) for name in BOARD_OPTIONS}}
 
 
 def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:

@@ -12,6 +12,7 @@ from rich.text import Text
 from bootscope.audit.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfalls
 from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
+from bootscope.cli.techniques import print_sections
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import unknown
 from bootscope.report.tables import make_table
@@ -70,14 +71,10 @@ def _table(out: Console, chosen: dict[str, Pitfall]) -> None:
 def explain(out: Console, name: str, p: Pitfall) -> None:
     """Prints all that is known of a pitfall."""
     out.print(Text.assemble((p.title, "bold"), f"  ({name}; {p.kind}; {p.how})"))
-    for head, text in (
+    print_sections(
+        out,
         ("", p.what),
         ("What to do", p.do),
         (_WHY[p.how], p.by),
         ("See also the techniques", ", ".join(p.covered_by)),
-    ):
-        if text:
-            out.print()
-            if head:
-                out.print(Text(head, "bold"))
-            out.print(Text(" ".join(text.split())))
+    )

@@ -13,6 +13,7 @@ from bootscope.builder.pace import Pace
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import OBJECTS
 from bootscope.builder.workload import Workload
+from bootscope.core.errors import printable
 from bootscope.report.workload import announced, fitted, standing_parts
 
 _WIDTH = 80
@@ -125,6 +126,16 @@ def bar(permille: int, width: int) -> str:
     """A bar of `width` characters."""
     filled = min(width, width * permille // 1000)
     return "█" * filled + "░" * (width - filled)
+
+
+def teller(quiet: bool = False) -> Callable[[str], None]:
+    """What tells a person how a long search goes on, in lines on stderr."""
+
+    def tell(text: str) -> None:
+        if not quiet:
+            print(printable(text), file=sys.stderr, flush=True)
+
+    return tell
 
 
 def progress(quiet: bool = False) -> Progress:

@@ -4,23 +4,27 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from bootscope.boards.physical import is_real
+from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
-from bootscope.capture.record import BootInfo
 from bootscope.capture.store import Store
-from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.cli import board_options, record_board
+from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
+from bootscope.cli import board_options
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
+from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.paths import cache_dir, store_dir
-from bootscope.core.text import seconds, visible
 from bootscope.emulator.plugin_config import Limits, default_until
+from bootscope.emulator.recording import Observer
+from bootscope.hardware.measuring import measure_run
+from bootscope.runs.headline import reached_in
 from bootscope.search.bench import Bench
 from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
@@ -29,57 +33,6 @@ FAILED = 3
 _LIMIT_S, _HANG_S = 120, 30
 _EMULATED = ("no_explain", "limit", "hang")
 """Options that are for an emulated board alone."""
-
-
-class Quiet:
-    """Tells nothing."""
-
-    def boot_begins(self, number: int, total: int) -> None: ...
-
-    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
-
-    def tick(self, time_ns: int, phase: str) -> None: ...
-
-    def boot_ended(self, info: BootInfo) -> None: ...
-
-
-class Plain(Quiet):
-    """A line for each console line, with phase and board time."""
-
-    def __init__(self) -> None:
-        self._show_lines = True
-
-    def boot_begins(self, number: int, total: int) -> None:
-        # The console of every boot is the same; one is worth reading.
-        self._show_lines = number == 1
-        if total > 1:
-            self._say(f"--- boot {number} of {total}")
-
-    def line(self, time_ns: int, phase: str, data: bytes) -> None:
-        if self._show_lines:
-            self._say(f"{phase:>11} {seconds(time_ns):>8}  {visible(data)}")
-
-    def boot_ended(self, info: BootInfo) -> None:
-        took = seconds(info.host_ms * 1_000_000, 1)
-        self._say(f"--- boot {info.number}: {info.message} ({took} s of host time)")
-
-    def _say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
-
-class LiveView(Plain):
-    """The same on a terminal, with a status line below."""
-
-    def tick(self, time_ns: int, phase: str) -> None:
-        print(
-            f"\r\x1b[K\x1b[7m {phase:>11} {seconds(time_ns)} s \x1b[0m",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def _say(self, text: str) -> None:
-        print(f"\r\x1b[K{text}", file=sys.stderr, flush=True)
 
 
 class Record(Verb):
@@ -139,7 +92,7 @@ class Record(Verb):
                 raise UserError("a real board boots what is on it: leave the system out")
             why = "is for systems on an emulated board; a real one boots what is on it"
             refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
-            return record_board.record_board(args)
+            return _record_board(args)
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
             raise UserError(f"name a system to boot{emulated}", hint=self.example)
@@ -154,47 +107,69 @@ class Record(Verb):
             quiet_ns=int((args.hang or _HANG_S) * 1e9),
             explain=not args.no_explain,
         )
-        watcher = progress(quiet=args.json)
-        make = runner(args, Cache(cache_dir()), watcher)
-        bench = Bench(Store(store_dir()), make, watcher, observer(args.json), args.timeout or 900, limits)
-        return self._report(bench.record(loaded, board, until, args.n or 1), args.json)
-
-    def _report(self, run: StoredRun, as_json: bool) -> int:
-        complete = all(boot.info.complete for boot in run.boots)
-        if as_json:
-            boots = [
-                {"number": b.info.number, "ended": b.info.ended, "message": b.info.message,
-                 **_reached(run, b), "stream_sha256": b.info.stream_sha256, "path": str(b.path)}
-                for b in run.boots
-            ]  # fmt: skip
-            print_json("record", {"run_id": run.info.run_id, "complete": complete, "boots": boots})
-        else:
-            out = terminal()
-            distinct = {boot.info.stream_sha256 for boot in run.boots}
-            if len(run.boots) > 1:
-                same = (
-                    "identical to the nanosecond"
-                    if len(distinct) == 1
-                    else f"{len(distinct)} different streams"
-                )
-                out.print(f"{len(run.boots)} boots: {same}")
-            out.print(f"recorded as {run.info.run_id}", markup=False)
-            # Without a name it is the newest run of which a boot came to its end.
-            name = "" if any(boot.info.complete for boot in run.boots) else f" {run.info.run_id}"
-            out.print(f"next: bootscope show{name}", style="dim", markup=False)
-        return 0 if complete else FAILED
+        bench = bench_of(args, observer(args.json), timeout_s=args.timeout or 900, limits=limits)
+        run = bench.record(loaded, board, until, args.n or 1)
+        streams = len({boot.info.stream_sha256 for boot in run.boots})
+        same = "identical to the nanosecond" if streams == 1 else f"{streams} different streams"
+        summary = f"{len(run.boots)} boots: {same}" if len(run.boots) > 1 else ""
+        return _tell(args.json, run, partial(_figures, run), summary)
 
 
-def _reached(run: StoredRun, boot: StoredBoot) -> dict[str, int | None]:
+def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
     """When a boot reached what it was for: exact on the emulated board; nulls where it did not."""
-    if not boot.info.complete:
-        return {"reached_ns": None, "error_ns": None}
-    ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
-    return {"reached_ns": ns, "error_ns": None if ns is None else 0}
+    ns = None
+    if boot.info.complete:
+        ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
+    error_ns = None if ns is None else 0
+    return {"reached_ns": ns, "error_ns": error_ns, "stream_sha256": boot.info.stream_sha256}
 
 
-def observer(as_json: bool) -> Quiet:
-    """Who shows a boot as it goes on: on a terminal, in a file, or nobody."""
+def _record_board(args: argparse.Namespace) -> int:
+    """Measures boots of the board that --board names; returns the exit code."""
+    board, store = real_board(args.board, args.rate, args.tap_host), Store(store_dir())
+    watcher = Quiet() if args.json else Shown()
+    with board_options.ordered(board, args, watcher) as (order, _):
+        run_id = measure_run(store, order, watcher)
+    run = store.load_measured(run_id)
+    good = sum(boot.info.complete for boot in run.boots)
+    summary = f"{good} of {order.boots} boots reached {order.end.words}" if order.boots > 1 else ""
+    return _tell(args.json, run, partial(_measured_figures, run), summary)
+
+
+def _measured_figures(run: MeasuredRun, boot: StoredBoot) -> dict[str, object]:
+    """When the boot reached what it was for; nulls where that is no milestone, or was not reached."""
+    found = reached_in(run, boot.info.number) if boot.info.complete else None
+    return {"reached_ns": found.ns if found else None, "error_ns": found.error_ns if found else None}
+
+
+def _tell(
+    as_json: bool,
+    run: StoredRun | MeasuredRun,
+    figures: Callable[[StoredBoot], dict[str, object]],
+    summary: str,
+) -> int:
+    """Prints what was recorded; returns the exit code. `figures` of a boot are for JSON; people read the
+    `summary`, a line on all boots."""
+    run_id, complete = run.info.run_id, [boot.info.complete for boot in run.boots]
     if as_json:
-        return Quiet()
-    return LiveView() if sys.stderr.isatty() else Plain()
+        boots = []
+        for boot in run.boots:
+            told = {"number": boot.info.number, "ended": boot.info.ended, "message": boot.info.message}
+            boots.append({**told, **figures(boot), "path": str(boot.path)})
+        print_json("record", {"run_id": run_id, "complete": all(complete), "boots": boots})
+    else:
+        out = terminal()
+        if summary:
+            out.print(summary, markup=False)
+        out.print(f"recorded as {run_id}", markup=False)
+        # Without a name it is the newest run of which a boot came to its end.
+        name = "" if any(complete) else f" {run_id}"
+        out.print(f"next: bootscope show{name}", style="dim", markup=False)
+    return 0 if all(complete) else FAILED
+
+
+def bench_of(args: argparse.Namespace, observer: Observer | None = None, **how: Any) -> Bench:
+    """Where a verb builds and boots systems, as the build options ask for it; `how` is for the bench."""
+    watcher = progress(quiet=args.json)
+    make = runner(args, Cache(cache_dir()), watcher)
+    return Bench(Store(store_dir()), make, watcher, observer or Quiet(), **how)

@@ -4,28 +4,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.builder.cache import Cache
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag
-from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse, runner
-from bootscope.cli.progress import progress
-from bootscope.cli.record import Quiet
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse
+from bootscope.cli.progress import teller
+from bootscope.cli.record import bench_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
-from bootscope.core.paths import cache_dir, store_dir
 from bootscope.published.agreement import Pair, Verdict, orders, pairs
 from bootscope.published.reproduce import reproduce
 from bootscope.published.reproduced import Result, result
 from bootscope.published.tables import Table, table, table_ids
 from bootscope.report import reproduced as words
 from bootscope.report.tables import make_table
-from bootscope.search.bench import Bench
 
 _COLOURS = {Verdict.AGREES: "green", Verdict.SIZE: "yellow", Verdict.SIGN: "red", Verdict.NONE: "dim"}
 PATIENCE_S = 3600
@@ -50,7 +45,9 @@ class Reproduce(Verb):
         wanted = table(args.table)
         if args.stored:
             refuse(args, BUILD_OPTIONS, "is for a build; --stored builds nothing")
-        found = _stored(wanted) if args.stored else _run(args, wanted)
+            found = _stored(wanted)
+        else:
+            found = reproduce(bench_of(args, timeout_s=PATIENCE_S), wanted, teller(quiet=args.json))
         if args.json:
             print_json("reproduce", document(wanted, found))
         else:
@@ -63,18 +60,6 @@ def _stored(wanted: Table) -> Result:
     if not found:
         raise UserError(f"{wanted.id} has not been run", hint=f"bootscope reproduce {wanted.id}")
     return found
-
-
-def _run(args: argparse.Namespace, wanted: Table) -> Result:
-    watcher = progress(quiet=args.json)
-    builder = runner(args, Cache(cache_dir()), watcher)
-    bench = Bench(Store(store_dir()), builder, watcher, Quiet(), timeout_s=PATIENCE_S)
-
-    def tell(text: str) -> None:
-        if not args.json:
-            print(printable(text), file=sys.stderr, flush=True)
-
-    return reproduce(bench, wanted, tell)
 
 
 def _list(as_json: bool) -> None:

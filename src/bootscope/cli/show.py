@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import TYPE_CHECKING
 
+from bootscope.analysis.rows import Rows
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
@@ -19,7 +21,11 @@ from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
-from bootscope.runs.run import Recording, run_of
+from bootscope.runs.run import Recording, run_of, sample_set
+
+if TYPE_CHECKING:
+    from bootscope.analysis.samples import SampleSet
+    from bootscope.runs.heard import HeardRun
 
 _DIFFERENCES = 20
 
@@ -78,24 +84,48 @@ class Show(Verb):
         name, number = run_and_boot(args.run, args.boot)
         run = run_of(store, store.find_id(name))
         if not isinstance(run, Recording):
-            # The readers are not loaded for a recording.
-            from bootscope.cli.show_imported import show_imported
-
-            return show_imported(run, number, args, all_rows)
+            _show_imported(run, number, args, all_rows)
+            return 0
         v = _view(store, run.stored, number, args.board)
         if args.view:
             tables = v.path_to(args.to) if args.to else v.tables(args.view, args.phase)
-            if args.json:
-                found = rows.document(tables, None if all_rows else args.top)
-                print_json("view", {"boot": v.boot.info.boot_id, "view": args.view, "tables": found})
-            else:
-                for table in tables:
-                    rows.show(terminal(), table, args.top)
+            _show_tables(args, v.boot.info.boot_id, tables, all_rows)
         elif args.json:
             print_json("show", jsondoc.show(v, args.top))
         else:
             text.show(terminal(), v, args.top)
         return 0
+
+
+def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> None:
+    """Shows a boot of an imported run, or one of a real board."""
+    # The readers are not loaded for a recording.
+    from bootscope.analysis.trace_rows import rows_of_trace
+    from bootscope.report import imported, imported_json, run_boots
+    from bootscope.runs.heard import MEASURED
+
+    refuse(args, ("board",), "recomputes costs, which only boots of an emulated board have")
+    boot = run.boot(number)
+    if args.view:
+        tables = rows_of_trace(args.view, boot.trace(lines=False), args.phase)
+        _show_tables(args, boot.boot_id, tables, all_rows)
+    elif args.json:
+        quiet = imported.quiet(boot.understood, boot.index, boot.trace(lines=False), args.top)
+        print_json("show-imported", imported_json.show(boot, quiet, args.top))
+    else:
+        if boot.how == MEASURED and number is None:
+            run_boots.show(terminal(), run.times())
+        imported.show(terminal(), boot, args.top)
+
+
+def _show_tables(args: argparse.Namespace, boot_id: str, tables: tuple[Rows, ...], all_rows: bool) -> None:
+    """Shows the tables of a view; with `all_rows` JSON is not cut to --top."""
+    if args.json:
+        shown = rows.document(tables, None if all_rows else args.top)
+        print_json("view", {"boot": boot_id, "view": args.view, "tables": shown})
+        return
+    for table in tables:
+        rows.show(terminal(), table, args.top)
 
 
 def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> None:
@@ -126,17 +156,15 @@ class Compare(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        from bootscope.cli.compare_boots import compare_boots, differ
-        from bootscope.runs.run import sample_set
-
         check_positive(args, "top")
         store = Store(store_dir())
         (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
         ids = store.find_id(name_a), store.find_id(name_b)
         _refuse_same(ids, (boot_a, boot_b))
-        if differ(store, ids):
+        if not all([run_of(store, run_id).exact for run_id in ids]):
             refuse(args, ("view", "top"), "is for single boots of the emulated board; these boots vary")
-            return compare_boots(args, sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b))
+            boots_a, boots_b = sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b)
+            return self._with_statistics(args, boots_a, boots_b)
         refuse(args, ("milestone",), "is for runs whose boots vary; these are exact", "without it")
         a, b = view_of(store, ids[0], boot_a), view_of(store, ids[1], boot_b)
         _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
@@ -149,6 +177,21 @@ class Compare(Verb):
             text.compare(terminal(), a, b, found, args.top or _DIFFERENCES)
         if found.refused:
             raise UserError(visible(found.refused), hint="compare completed boots")
+        return 0
+
+    def _with_statistics(self, args: argparse.Namespace, a: SampleSet, b: SampleSet) -> int:
+        """For runs that were not recorded on the emulated board, or have boots that differ there."""
+        from bootscope.analysis.significance import ADVISED, against
+        from bootscope.report import boots, boots_json
+
+        found = against(a, b, args.milestone)
+        if args.json:
+            print_json("compare-boots", boots_json.compare(found))
+        else:
+            boots.compare(terminal(), found)
+        if found.refused:
+            refused = boots.named(found.refused, 400)
+            raise UserError(refused, hint=f"{ADVISED} boots of each are a good start")
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:

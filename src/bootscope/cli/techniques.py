@@ -90,7 +90,8 @@ def show_list(out: Console, listed: list[Technique]) -> None:
 def explain(out: Console, t: Technique) -> None:
     """Prints all that is known of a technique."""
     out.print(Text.assemble((t.title, "bold"), f"  ({t.id}; {t.phase}; {t.status})"))
-    for head, text in (
+    print_sections(
+        out,
         ("", t.what),
         ("How to see whether it applies", t.detect),
         ("How to do it", t.apply),
@@ -101,18 +102,23 @@ def explain(out: Console, t: Technique) -> None:
         ("See instead", ", ".join(t.replaced_by)),
         ("Not together with", ", ".join(t.conflicts)),
         ("Do first", ", ".join(t.after)),
-    ):
-        if text:
-            out.print()
-            if head:
-                out.print(Text(head, "bold"))
-            out.print(Text(" ".join(text.split())))
+    )
     if measured_of(t):
         out.print()
         out.print(Text("Measured alone on the reference system", "bold"))
     for row in measured_of(t):
         out.print(Text(f"  {measured_text(row)}"))
     _published(out, t)
+
+
+def print_sections(out: Console, *sections: tuple[str, str]) -> None:
+    """Prints heading and text of those that have a text, each after an empty line."""
+    for head, text in sections:
+        if text:
+            out.print()
+            if head:
+                out.print(Text(head, "bold"))
+            out.print(Text(" ".join(text.split())))
 
 
 def _published(out: Console, t: Technique) -> None:

@@ -13,25 +13,21 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
-from bootscope.builder.cache import Cache
 from bootscope.buildtrees.keep import is_tree
-from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
-from bootscope.cli.common import add_build_options, runner
-from bootscope.cli.progress import progress
-from bootscope.cli.record import Quiet
+from bootscope.cli.common import add_build_options
+from bootscope.cli.record import bench_of
 from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import cache_dir, store_dir
 from bootscope.core.text import seconds, size, span
 from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.bench import Bench
-from bootscope.search.services import refused_by
+from bootscope.search.services import refused, words_of
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system
@@ -71,16 +67,16 @@ class Try(Verb):
             refuse_configuring(loaded.system, name, recipe.change)
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
-        store, watcher = Store(store_dir()), progress(quiet=args.json)
-        cache = Cache(cache_dir())
-        bench = Bench(store, runner(args, cache, watcher), watcher, Quiet())
+        bench = bench_of(args)
+        store = bench.store
         base = view(store, bench.measured(loaded))
         if not base.boot.info.complete:
             raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
-        known = facts(store, base, cache)
+        known = facts(store, base, bench.cache)
         changed = variant(loaded, known, args.technique, args.force)
         predicted = predicted_ns(known, [recipe for _, _, recipe in picked])
-        self._check_base(bench, loaded, base, args.check)
+        if faults := _checked(bench, loaded, base.run, args.check):
+            raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
         found = verdict(store, base, view(store, bench.measured(changed)))
         if found.works:
             refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
@@ -91,16 +87,13 @@ class Try(Verb):
             show(terminal(), args.technique, base, predicted, found)
         return 0 if found.works else REFUSED
 
-    def _check_base(self, bench: Bench, loaded: LoadedSystem, base: View, command: str | None) -> None:
-        faults = _checked(bench, loaded, base.run, command)
-        if faults:
-            raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
-
 
 def _checked(bench: Bench, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
     """What does not work beside milestone and picture."""
-    names = {"BOOTSCOPE_SYSTEM": loaded.system.name}
-    return (*bench.unanswered(loaded), *(refused_by(command, run, names) if command is not None else ()))
+    unanswered, names = bench.unanswered(loaded), {"BOOTSCOPE_SYSTEM": loaded.system.name}
+    if command is None:
+        return unanswered
+    return (*unanswered, *refused(command, words_of(command), run.path, names))
 
 
 def _json(names: list[str], predicted: int | None, found: ExactVerdict) -> dict[str, object]:

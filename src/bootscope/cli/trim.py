@@ -4,31 +4,26 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 
 from bootscope.analysis.views import View
-from bootscope.builder.cache import Cache
-from bootscope.capture.store import Store
 from bootscope.changes.change_files import check_new, write_change
 from bootscope.cli.arguments import flag, option
-from bootscope.cli.common import add_build_options, runner
+from bootscope.cli.common import add_build_options
 from bootscope.cli.optimize import budget_s
-from bootscope.cli.progress import progress
-from bootscope.cli.record import Quiet
+from bootscope.cli.progress import teller
+from bootscope.cli.record import bench_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable, unknown
-from bootscope.core.paths import cache_dir, store_dir
 from bootscope.core.text import seconds, size
 from bootscope.emulator.plugin_config import Limits
 from bootscope.report.tables import make_table
-from bootscope.search.bench import Bench
 from bootscope.system.load import load_system
 from bootscope.trim.search import ORDER, Goal, Trim, trimming
-from bootscope.trim.tree import IMAGE, PHASES, Stay, size_bytes
+from bootscope.trim.tree import IMAGE, PHASES, size_bytes
 from bootscope.trim.trial import new_lines
 
 _AFTER_NS = 5_000_000_000
@@ -69,15 +64,8 @@ class TrimVerb(Verb):
             check_new(args.o)
         keep = tuple(name.removeprefix("CONFIG_") for name in args.keep)
         goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
-        store, watcher = Store(store_dir()), progress(quiet=args.json)
-        limits = Limits(usage_after_ns=_AFTER_NS)
-        make = runner(args, Cache(cache_dir()), watcher)
-        bench = Bench(store, make, watcher, Quiet(), _TIMEOUT_S, limits)
-
-        def tell(text: str) -> None:
-            if not args.json:
-                print(printable(text), file=sys.stderr, flush=True)
-
+        bench = bench_of(args, timeout_s=_TIMEOUT_S, limits=Limits(usage_after_ns=_AFTER_NS))
+        tell = teller(quiet=args.json)
         trim = trimming(bench, loaded, goal, tell)
         trim.run()
         if args.o:
@@ -133,10 +121,11 @@ def as_json(trim: Trim) -> dict[str, object]:
 
 def stays_text(trim: Trim) -> str:
     """A line for each symbol that stays, and why."""
-    lines = []
-    for name, tree in trim.trees.items():
-        for symbol, stay in sorted(tree.stays.items()):
-            lines.append(f"{name} {symbol}: {stay.reason}".replace("\n", " "))
+    lines = (
+        f"{name} {symbol}: {stay.reason}".replace("\n", " ")
+        for name, tree in trim.trees.items()
+        for symbol, stay in sorted(tree.stays.items())
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -195,11 +184,8 @@ def _print_stays(out: Console, trim: Trim, everything: bool) -> None:
     found.sort(key=lambda f: (-f[2].image_bytes, f[1]))
     table = make_table("what stays", ">with it", "why", header_style="bold")
     for tree, name, stay in found if everything else found[:MOST_STAYS]:
-        table.add_row(f"{tree} {name}", _with_it(stay), printable(stay.reason.splitlines()[0]))
+        with_it = size(stay.image_bytes) if stay.image_bytes else ""
+        table.add_row(f"{tree} {name}", with_it, printable(stay.reason.splitlines()[0]))
     out.print(table)
     if len(found) > MOST_STAYS and not everything:
         out.print(f"... and {len(found) - MOST_STAYS} more (--all)", style="dim")
-
-
-def _with_it(stay: Stay) -> str:
-    return size(stay.image_bytes) if stay.image_bytes else ""

@@ -25,7 +25,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.experiment import check, check_apply, title
 from bootscope.cli.apply import values_of
 from bootscope.cli.board_options import ordered
-from bootscope.cli.common import BUILD_OPTIONS, check_positive, refuse
+from bootscope.cli.common import check_positive, refuse, refuse_build_options
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
@@ -89,9 +89,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
 
     Raises UserError where something was not said, BoardError for a place that somebody else has.
     """
-    refuse(
-        args, BUILD_OPTIONS, f"is for systems that bootscope builds; {tree.name} has its own build command"
-    )
+    refuse_build_options(args, tree.name)
     check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")
     build_words(tree)
     name = args.board or tree.trial.board
@@ -109,14 +107,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
         brings = place.deploy if place and place.wish.state else None
         keeper = Keeper(Cache(cache_dir()), tree)
         shop = Workshop(tree, variants, keeper, observer.says, brings)
-        bench = BoardBench(
-            store,
-            shop,
-            order,
-            observer,
-            args.rounds,
-            tuple(works),
-            command or " ".join(tree.trial.works),
-        )
+        asked = command or " ".join(tree.trial.works)
+        bench = BoardBench(store, shop, order, observer, args.rounds, tuple(works), asked)
         with opened(shop):
             yield bench

@@ -6,11 +6,12 @@ The parts build on each other: who boots emulated boards also reads logs, who bu
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from bootscope.arch.model import Architecture
 from bootscope.core import hints
 from bootscope.core.paths import cache_dir, plugin_source_dir, store_dir
 from bootscope.core.text import size
-from bootscope.core.tools import HOST_TOOLS, OPTIONAL_TOOLS, Found, how_to_get, look_up
+from bootscope.core.tools import HOST_TOOLS, OPTIONAL_TOOLS, how_to_get, look_up
 
 PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "capstone")
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
@@ -151,23 +152,19 @@ def _cross_library(arch: Architecture) -> Check:
 
 
 def _python_package(name: str) -> Check:
-    try:
+    version = ""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         version = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        version = ""
-    hint = hints.python_packages()
-    return Check(name, version or "missing", bool(version), True, "Python package", hint)
+    return Check(name, version or "missing", bool(version), True, "Python package", hints.python_packages())
 
 
-def _tools(names: tuple[str, ...] | list[str], *, required: bool) -> list[Check]:
-    return [_tool(look_up(name), required) for name in names]
-
-
-def _tool(found: Found, required: bool) -> Check:
-    tool = found.tool
-    minimum = f" ({'.'.join(map(str, tool.minimum))} or newer needed)" if tool.minimum else ""
-    text = (found.version or "missing") + ("" if found.good else minimum)
-    return Check(tool.name, text, found.good, required, tool.purpose, how_to_get(tool), tool.package)
+def _tools(names: Iterable[str], *, required: bool) -> Iterator[Check]:
+    for name in names:
+        found = look_up(name)
+        tool = found.tool
+        minimum = f" ({'.'.join(map(str, tool.minimum))} or newer needed)" if tool.minimum else ""
+        text = (found.version or "missing") + ("" if found.good else minimum)
+        yield Check(name, text, found.good, required, tool.purpose, how_to_get(tool), tool.package)
 
 
 def _file(name: str, pattern: str, package: str, purpose: str) -> Check:

@@ -206,7 +206,6 @@ _TOLD, _LOOKED_AT = 8, 400
 _COMPLAINT = re.compile(
     r"\berror\b|undefined reference|\*\*\*|\bcannot |No space left|\bKilled\b", re.IGNORECASE
 )
-# A make above another one that failed tells nothing new.
 _ECHO = re.compile(r"make(\[\d+\])?: \*\*\* .*\bError \d+$")
 
 

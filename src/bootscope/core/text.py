@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from bootscope.core.errors import printable
+
 
 def visible(data: bytes | str, limit: int = 400) -> str:
     """Console bytes, or text of a file, as one line of printable text.
@@ -16,7 +18,7 @@ def visible(data: bytes | str, limit: int = 400) -> str:
     data = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     cut = data[: limit * 4]
     text = cut.decode("utf-8", "backslashreplace").expandtabs(8)
-    shown = "".join(c if c.isprintable() else _escape(c) for c in text)
+    shown = printable(text)
     if len(shown) > limit or len(cut) < len(data):
         shown = shown[:limit] + f"… ({len(data):,} bytes)"
     return shown
@@ -44,10 +46,6 @@ def setting(text: str) -> str:
     if isinstance(found, dict):
         return ", ".join(f"{key}: {value}" for key, value in found.items()) or "none"
     return ", ".join(map(str, found)) or "none"
-
-
-def _escape(c: str) -> str:
-    return c.encode("unicode_escape").decode("ascii")
 
 
 def seconds(ns: int, digits: int = 3) -> str:

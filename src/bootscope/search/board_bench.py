@@ -29,6 +29,7 @@ from bootscope.search.board_memory import Memory
 from bootscope.search.experiment import BaseFailedError
 from bootscope.search.interleave import Turn, interleaved
 from bootscope.search.journal import Comparison
+from bootscope.search.outcome import changed_sizes
 from bootscope.search.services import refused
 
 _QUICK_S, _BEARABLE_S = 10.0, 60.0
@@ -178,7 +179,7 @@ class _Turns:
         if self.kept.over:
             self.bench.observer.says(f"{self.base.words}: already booted")
         else:
-            self._turn(self.base, Turn(1, self.base.key, 1), rounds=1)
+            self._turn(self.base, Turn(1, self.base.key), rounds=1)
             self._keep(over=True)
         return self.kept.runs[self.base.key]
 
@@ -221,8 +222,7 @@ class _Turns:
             why = f"{self.variant.words}: the images are the same, byte by byte, as with {self.base.words}"
             self._keep(refused=why, same=True)
             raise SameImagesError(why, hint=_SAME_IMAGES)
-        names = sorted({*one, *other})
-        return {n: (one.get(n, 0), other.get(n, 0)) for n in names if one.get(n) != other.get(n)}
+        return changed_sizes(one, other)
 
     def _turn(self, variant: Variant, turn: Turn, rounds: int) -> tuple[str, ...]:
         """The boots of a turn that were not made yet; returns what speaks against going on."""

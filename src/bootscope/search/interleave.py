@@ -19,11 +19,10 @@ from bootscope.core.errors import UserError, printable
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One boot: the block that it is in and which boot of its variant it is, both from 1."""
+    """One boot of a variant, and the block that it is in, from 1."""
 
     block: int
     variant: str
-    boot: int
 
 
 def interleaved(variants: Sequence[str], boots: int, seed: int = 0) -> tuple[Turn, ...]:
@@ -42,7 +41,7 @@ def interleaved(variants: Sequence[str], boots: int, seed: int = 0) -> tuple[Tur
     order: list[str] = []
     for block in range(1, boots + 1):
         order = order[::-1] if block % 2 == 0 else _drawn(variants, seed, block)
-        turns += [Turn(block, name, block) for name in order]
+        turns += [Turn(block, name) for name in order]
     return tuple(turns)
 
 
@@ -51,12 +50,3 @@ def _drawn(variants: Sequence[str], seed: int, block: int) -> list[str]:
         return hashlib.sha256(f"{seed} {block} {place}".encode()).digest()
 
     return [variants[place] for place in sorted(range(len(variants)), key=lot)]
-
-
-def order_words(turns: Sequence[Turn], seed: int) -> str:
-    """The order in words: `2 variants in 3 blocks (seed 0): A B | B A | A B`."""
-    blocks: dict[int, list[str]] = {}
-    for turn in turns:
-        blocks.setdefault(turn.block, []).append(printable(turn.variant))
-    order = " | ".join(" ".join(names) for names in blocks.values())
-    return f"{len({turn.variant for turn in turns})} variants in {len(blocks)} blocks (seed {seed}): {order}"

@@ -20,20 +20,19 @@ def techniques_of_run(store: Path, name: str) -> list[str]:
     Raises UserError for a run that no techniques are known of.
     """
     # A run's id begins with its time, as no technique's does; for these only the store is looked at, or made.
-    runs = Store(store) if _RUN.match(name) else None
-    if runs is None:
+    if not _RUN.match(name):
         return []
-    journals = (Journal(store, path.stem) for path in sorted(store.glob("searches/*.jsonl")))
-    outcome = next((found for found in (journal.of_run(name) for journal in journals) if found), None)
-    if outcome is None and name not in runs.run_ids():
-        return []
-    if outcome is not None:
-        techniques = list(outcome.what)
+    runs = Store(store)
+    searched = (Journal(store, path.stem).of_run(name) for path in sorted(store.glob("searches/*.jsonl")))
+    if outcome := next(filter(None, searched), None):
+        techniques = outcome.what
+    elif name in runs.run_ids():
+        techniques = runs.load_measured(name).info.techniques if runs.kind(name) == BOARD else ()
     else:
-        techniques = list(runs.load_measured(name).info.techniques) if runs.kind(name) == BOARD else []
+        return []
     if not techniques:
         raise UserError(
             f"run {name}: it is not known to try techniques",
             hint="name the techniques; only runs of `optimize`, and of `try` on a real board, are known",
         )
-    return techniques
+    return list(techniques)

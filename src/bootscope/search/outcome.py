@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import msgspec
 
@@ -45,9 +46,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: tuple[str, ...] = ()
 
 
-def outcome_of(
-    view: View, key: str = "", what: tuple[str, ...] = (), lasting: bool = True, host_ms: int = 0
-) -> Outcome:
+def outcome_of(view: View, key: str = "", what: tuple[str, ...] = (), lasting: bool = True) -> Outcome:
     """What came of a system that was booted."""
     info, timeline = view.boot.info, view.timeline
     reached = info.complete
@@ -65,7 +64,6 @@ def outcome_of(
         picture=_picture(view),
         sizes={part.name: part.size_bytes for part in view.run.info.parts},
         lasting=lasting,
-        host_ms=host_ms,
     )
 
 
@@ -85,3 +83,9 @@ def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:
     if variant.picture != base.picture:
         found.append("the picture on the screen differs")
     return (*found, *variant.unanswered)
+
+
+def changed_sizes(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """Image -> (bytes in one, bytes in the other) of those that differ in size; 0 where there is none."""
+    names = sorted({*one, *other})
+    return {n: (one.get(n, 0), other.get(n, 0)) for n in names if one.get(n) != other.get(n)}

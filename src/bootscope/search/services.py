@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.process import environment
 
@@ -16,17 +15,12 @@ _CHECK_S = 3600
 """Host time for a check of the user's."""
 
 
-def refused_by(command: str, run: StoredRun, names: Mapping[str, str]) -> tuple[str, ...]:
+def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, str]) -> tuple[str, ...]:
     """What a command of the user's says against a recorded boot, empty when it ends with status 0.
 
-    It is run without a shell, as :func:`refused` says. Raises UserError when it cannot be started.
+    Its `words` are run without a shell, with BOOTSCOPE_RUN (the folder of the recording), BOOTSCOPE_RUN_ID
+    and `names` in the environment. Raises UserError when it cannot be started.
     """
-    return refused(command, words_of(command), run.path, names)
-
-
-def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, str]) -> tuple[str, ...]:
-    """The same for the words of a command, with BOOTSCOPE_RUN (the folder of the recording), BOOTSCOPE_RUN_ID
-    and `names` in its environment."""
     given = {"BOOTSCOPE_RUN": str(run), "BOOTSCOPE_RUN_ID": run.name, **names}
     try:
         done = subprocess.run(

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 
+from bootscope.audit.trials import needs_kernel
 from bootscope.core.errors import BoardError, UserError
-from bootscope.search.ablation import ablate
 from bootscope.search.board_bench import BoardBench
 from bootscope.search.board_verdict import BoardVerdict
 from bootscope.search.emulated import EmulatedBench, EmulatedSearch
 from bootscope.search.emulator import Emulator
-from bootscope.search.experiment import BaseFailedError, Experiment, Goal, Worth
+from bootscope.search.experiment import BaseFailedError, Experiment, Goal, V, Worth, without
 from bootscope.search.journal import Journal
 from bootscope.search.pareto import keeping, measure_keepers, pareto
 from bootscope.search.physical import PhysicalBench
@@ -21,7 +21,9 @@ from bootscope.search.result import Result, result_of
 from bootscope.search.scheduler import Scheduler
 from bootscope.search.search import Search
 from bootscope.search.verdict import ExactVerdict
+from bootscope.system.changes import word_name
 from bootscope.system.load import LoadedSystem
+from bootscope.techniques.model import techniques
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,38 @@ class Options:
     ablate: bool = False
     measure_pareto: bool = False
     beside: tuple[str, ...] = ()
+
+
+def ablate(search: Search[V], everything: bool = True) -> list[Worth[V]]:
+    """Takes one accepted technique away at a time; without `everything` only those that need no new kernel.
+
+    What was worth something when it was accepted need not be at the end: what the application as first
+    process makes superfluous, for one. It is taken out again, so that nobody loses a capability for nothing;
+    but only where that is shown: what a few boots of a board cannot show is no reason to take out what was
+    proven before. Stops when the search's time is over. Raises as the bench does.
+    """
+    known, bench = techniques(), search.bench
+    found: list[Worth[V]] = []
+    # What takes away most first: of two that stand for each other that one should go.
+    order = sorted(search.accepted, key=lambda spec: -len(known[word_name(spec)].loses))
+    left = [spec for spec in order if everything or not needs_kernel(search.accepted[spec])]
+    # Where boots vary, one that is left was measured alone when it was accepted.
+    while left and (bench.exact or len(search.accepted) > 1):
+        if time.monotonic() > search.deadline:
+            if not bench.exact:
+                search.tell("the time limit is reached: the others are not tested")
+            break
+        name, *left = left
+        ahead = ((without(search.accepted, n), f"without {n}") for n in left)
+        worth = bench.take_out(search.accepted, name, ahead)
+        if worth is None:
+            continue
+        found.append(worth)
+        if worth.dropped:
+            search.accepted, search.now = without(search.accepted, name), worth.verdict
+        if line := bench.worth_line(worth):
+            search.tell(line)
+    return found
 
 
 def search_emulated(

@@ -11,7 +11,7 @@ from bootscope.analysis.views import View, comparison
 from bootscope.capture.store import Store
 from bootscope.core.text import span
 from bootscope.search.experiment import Verdict
-from bootscope.search.outcome import Outcome, faults, outcome_of
+from bootscope.search.outcome import Outcome, changed_sizes, faults, outcome_of
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,8 @@ class ExactVerdict(Verdict):
 
     @property
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Image -> (bytes in the base, bytes in the variant), 0 where there is no such image, and only where
-        they differ."""
-        one, other = self.base.sizes, self.variant.sizes
-        names = sorted({*one, *other})
-        return {n: (one.get(n, 0), other.get(n, 0)) for n in names if one.get(n) != other.get(n)}
+        """Image -> (bytes in the base, bytes in the variant), only where they differ."""
+        return changed_sizes(self.base.sizes, self.variant.sizes)
 
     def refusal(self, replaced: Sequence[str]) -> str:
         """Why the variant is not accepted in the place of those `replaced`; empty where it is."""

@@ -27,10 +27,9 @@ from bootscope.search.search import Over
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import System
 from bootscope.trim.keep import by_nature, in_case
-from bootscope.trim.memory import Memory
 from bootscope.trim.state import LEAST_BYTES, State
 from bootscope.trim.tree import Stay, TrimTree, drivers_in_use, group, phase_ns, size_bytes, switched_on
-from bootscope.trim.trial import Trials, limits_beside
+from bootscope.trim.trial import Memory, Trials, limits_beside
 
 ORDER = (BUILT.tree, "busybox", "kernel")
 """Trees in the order in which they are worked on: a short boot loader makes all later boots short."""

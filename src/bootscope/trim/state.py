@@ -19,9 +19,8 @@ from bootscope.search.search import Over
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Symbols, System
-from bootscope.trim.memory import Tried
 from bootscope.trim.tree import IMAGE, PHASES, Stay, TrimTree, phase_ns, size_bytes, switched_on
-from bootscope.trim.trial import Trials
+from bootscope.trim.trial import Trials, Tried
 
 LEAST_BYTES = 4096
 """What is worth a build and a boot of its own."""

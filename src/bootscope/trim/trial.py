@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trying a trimmed variant: does it build, boot, show the same, and does the application go on?"""
+"""Trying a trimmed variant: does it build, boot, show the same, and does the application go on?
+
+Builds and boots that work are in the cache and the store. What they do not know is kept here, so that a
+trimming can be interrupted and goes on when asked again: that a build failed, and why.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 
 from bootscope.analysis.views import View, view
 from bootscope.builder.ids import id_of
 from bootscope.capture import usage
-from bootscope.capture.record import USAGE
+from bootscope.capture.record import USAGE, write_whole
 from bootscope.core.errors import ToolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
@@ -20,12 +26,55 @@ from bootscope.search.outcome import faults, outcome_of
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import System
 from bootscope.trim import build_errors
-from bootscope.trim.memory import Memory, Tried
 
 AS_BUSY_PERCENT = 80
 """An application that executes less than this of what it did has stopped, or waits where it did not."""
 
 _LEAST_QUIET_NS = 3_000_000_000
+SCHEMA = 1
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What came of a variant: the recording, or why there is none; names that its linker missed.
+
+    `reason` is empty when it works.
+    """
+
+    reason: str = ""
+    run_id: str = ""
+    undefined: tuple[str, ...] = ()
+
+
+class _Kept(msgspec.Struct):
+    schema: int = SCHEMA
+    outcomes: dict[str, Tried] = {}
+
+
+class Memory:
+    """What was tried, by the id of the variant, in one file; written after each of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept = _Kept()
+        # A file that is damaged, or newer than we are, only costs the time to find out again.
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+            if kept.schema == SCHEMA:
+                self._kept = kept
+
+    def __len__(self) -> int:
+        return len(self._kept.outcomes)
+
+    def get(self, key: str) -> Tried | None:
+        """What came of a variant, if that is known."""
+        return self._kept.outcomes.get(key)
+
+    def keep(self, key: str, tried: Tried) -> Tried:
+        """Remembers what came of a variant; returns it."""
+        self._kept.outcomes[key] = tried
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(self._path, msgspec.json.encode(self._kept))
+        return tried
 
 
 def limits_beside(base: View, limits: Limits) -> Limits:

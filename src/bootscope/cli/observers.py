@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who shows boots as they go on, of an emulated board or a real one: on a terminal, in a file, or nobody."""
+
+from __future__ import annotations
+
+import sys
+
+from bootscope.capture.record import BootInfo
+from bootscope.core.text import seconds, visible
+from bootscope.hardware import measuring
+
+
+class Quiet(measuring.Observer):
+    """Tells nothing, also of an emulated board."""
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
+
+    def tick(self, time_ns: int, phase: str) -> None: ...
+
+
+class Shown(Quiet):
+    """A line for each line of the first boot's console, with its time, and how each boot ends."""
+
+    _lines = True
+
+    def boot_begins(self, number: int, total: int) -> None:
+        # The console of every boot is much the same; one is worth reading.
+        self._lines = number == 1
+        if total > 1:
+            self.says(f"boot {number} of {total}")
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None:
+        if self._lines:
+            self._print(f"{phase:>11} {seconds(time_ns):>8}  {visible(data)}")
+
+    def says(self, text: str) -> None:
+        self._print(f"--- {text}")
+
+    def heard(self, since_ns: int, data: bytes) -> None:
+        if self._lines:
+            self._print(f"{seconds(since_ns):>8}  {visible(data)}")
+
+    def boot_ended(self, info: BootInfo) -> None:
+        self.says(f"boot {info.number}: {info.message}")
+
+    def _print(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+class ShownEmulated(Shown):
+    """The same, with what an emulated boot took."""
+
+    def boot_ended(self, info: BootInfo) -> None:
+        took = seconds(info.host_ms * 1_000_000, 1)
+        self.says(f"boot {info.number}: {info.message} ({took} s of host time)")
+
+
+class LiveView(ShownEmulated):
+    """The same on a terminal, with a status line below."""
+
+    def tick(self, time_ns: int, phase: str) -> None:
+        status = f"\r\x1b[K\x1b[7m {phase:>11} {seconds(time_ns)} s \x1b[0m"
+        print(status, end="", file=sys.stderr, flush=True)
+
+    def _print(self, text: str) -> None:
+        super()._print(f"\r\x1b[K{text}")
+
+
+def observer(as_json: bool) -> Quiet:
+    """Who shows a boot of the emulated board."""
+    if as_json:
+        return Quiet()
+    return LiveView() if sys.stderr.isatty() else ShownEmulated()
