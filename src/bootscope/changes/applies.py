@@ -7,7 +7,7 @@ Where a part of the system is not known, the answer is that: neither yes nor no.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -177,25 +177,20 @@ def _options_differ(change: Change, now: list[str]) -> bool:
 
 def _blind(change: Change, facts: Inventory) -> Iterator[str]:
     """The parts that a change is about and that are not known."""
+    settings = [key for key in change.settings if key not in facts.settings]
     about = {
-        Part.COMMAND_LINE: (change.command_line, change.command_line_drop),
-        Part.FILES: (change.write, change.link, change.remove),
-        Part.SETTINGS: (
-            change.compiler_options,
-            change.compiler_options_drop,
-            [key for key in change.settings if key not in facts.settings],
-        ),
+        Part.COMMAND_LINE: [*change.command_line, *change.command_line_drop],
+        Part.FILES: [*change.write, *change.link, *change.remove],
+        Part.SETTINGS: [*change.compiler_options, *change.compiler_options_drop, *settings],
     }
     yield from _unknown(change, about, facts)
     yield from (f"the content of {path}" for path in change.write if facts.unread(path))
 
 
-def _unknown(
-    wanted: Change | Applies, about: Mapping[Part, Collection[object]], facts: Inventory
-) -> Iterator[str]:
+def _unknown(wanted: Change | Applies, about: dict[Part, list[str]], facts: Inventory) -> Iterator[str]:
     """The parts that are not known, of those whose symbols are wanted and those that something is `about`."""
     yield from dict.fromkeys(TREE_PARTS[tree] for tree, _, now, _ in _symbols(wanted, facts) if now is None)
-    yield from (part for part, touched in about.items() if any(touched) and not facts.knows(part))
+    yield from (part for part, touched in about.items() if touched and not facts.knows(part))
 
 
 def _unmet(wanted: Applies, facts: Inventory) -> Iterator[str]:
@@ -225,9 +220,8 @@ def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
     in_memory = facts.word("rdinit") is not None or place
     if not facts.knows(Part.COMMAND_LINE) or not in_memory or facts.word("root") is not None:
         return
-    if any(key.startswith("rootfs.") for key in change.settings) or any(
-        word_name(word) in _MOUNTING for word in change.command_line
-    ):
+    mounts = any(word_name(word) in _MOUNTING for word in change.command_line)
+    if mounts or any(key.startswith("rootfs.") for key in change.settings):
         yield "the root is in memory: no file system is mounted for it"
     path = facts.settings.get("application.path")
     alone = place and path and facts.settings.get("initramfs.only") == str((path,))
@@ -262,15 +256,11 @@ def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
 
 def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
     """Conditions of which nobody can tell whether they are met."""
+    options = wanted.compiler_options + wanted.compiler_options_lack
     about = {
-        Part.COMMAND_LINE: (wanted.command_line, wanted.command_line_lacks),
-        Part.FILES: (wanted.files,),
-        Part.SETTINGS: (
-            wanted.settings,
-            wanted.compiler_options,
-            wanted.compiler_options_lack,
-            wanted.command_line,
-        ),
+        Part.COMMAND_LINE: [*wanted.command_line, *wanted.command_line_lacks],
+        Part.FILES: [*wanted.files],
+        Part.SETTINGS: [*wanted.settings, *options, *wanted.command_line],
     }
     yield from _unknown(wanted, about, facts)
     if wanted.filesystem and not facts.filesystem:

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
+from bootscope.changes.compose import symbols_of
 from bootscope.core.errors import UserError
 from bootscope.core.settings import as_toml
 from bootscope.kbuild.kconfig import fragment
@@ -33,23 +34,18 @@ def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
     return {"README.md": _readme(system, changes), **fragments(system, changes.values())}
 
 
-def fragments(system: System, given: Iterable[Change]) -> dict[str, str]:
+def fragments(system: System, changes: Collection[Change]) -> dict[str, str]:
     """What changes want, as the texts of files: name -> text. `system` is the changed one."""
     found: dict[str, str] = {}
-    changes = list(given)
     for tree in TREES:
-        # Wishes give way to what others want.
-        wishes = {name: value for c in changes for name, value in c.kernel_wishes.items() if tree == "kernel"}
-        symbols = wishes | {name: value for c in changes for name, value in getattr(c, tree).items()}
-        if symbols:
+        if symbols := symbols_of(tree, changes):
             found[f"{tree}.config"] = "\n".join(fragment(symbols)) + "\n"
     if any(c.command_line or c.command_line_drop for c in changes):
         found["command-line.txt"] = system.kernel.command_line + "\n"
         added = dict.fromkeys(f"+{word}" for c in changes for word in c.command_line)
         dropped = dict.fromkeys(f"-{word}" for c in changes for word in c.command_line_drop)
         found[WORDS] = "\n".join([*added, *dropped]) + "\n"
-    removed = [pattern for c in changes for pattern in c.remove]
-    if removed:
+    if removed := [pattern for c in changes for pattern in c.remove]:
         found["rootfs-remove.txt"] = "\n".join(removed) + "\n"
     settings: dict[str, object] = {key: v for c in changes for key, v in c.settings.items()}
     if any(c.compiler_options or c.compiler_options_drop for c in changes):
@@ -92,7 +88,7 @@ def write_change(folder: Path, system: System, change: Change, more: Mapping[str
     return _written(folder, texts, [change])
 
 
-def _written(folder: Path, texts: Mapping[str, str], changes: Iterable[Change]) -> list[str]:
+def _written(folder: Path, texts: Mapping[str, str], changes: Collection[Change]) -> list[str]:
     check_new(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".handout-") as name:

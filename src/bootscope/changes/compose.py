@@ -8,7 +8,7 @@ less; and what the settings of the system tell (@command_line@) when it is put t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -17,7 +17,7 @@ from bootscope.emulator.recording import flat
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.values import PLACEHOLDER, boot_value, setting_value, value_if_known
 from bootscope.system.changes import Change, apply
-from bootscope.system.model import System
+from bootscope.system.model import Symbols, System
 from bootscope.system.placeholders import SETTINGS
 
 _LAST = SETTINGS["command_line"]
@@ -35,6 +35,13 @@ def with_values(change: Change, facts: Inventory) -> Change:
 def with_known_values(change: Change, facts: Inventory) -> Change:
     """The same, but what is found in a system of which too little is known stays a placeholder."""
     return fill(change, lambda name: value_if_known(name, facts, boot_value))
+
+
+def symbols_of(tree: str, changes: Collection[Change]) -> Symbols:
+    """The symbols of a tree that changes ask for; wishes give way to the rest."""
+    wishes = [change.kernel_wishes for change in changes] if tree == "kernel" else []
+    tables = (*wishes, *(getattr(change, tree) for change in changes))
+    return {name: value for symbols in tables for name, value in symbols.items()}
 
 
 def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]:
