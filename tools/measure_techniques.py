@@ -42,7 +42,7 @@ from bootscope.changes.experiment import chosen, title
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.inventory.recorded import Recorded, facts
-from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
+from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import MEASURED, Table, techniques
 
 BOOTSCOPE = ROOT / "bin" / "bootscope"
@@ -109,7 +109,7 @@ def print_errors() -> None:
         first, second = cells
         print(f"{row.technique:32}{first:>14}{second:>11}{'' if error is None else f'{error:+.1f} %':>9}")
     found = median_error_percent(rows)
-    strict = strict_median_percent(rows)
+    strict = median_error_percent(rows, strict=True)
     if found and strict:
         print(
             f"median of all {strict[1]} that have an effect, those not predicted as 100 %: {strict[0]:.1f} %"

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
+from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import (
     DOCUMENTS,
     PHASES,
@@ -90,7 +90,7 @@ def _measured() -> Iterator[str]:
         yield from ("", f"Of {found[1]} predictions of {len(rows)} measured, half are off by at most")
         yield f"{found[0]:.1f} % of what was saved. `python tools/measure_techniques.py --predict` makes them"
         yield "anew from the recordings without the techniques; where there is no model, the column is empty."
-    strict = strict_median_percent(rows)
+    strict = median_error_percent(rows, strict=True)
     if strict:
         yield f"With what has an effect and no model counted as off by 100 %, the median of {strict[1]} is"
         yield f"{strict[0]:.1f} %."

@@ -14,7 +14,7 @@ from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import StackSample
 from bootscope.core.errors import UserError
 from bootscope.image.symbols import Symbols
-from bootscope.techniques.errors import error_percent, median_error_percent, strict_median_percent
+from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import Measured
 
 from .scenes import Story, evidence_of, run_of
@@ -339,5 +339,6 @@ def test_errors_are_shares_of_what_was_saved() -> None:
     found = median_error_percent([row(110, 100), row(50, 100), row(None, 7), row(-99, -100)])
     assert found == (10, 3)
     assert median_error_percent([row(None, 7)]) is None
-    assert strict_median_percent([row(110, 100), row(None, 7), row(105, 100), row(5, 0)]) == (10.0, 3)
-    assert strict_median_percent([row(None, 0)]) is None
+    rows = [row(110, 100), row(None, 7), row(105, 100), row(5, 0)]
+    assert median_error_percent(rows, strict=True) == (10.0, 3)
+    assert median_error_percent([row(None, 0)], strict=True) is None

@@ -14,7 +14,7 @@ from bootscope.changes.experiment import title
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
-from bootscope.inventory.log_indicators import PREDICTED, Prediction
+from bootscope.inventory.log_indicators import PREDICTED
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change, conflicts, word_name
 from bootscope.techniques.model import Recipe, Technique, techniques
@@ -114,22 +114,19 @@ def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:
 def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) -> Finding:
     evidence = (indicator_evidence(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
     change = with_known_values(recipe.change, facts)
-    if not isinstance(facts, Recorded):
-        found = _without_recording(recipe, facts)
-        saving_ns, assumptions = found or (None, ())
-        return Finding(technique, name, saving_ns, evidence, assumptions, change)
-    if not can_be_told(recipe):
-        return Finding(technique, name, None, evidence, change=change)
-    try:
-        prediction = forecast(facts, [recipe])
-    except UserError as error:
-        # Not for this boot, that is; the others can be told all the same.
-        return Finding(technique, name, None, evidence, (f"not predicted: {error.message}",), change)
-    return Finding(technique, name, prediction.saving_ns, evidence, prediction.assumptions, change)
+    saving_ns, assumptions = _prediction(recipe, facts) or (None, ())
+    return Finding(technique, name, saving_ns, evidence, assumptions, change)
 
 
-def _without_recording(recipe: Recipe, known: Inventory) -> Prediction | None:
-    """What a log alone allows to predict of a recipe."""
+def _prediction(recipe: Recipe, known: Inventory) -> tuple[int | None, tuple[str, ...]] | None:
+    """What a recipe is worth on the recorded boot, or as far as a log alone allows to predict it."""
+    if isinstance(known, Recorded):
+        try:
+            prediction = forecast(known, [recipe]) if can_be_told(recipe) else None
+        except UserError as error:
+            # Not for this boot, that is; the others can be told all the same.
+            return None, (f"not predicted: {error.message}",)
+        return (prediction.saving_ns, prediction.assumptions) if prediction else None
     found = [PREDICTED[change](known) if change in PREDICTED else None for change in recipe.predict]
     sure = [one for one in found if one]
     if not found or len(sure) < len(found):

@@ -48,8 +48,8 @@ def can_be_told(recipe: Recipe) -> bool:
 
 def what_ifs(recipe: Recipe) -> list[str]:
     """The changes of a recipe that `what-if` knows, and that nothing tells better here."""
-    known = [change for change in recipe.predict if change != LEFT_OUT]
-    return [c for c in known if not (c.startswith(_ROOT) and LEFT_OUT in recipe.predict)]
+    instead = (LEFT_OUT, _ROOT) if LEFT_OUT in recipe.predict else ()
+    return [change for change in recipe.predict if not change.startswith(instead)]
 
 
 def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:

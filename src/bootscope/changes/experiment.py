@@ -27,12 +27,11 @@ def chosen(spec: str) -> tuple[Technique, str, Recipe]:
     name, _, wanted = spec.partition("=")
     found = technique(name)
     if not found.recipes:
+        others, status_why = " and ".join(found.carried_out_by), " ".join(found.status_why.split())
         why = {
-            Status.HARDWARE: f"it needs hardware: {' '.join(found.status_why.split())}",
-            Status.OBSOLETE: f"it is obsolete: {' '.join(found.status_why.split())}",
-            Status.RUNS: f"it is done by {' and '.join(found.carried_out_by)}"
-            if found.carried_out_by
-            else "bootscope cannot do it automatically",
+            Status.HARDWARE: f"it needs hardware: {status_why}",
+            Status.OBSOLETE: f"it is obsolete: {status_why}",
+            Status.RUNS: f"it is done by {others}" if others else "bootscope cannot do it automatically",
         }[found.status]
         raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
     if not wanted and len(found.recipes) > 1:

@@ -106,6 +106,10 @@ class Inventory:
         """Whether a symbol is known to be y."""
         return self.symbol(tree, name) == "y"
 
+    def image(self, *kinds: str) -> Image | None:
+        """The first image of one of these kinds."""
+        return next((image for image in self.images.values() if image.kind in kinds), None)
+
     def text(self, tree: str, name: str) -> str:
         """A text symbol without its quotes; empty where it is not set or not known."""
         found = self.symbol(tree, name) or "n"
@@ -159,10 +163,8 @@ class Inventory:
     @cached_property
     def baud(self) -> tuple[int, str]:
         """The rate of the serial console, and by what it is known."""
-        for value in (w.partition("=")[2] for w in self.words if w.startswith("console=tty")):
-            found = re.match(r"\w+,(\d{3,8})", value)
-            if found:
-                return int(found[1]), "the command line says so"
+        if found := re.search(r"(?<!\S)console=tty\w*,(\d{3,8})", self.command_line):
+            return int(found[1]), "the command line says so"
         told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
         return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: the rate is unknown")
 

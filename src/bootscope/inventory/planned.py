@@ -38,12 +38,10 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         else:
             configs[tree] = {name: written(value) for name, value in getattr(system, tree).config.items()}
             partial.add(tree)
+    root, boot, settings = built.get("rootfs"), built.get(BUILT.tree), flat(system)
+    defaults = default_environment((boot / sunxi_boot_rom.IMAGE).read_bytes()) if boot else {}
+    environment = with_stored(defaults, settings)
     parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
-    root, boot = built.get("rootfs"), built.get(BUILT.tree)
-    settings = flat(system)
-    environment = with_stored(
-        default_environment((boot / sunxi_boot_rom.IMAGE).read_bytes()) if boot else {}, settings
-    )
     parts |= {Part.ENVIRONMENT} if environment else set()
     parts |= {Part.FILES, Part.SCRIPTS} if root else set()
     known = Inventory(
@@ -58,9 +56,8 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         scripts=_scripts(root) if root else {},
         images=_images(settings, built),
     )
-    missing = [name for name in ("kernel", BUILT.tree, "busybox", "rootfs") if not built.get(name)]
-    told = f"not built: {', '.join(missing)}" if missing else "as built"
-    return known, told
+    missing = [name for name in (*TREES, "rootfs") if not built.get(name)]
+    return known, f"not built: {', '.join(missing)}" if missing else "as built"
 
 
 def _scripts(folder: Path) -> dict[str, str]:

@@ -52,22 +52,18 @@ def _defaults() -> dict[str, str]:
 def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
     """What is known of a system from the recording that `view` shows; `cache` is where its sources lie."""
     system = view.run.info.system
-    kept = system.symbols
-
-    def data(name: str) -> bytes:
-        return objects.unpacked(store.object(kept[name])) if name in kept else b""
+    load = view.evidence.load
 
     def text(name: str) -> str:
-        return data(name).decode("utf-8", "replace")
+        return load(name).decode("utf-8", "replace")
 
+    told_by = {objects.ROOT_CONTENTS: Part.FILES, objects.SCRIPTS: Part.SCRIPTS}
+    told_by |= {name: TREE_PARTS[tree] for tree, name in objects.CONFIG_OF.items()}
     parts = {Part.COMMAND_LINE, Part.SETTINGS, Part.LOG, Part.BOOT}
-    parts |= {TREE_PARTS[tree] for tree, name in objects.CONFIG_OF.items() if name in kept}
-    parts |= {Part.FILES} if objects.ROOT_CONTENTS in kept else set()
-    parts |= {Part.SCRIPTS} if objects.SCRIPTS in kept else set()
+    parts |= {part for name, part in told_by.items() if name in system.symbols}
     parts |= {Part.COMMANDS} if "uboot.script" in system.settings else set()
-    environment = with_stored(
-        default_environment(data(view.run.info.board.boot_loader.main.code)), system.settings
-    )
+    loader = load(view.run.info.board.boot_loader.main.code)
+    environment = with_stored(default_environment(loader), system.settings)
     parts |= {Part.ENVIRONMENT} if environment else set()
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
     return Recorded(

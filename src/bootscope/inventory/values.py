@@ -19,7 +19,7 @@ from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
 PLACEHOLDER = re.compile(r"@(\w+)\??@")
 
-VALUES = {"lpj": re.compile(r"Calibrating delay loop.*\(lpj=(\d+)\)")}
+VALUES = {"lpj": r"Calibrating delay loop.*\(lpj=(\d+)\)"}
 """Placeholders, and where in the console log their values stand."""
 
 _DEVICE = re.compile(r"\w+ [\w:.#-]+")
@@ -60,7 +60,7 @@ def boot_value(name: str, known: Inventory) -> str | None:
     Raises UserError when nothing tells it.
     """
     if name in VALUES:
-        found = VALUES[name].search(known.console)
+        found = known.logged(VALUES[name])
         if not found:
             raise UserError(f"the boot does not show {name}", hint="record one with the kernel's messages")
         return found[1]

@@ -19,15 +19,10 @@ def error_percent(row: Measured) -> float | None:
     return (row.predicted_ns - row.saving_ns) * 100 / abs(row.saving_ns)
 
 
-def strict_median_percent(rows: Iterable[Measured]) -> tuple[float, int] | None:
-    """The same over all rows that saved or cost something: one without a prediction is off by 100 percent,
-    as if none of it had been foreseen."""
+def median_error_percent(rows: Iterable[Measured], strict: bool = False) -> tuple[float, int] | None:
+    """(the median of the errors without their signs, of how many); None when there are none. When `strict`,
+    what saved or cost something without a prediction is off by 100 percent, as if none had been foreseen."""
     measured = [row for row in rows if row.saving_ns and not row.error]
-    errors = [100.0 if (found := error_percent(row)) is None else abs(found) for row in measured]
-    return (median(errors), len(errors)) if errors else None
-
-
-def median_error_percent(rows: Iterable[Measured]) -> tuple[float, int] | None:
-    """(the median of the errors without their signs, of how many); None when there are none."""
-    errors = [abs(e) for e in map(error_percent, rows) if e is not None]
+    found = (100.0 if strict and row.predicted_ns is None else error_percent(row) for row in measured)
+    errors = [abs(error) for error in found if error is not None]
     return (median(errors), len(errors)) if errors else None

@@ -21,12 +21,7 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
     """One for each function that sleeps, and who is in it."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in boot.ground.steps:
-        if (
-            step.how == SLEEPS
-            and step.wait
-            and _kernel(step.task, step.start_ns)
-            and not _in_call(boot, step)
-        ):
+        if step.how == SLEEPS and step.wait and _outside(boot, step.task, step.start_ns):
             groups[reason(step.wait, boot.evidence, boot.ground.stacks)].append(step)
     for (who, what), steps in groups.items():
         yield Culprit(
@@ -41,11 +36,8 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
         )
 
 
-def _kernel(task: Task, at_ns: int) -> bool:
-    """Whether a task runs no program yet."""
-    return task.kernel or not task.execs or at_ns < task.execs[0].at_ns
-
-
-def _in_call(boot: RecordedBoot, step: Step) -> bool:
-    calls = boot.evidence.calls_of(step.task)
-    return any(c.kind in KERNEL and c.start_ns <= step.start_ns < c.end_ns for c in calls)
+def _outside(boot: RecordedBoot, task: Task, at_ns: int) -> bool:
+    """Whether a task runs no program yet, and is in no initcall or probe."""
+    calls = (c for c in boot.evidence.calls_of(task) if c.kind in KERNEL)
+    early = task.kernel or not task.execs or at_ns < task.execs[0].at_ns
+    return early and not any(c.start_ns <= at_ns < c.end_ns for c in calls)

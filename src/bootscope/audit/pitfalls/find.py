@@ -64,5 +64,5 @@ def find_pitfalls(known: Inventory, findings: Sequence[Finding] = ()) -> FoundPi
         elif seen:
             same = next((name for name in pitfall.covered_by if name in listed), "")
             found.append(Warned(ident, pitfall, seen, same))
-    checked = tuple(w for w in found if w.pitfall.how == How.CHECKED)
-    return FoundPitfalls(checked, tuple(w for w in found if w.pitfall.how == How.ADVICE), undecided)
+    by = {how: tuple(w for w in found if w.pitfall.how == how) for how in How}
+    return FoundPitfalls(by[How.CHECKED], by[How.ADVICE], undecided)

@@ -12,7 +12,7 @@ from bootscope.core.text import listed, size, span
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.indicators import indicator_evidence
-from bootscope.inventory.inventory import Image, Inventory, Part, number
+from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.inventory.loader_script import hexadecimal
 
 _SCRIPT = (Part.COMMANDS, Part.ENVIRONMENT)
@@ -54,12 +54,8 @@ def _bootm(known: Inventory) -> str:
 
 def _kernel_addresses(known: Inventory, command: str) -> list[int]:
     """Where the kernel lies when it is started."""
-    found = [hexadecimal(words[1]) for words in known.loader.called(command) if len(words) > 1]
+    found = (hexadecimal(words[1]) for words in known.loader.called(command) if len(words) > 1)
     return [address for address in found if address is not None]
-
-
-def _kernel(known: Inventory, *kinds: str) -> Image | None:
-    return next((image for image in known.images.values() if image.kind in kinds), None)
 
 
 @check("zimage-overlap", one_of=_SCRIPT)
@@ -67,7 +63,7 @@ def _overlap(known: Inventory) -> str | None:
     addresses = _kernel_addresses(known, "bootz")
     if not addresses:
         return "" if known.loader.commands and not known.loader.called("bootz") else None
-    address, image = addresses[-1], _kernel(known, "zImage")
+    address, image = addresses[-1], known.image("zImage")
     offset = address % _BLOCK
     length = (image.unpacked_bytes or image.size_bytes) if image else _SURELY_BYTES
     if offset < _TEXT_OFFSET + length and offset + (image.size_bytes if image else 1) > _TEXT_OFFSET:
@@ -134,7 +130,7 @@ def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]
 
 @check("over-read-kernel", one_of=_SCRIPT)
 def _over_read(known: Inventory) -> str | None:
-    kernel = _kernel(known, "zImage", "uImage", "Image", "compressed")
+    kernel = known.image("zImage", "uImage", "Image", "compressed")
     starts = [a for command in ("bootz", "bootm", "booti") for a in _kernel_addresses(known, command)]
     reads = [(words, count) for words, at, count in _raw_reads(known) if at in starts and count is not None]
     if not reads:

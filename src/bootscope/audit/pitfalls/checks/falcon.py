@@ -58,7 +58,7 @@ def _bytes_for_sectors(known: Inventory) -> str:
 
 @check("falcon-args-size", Part.LOADER, when=first_stage_boots)
 def _tree_cut_off(known: Inventory) -> str | None:
-    tree = known.images.get("dtb") or next((i for i in known.images.values() if i.kind == "dtb"), None)
+    tree = known.images.get("dtb") or known.image("dtb")
     sectors = known.number("uboot", sd_card.ARGUMENTS_SECTORS)
     room = sectors * SECTOR_BYTES if sectors else known.number("uboot", "CMD_SPL_WRITE_SIZE")
     if not tree or not room:
@@ -68,16 +68,13 @@ def _tree_cut_off(known: Inventory) -> str | None:
 
 def _raw(known: Inventory) -> list[Region]:
     """What Falcon mode keeps outside of partitions; of a size that is not known, the first sector."""
-    found: list[Region] = []
-    first = known.number("uboot", sd_card.ARGUMENTS_SECTOR)
-    if first:
-        count = known.number("uboot", sd_card.ARGUMENTS_SECTORS) or 1
-        found.append(("the device tree", first, count))
-    first = known.number("uboot", sd_card.KERNEL_SECTOR)
-    kernel = next((i for i in known.images.values() if i.kind in ("zImage", "uImage", "Image")), None)
-    if first:
-        found.append(("the kernel", first, -(-kernel.size_bytes // SECTOR_BYTES) if kernel else 1))
-    return found
+    kernel = known.image("zImage", "uImage", "Image")
+    sectors = -(-kernel.size_bytes // SECTOR_BYTES) if kernel else 1
+    found = (
+        ("the device tree", sd_card.ARGUMENTS_SECTOR, known.number("uboot", sd_card.ARGUMENTS_SECTORS) or 1),
+        ("the kernel", sd_card.KERNEL_SECTOR, sectors),
+    )
+    return [(what, first, n) for what, symbol, n in found if (first := known.number("uboot", symbol))]
 
 
 @check("falcon-layout-overlap", Part.LOADER, when=first_stage_boots)

@@ -33,9 +33,7 @@ def _stamped_as(known: Inventory, moment: str) -> bool:
 
 @check("grabserial-first-char", Part.LOG)
 def _first_character(known: Inventory) -> str:
-    if not _stamped_as(known, FIRST_BYTE):
-        return ""
-    return "this log stamps the first character of each line"
+    return "this log stamps the first character of each line" if _stamped_as(known, FIRST_BYTE) else ""
 
 
 @check("serialchrono-end-of-line", Part.LOG)
