@@ -14,7 +14,7 @@ from bootscope.analysis.views import view
 from bootscope.analysis.whatif_plan import Ground
 from bootscope.artefacts.identify import together
 from bootscope.artefacts.logs import read
-from bootscope.audit.culprits import calls, console, processes, sleeps, storage
+from bootscope.audit.culprits import calls, console, processes, storage
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
@@ -82,8 +82,8 @@ def overlap(found: Sequence[Culprit]) -> int:
 
 def test_no_two_culprits_hold_the_same_time() -> None:
     boot = recorded(user_land())
-    kinds = (calls, console, storage, processes, sleeps)
-    found = [c for kind in kinds for c in kind.find(boot)]
+    kinds = (calls.find, calls.sleeps, console.find, storage.find, processes.find)
+    found = [c for kind in kinds for c in kind(boot)]
     assert 0 < overlap(found) <= boot.evidence.timeline.total_ns
 
 

@@ -31,12 +31,9 @@ ORDER = (
 """Phases of techniques in the order in which they are worked on."""
 
 WORKS_ON = {
-    "application": ("init", "application"),
-    "toolchain": ("init", "application"),
-    "init": ("init", "application"),
+    **dict.fromkeys(("application", "toolchain", "init"), ("init", "application")),
     "filesystem": ("kernel", "init", "application"),
-    "decompress": ("load", "decompress"),
-    "load": ("load", "decompress"),
+    **dict.fromkeys(("decompress", "load"), ("load", "decompress")),
     "spl": ("spl", "bootloader"),
     "bootloader": ("spl", "bootloader", "load"),
 }

@@ -38,7 +38,6 @@ from bootscope.kbuild.symbols import TOP
 _FORMAT = 5
 """Raised when the same question may get another answer."""
 _FOLDER = "closures"
-_TREE = "kernel"
 _TABLES = {"KALLSYMS": (".tmp_vmlinux", Fraction(146, 100)), "MODULES": (".vmlinux.export", Fraction(1))}
 """By what they are made for: how object files begin that the build makes from the symbols of all others,
 and how many bytes of code weigh as much in the packed kernel as one of theirs. Names are packed already:
@@ -114,7 +113,7 @@ class Closures:
         if not self._config:
             raise UserError("this recording does not keep the configuration of its kernel")
         source = source_of(self.evidence.run, self.cache)
-        symbols = kconfig.read(source, self.evidence.arch, TOP[_TREE])
+        symbols = kconfig.read(source, self.evidence.arch, TOP["kernel"])
         return Configuration(symbols, parse(self._config)), Makefiles(source, self.evidence.arch)
 
     @cached_property

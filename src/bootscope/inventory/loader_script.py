@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -138,10 +139,9 @@ def _simple(text: str) -> Iterator[list[str]]:
 
 def _command(words: list[str]) -> Iterator[list[str]]:
     """The command that words are, without the words of a condition in front of it."""
-    while words and words[0] in _KEYWORDS:
-        words = words[1:]
-    if words and words[0]:
-        yield words
+    found = list(itertools.dropwhile(_KEYWORDS.__contains__, words))
+    if found and found[0]:
+        yield found
 
 
 def _filled(word: str, variables: Mapping[str, str]) -> str:

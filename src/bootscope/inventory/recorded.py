@@ -66,6 +66,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
     environment = with_stored(default_environment(loader), system.settings)
     parts |= {Part.ENVIRONMENT} if environment else set()
     sizes = {part.name: part.size_bytes for part in view.run.info.parts}
+    lines = [log_line(n.start_ns, n.data.decode("utf-8", "replace")) for n in view.timeline.lines]
     return Recorded(
         view=view,
         closures=Closures(store, cache, view.evidence) if cache else None,
@@ -78,7 +79,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         files=contents(text(objects.ROOT_CONTENTS)),
         scripts=view.evidence.scripts,
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
-        log=_log(view),
+        log=BootLog(lines, RECORDED),
     )
 
 
@@ -117,8 +118,3 @@ def _in_memory(symbols: str) -> int:
     found = re.findall(r"^([0-9a-f]{8,16}) \w (_text|_end)$", symbols, re.MULTILINE)
     ends = {name: int(address, 16) for address, name in reversed(found)}
     return max(0, ends.get("_end", 0) - ends.get("_text", 0))
-
-
-def _log(view: View) -> BootLog:
-    lines = [log_line(n.start_ns, n.data.decode("utf-8", "replace")) for n in view.timeline.lines]
-    return BootLog(lines, RECORDED)

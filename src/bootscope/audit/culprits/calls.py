@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boot loader's countdown and steps, the kernel's initcalls and probes, each by what it takes itself."""
+"""The boot loader's countdown and steps, the kernel's initcalls, probes and sleeps, by what each takes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import errno
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from bootscope.analysis.critical import SLEEPS, Step
 from bootscope.analysis.initcalls import LOADER_KINDS, name_of
-from bootscope.analysis.kernel_activity import Call
-from bootscope.analysis.waits import caller
+from bootscope.analysis.kernel_activity import Call, Task
+from bootscope.analysis.waits import caller, reason
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.audit.culprits.recorded import Own, RecordedBoot
+from bootscope.audit.culprits.recorded import KERNEL, Own, RecordedBoot
 from bootscope.core.text import span
 from bootscope.loaders.registry import program_of
 
 _DEFERRED = 517
 _WORDS = {"initcall": "initcall", "probe": "probe of", "command": "command"}
+_ASLEEP = Cure(
+    "check what it waits for", ("kernel-async-probe", "kernel-driver-params", "kernel-remove-unused")
+)
 DRIVER = ("kernel-remove-unused", "kernel-modules-later", "kernel-async-probe", "kernel-deferred-initcalls")
 
 
@@ -84,3 +88,29 @@ def _error(calls: Iterable[Call]) -> str:
     """What all of the calls returned, where that is a failure; a driver that was put off has not failed."""
     result, *others = {abs(c.result) for c in calls}
     return "" if others or result in (0, _DEFERRED) else errno.errorcode.get(result, "")
+
+
+def sleeps(boot: RecordedBoot) -> Iterator[Culprit]:
+    """What the kernel's own threads sleep in while the boot waits, outside of initcalls and probes."""
+    groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
+    for step in boot.ground.steps:
+        if step.how == SLEEPS and step.wait and _outside(boot, step.task, step.start_ns):
+            groups[reason(step.wait, boot.evidence, boot.ground.stacks)].append(step)
+    for (who, what), steps in groups.items():
+        yield Culprit(
+            kind="sleeps",
+            what=f"the kernel waits in {what}",
+            where=f"{who}, {len(steps)} times" if len(steps) > 1 else who,
+            cost_ns=sum(s.end_ns - s.start_ns for s in steps),
+            start_ns=steps[0].start_ns,
+            end_ns=steps[-1].end_ns,
+            seen_in="--view critical-path",
+            cure=_ASLEEP,
+        )
+
+
+def _outside(boot: RecordedBoot, task: Task, at_ns: int) -> bool:
+    """Whether a task runs no program yet, and is in no initcall or probe."""
+    calls = (c for c in boot.evidence.calls_of(task) if c.kind in KERNEL)
+    early = task.kernel or not task.execs or at_ns < task.execs[0].at_ns
+    return early and not any(c.start_ns <= at_ns < c.end_ns for c in calls)

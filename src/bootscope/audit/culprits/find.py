@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from bootscope.analysis.hook_coverage import missing
-from bootscope.audit.culprits import calls, console, processes, sleeps, storage
+from bootscope.audit.culprits import calls, console, processes, storage
 from bootscope.audit.culprits.logged import printed, silences, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
@@ -17,7 +17,7 @@ from bootscope.loaders.registry import BUILT, LOADER_PHASES
 from bootscope.timeline.trace import Trace
 
 _OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
-    calls.find, console.find, storage.find, processes.find, sleeps.find,
+    calls.find, console.find, storage.find, processes.find, calls.sleeps,
 )  # fmt: skip
 
 

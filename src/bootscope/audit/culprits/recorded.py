@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -61,20 +61,13 @@ class RecordedBoot:
     @cached_property
     def own(self) -> dict[Call, Own]:
         """Steps of boot loaders, initcalls, probes and the countdown, with what the path spent in each."""
-        return own_times(self.evidence, self.ground.steps, (*LOADER_KINDS, *KERNEL), self.countdown)
-
-
-def own_times(
-    evidence: Evidence, path: Sequence[Step], kinds: Collection[str], also: Collection[Call] = ()
-) -> dict[Call, Own]:
-    """Calls of these kinds, and `also` some others, with what the critical path spent in each itself."""
-    found: dict[Call, Own] = defaultdict(Own)
-    extra = set(also)
-    for task, steps in by_task(path).items():
-        calls = [c for c in evidence.calls_of(task) if c.kind in kinds or c in extra]
-        for step, start, end, call in _common(steps, list(_innermost(calls))):
-            found[call] += spent(evidence, step, start, end)
-    return found
+        found: dict[Call, Own] = defaultdict(Own)
+        kinds, waits_for_key = {*LOADER_KINDS, *KERNEL}, set(self.countdown)
+        for task, steps in by_task(self.ground.steps).items():
+            calls = [c for c in self.evidence.calls_of(task) if c.kind in kinds or c in waits_for_key]
+            for step, start, end, call in _common(steps, list(_innermost(calls))):
+                found[call] += spent(self.evidence, step, start, end)
+        return found
 
 
 def by_task(steps: Sequence[Step]) -> dict[Task, list[Step]]:
@@ -104,19 +97,16 @@ def _innermost(calls: Sequence[Call]) -> Iterator[Segment]:
     """Stretches in which a call is the innermost one, in order; `calls` are outer before inner."""
     stack: list[Call] = []
     at_ns = 0
-    for call in calls:
-        while stack and stack[-1].end_ns <= call.start_ns:
+    for call in (*calls, None):
+        while stack and (call is None or stack[-1].end_ns <= call.start_ns):
             top = stack.pop()
             yield at_ns, top.end_ns, top
             at_ns = max(at_ns, top.end_ns)
-        if stack:
-            yield at_ns, call.start_ns, stack[-1]
-        stack.append(call)
-        at_ns = call.start_ns
-    while stack:
-        top = stack.pop()
-        yield at_ns, top.end_ns, top
-        at_ns = max(at_ns, top.end_ns)
+        if call:
+            if stack:
+                yield at_ns, call.start_ns, stack[-1]
+            stack.append(call)
+            at_ns = call.start_ns
 
 
 def _common(steps: Sequence[Step], segments: Sequence[Segment]) -> Iterator[tuple[Step, int, int, Call]]:

@@ -7,20 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bootscope.audit.findings import Finding
-from bootscope.audit.pitfalls.checks import (
-    bootloader,
-    falcon,
-    filesystem,
-    kernel,
-    measuring,
-    method,
-    userland,
-)
+from bootscope.audit.pitfalls.checks import bootloader, falcon, kernel, measuring, method, rootfs
 from bootscope.audit.pitfalls.checks.base import CHECKS
 from bootscope.audit.pitfalls.model import How, Pitfall, pitfalls
 from bootscope.inventory.inventory import Inventory
 
-MODULES = (measuring, method, bootloader, falcon, kernel, filesystem, userland)
+MODULES = (measuring, method, bootloader, falcon, kernel, rootfs)
 """Where the checks are; to be imported is what fills CHECKS."""
 
 
