@@ -31,7 +31,6 @@ from bootscope.runs.run import Recording, run_of
 from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.timeline.trace import Trace
 
-_MOST_DIFFERENCES = 5
 _NO_BOOT = "no timing data: no boot was given"
 
 
@@ -181,7 +180,7 @@ def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
         run = store.load(runs[-1].run_id)
         then = run.info.system.settings
         changed = sorted(key for key in {*then, *now} if then.get(key) != now.get(key))
-        note = f"the system has changed since this recording: {listed(changed, _MOST_DIFFERENCES)}"
+        note = f"the system has changed since this recording: {listed(changed, 5)}"
         return _recording(store, cache, run, None, (note,))
     known, told = planned(loaded, cache)
     return Subject(f"{system.name}: never recorded; {told}", lambda: known, (), (_NO_BOOT,))

@@ -51,10 +51,10 @@ class StartScripts:
         """What stands behind the number of that script."""
         return _parts(self.path(role))[1]
 
-    def patterns(self, role: str) -> list[str]:
+    def patterns(self, role: str) -> str:
         """Patterns of the scripts for something, whatever their numbers are."""
         names = (_parts(path)[1] for path, told in self.roles.items() if told == role)
-        return list(dict.fromkeys(f"/etc/init.d/S*{glob.escape(name)}" for name in names))
+        return " ".join(dict.fromkeys(f"/etc/init.d/S*{glob.escape(name)}" for name in names))
 
     @property
     def seed_file(self) -> str:

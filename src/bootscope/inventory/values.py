@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
@@ -151,10 +152,6 @@ def _spare_commands(known: Inventory) -> str:
     return spare_commands(known.files, known.scripts)
 
 
-def _pattern(role: str) -> Callable[[Inventory], str]:
-    return _of_scripts(lambda scripts: " ".join(scripts.patterns(role)))
-
-
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
@@ -174,6 +171,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "late_tens": _of_scripts(lambda scripts: scripts.tens[1], application=True),
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
-    **{f"scripts_{role}": _pattern(role) for role in ROLES},
+    **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""

@@ -12,11 +12,10 @@ from itertools import pairwise
 from bootscope.audit.pitfalls.checks.base import check, kernel_has, started
 from bootscope.core.text import listed, seconds, size, span
 from bootscope.devices import sd_card
-from bootscope.inventory import log_indicators
 from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory, Part, number
-from bootscope.inventory.log_indicators import loader_is_silent
+from bootscope.inventory.log_indicators import QUIET_LEVEL, loader_is_silent
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import BUILT
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE
@@ -249,7 +248,7 @@ def console_off(known: Inventory) -> Sequence[str]:
     """By what the console was turned off, as far as that is known."""
     found = ["quiet"] if known.word("quiet") is not None else []
     level = number(known.word("loglevel") or "")
-    found += [f"loglevel={level}"] if level is not None and level <= log_indicators.QUIET_LEVEL else []
+    found += [f"loglevel={level}"] if level is not None and level <= QUIET_LEVEL else []
     found += ["CONFIG_PRINTK=n"] if known.symbol("kernel", "PRINTK") == "n" else []
     silent = loader_is_silent(known)
     return found + ([f"a silent {BUILT.title}"] if silent else [])
