@@ -228,7 +228,7 @@ def boot_info(run_id: str, number: int = 1, ended: str = "milestone") -> BootInf
         boot_id=f"{run_id}/{number:03}",
         number=number,
         started="2026-11-21T12:00:00+00:00",
-        ended=ended,
+        ended=record.BootEnd(ended),
         message=f"ended by {ended}",
         host_ms=1,
         stream_sha256="",

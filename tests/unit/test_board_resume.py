@@ -20,7 +20,7 @@ from bootscope.buildtrees.variants import Variant, Variants
 from bootscope.buildtrees.workshop import BuildFailedError, Workshop
 from bootscope.capture import record, tap
 from bootscope.capture.measured import TAP
-from bootscope.capture.record import BootInfo
+from bootscope.capture.record import BootEnd, BootInfo
 from bootscope.capture.store import Store
 from bootscope.hardware import measuring
 from bootscope.hardware.measuring import Observer, Order
@@ -88,7 +88,7 @@ class Board:
             boot_id=f"{run_id}/{number:03}",
             number=number,
             started="2026-11-22T10:00:00+00:00",
-            ended=ended,
+            ended=BootEnd(ended),
             message="",
             host_ms=1,
             stream_sha256="",

@@ -51,7 +51,10 @@ class Offset:
 
 
 def offset_of(answers: Sequence[Answer], last_there_ns: int = 0) -> Offset | None:
-    """How far the other clock is from ours, up to its moment `last_there_ns`; None without any answer."""
+    """How far the other clock is from ours, up to its moment `last_there_ns`; None without any answer.
+
+    The error leaves out what the clocks drift while one question is under way: 100 ns of a millisecond.
+    """
     if not answers:
         return None
     first_ns, last_ns = answers[0].asked_ns, answers[-1].asked_ns

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -105,19 +106,31 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
 
-class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One boot. `ended` is how it ended:
+class BootEnd(StrEnum):
+    """How a boot ended; those from SILENT on are of real boards (docs/real-boards.md)."""
 
-    `milestone` (reached `until`), `panic`, `hang` (nothing seen for `quiet`), `limit` (virtual
-    time), `timeout` (host time), `interrupted` (Ctrl-C), `died` (QEMU ended by itself), `partial`
-    (bootscope was killed; found later). On a real board also `silent`, `garbled`, `prompt`, `loop` and
-    `lost` (docs/real-boards.md).
-    """
+    MILESTONE = "milestone"  # it reached `until`
+    PANIC = "panic"
+    HANG = "hang"  # nothing seen for `quiet`
+    LIMIT = "limit"  # of virtual time
+    TIMEOUT = "timeout"  # of host time
+    INTERRUPTED = "interrupted"  # Ctrl-C
+    DIED = "died"  # QEMU, or what listens, ended by itself
+    PARTIAL = "partial"  # bootscope was killed; found later
+    SILENT = "silent"
+    GARBLED = "garbled"
+    PROMPT = "prompt"
+    LOOP = "loop"
+    LOST = "lost"
+
+
+class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One boot."""
 
     boot_id: str
     number: int
     started: str
-    ended: str
+    ended: BootEnd
     message: str
     host_ms: int
     stream_sha256: str
@@ -126,7 +139,7 @@ class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def complete(self) -> bool:
         """Whether the boot reached what it was recorded for."""
-        return self.ended == "milestone"
+        return self.ended == BootEnd.MILESTONE
 
 
 def write_json(path: Path, value: msgspec.Struct) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bootscope.capture import decoded, record, stream
 from bootscope.capture.measured import TAP, MeasuredInfo
-from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.capture.record import BootEnd, BootInfo, RunInfo
 from bootscope.core.errors import UserError
 
 RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
@@ -19,7 +19,7 @@ RECORDING = "recording"
 """How a run has ended that is still being recorded."""
 _WHY = {
     RECORDING: "it is being recorded",
-    "partial": "its recorder was killed",
+    BootEnd.PARTIAL: "its recorder was killed",
     "damaged": "it is damaged",
     "no boot": "it has no boot",
 }
@@ -87,7 +87,7 @@ def mark_partial(folder: Path, boot_id: str) -> BootInfo:
         boot_id=boot_id,
         number=int(folder.name),
         started=datetime.fromtimestamp(folder.stat().st_ctime).astimezone().isoformat(timespec="seconds"),
-        ended="partial",
+        ended=BootEnd.PARTIAL,
         message="the recorder was killed",
         host_ms=0,
         stream_sha256=hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "",

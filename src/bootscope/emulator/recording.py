@@ -26,7 +26,7 @@ from bootscope.builder.plan import Built
 from bootscope.builder.steps import kernel, kernel_layout, programs, rootfs
 from bootscope.capture import decoded, objects, record, stream
 from bootscope.capture.png import png
-from bootscope.capture.record import BootInfo, RunInfo, Screen, SystemFacts
+from bootscope.capture.record import BootEnd, BootInfo, RunInfo, Screen, SystemFacts
 from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
@@ -233,7 +233,7 @@ def _one_boot(
         live.feed(data)
         observer.tick(live.now_ns, live.phase)
 
-    def finish(ended: str, message: str, host_ns: int) -> BootInfo:
+    def finish(ended: BootEnd, message: str, host_ns: int) -> BootInfo:
         live.flush()
         info = BootInfo(
             boot_id=f"{run.run_id}/{number:03}",
@@ -252,7 +252,7 @@ def _one_boot(
     try:
         off = qemu.switch_on(order.board, power, order.timeout_s, on_data)
     except KeyboardInterrupt:
-        finish("interrupted", f"interrupted at {seconds(live.now_ns)} s", 0)
+        finish(BootEnd.INTERRUPTED, f"interrupted at {seconds(live.now_ns)} s", 0)
         raise
     ended, message = how_it_ended(live, run, off, power.log)
     return finish(ended, message, off.host_ns)
@@ -267,29 +267,32 @@ def _close_stream(folder: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> tuple[str, str]:
+def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> tuple[BootEnd, str]:
     """(`ended`, message) for a boot, from the stream's last record and QEMU's end."""
     at = f"{seconds(live.now_ns)} s, in {live.phase}"
     end = live.last if isinstance(live.last, stream.Ended) else None
     texts = run.watch.texts
     if live.panicked or (end and end.reason == stream.End.STOP_TEXT and texts.get(end.ident) == PANIC_TEXT):
-        return "panic", f"the kernel panicked at {at}"
+        return BootEnd.PANIC, f"the kernel panicked at {at}"
     if end and end.reason == stream.End.QUIET:
-        return "hang", f"hung: nothing happened for a long time, last seen at {at}"
+        return BootEnd.HANG, f"hung: nothing happened for a long time, last seen at {at}"
     if end and end.reason == stream.End.LIMIT:
-        return "limit", f"{run.until} was not reached within the limit of virtual time ({at})"
+        return BootEnd.LIMIT, f"{run.until} was not reached within the limit of virtual time ({at})"
     if end:
-        return "milestone", f"{run.until} at {seconds(live.now_ns)} s"
+        return BootEnd.MILESTONE, f"{run.until} at {seconds(live.now_ns)} s"
     if off.stalled:
-        return "hang", f"hung: the CPU sleeps and nothing wakes it, last seen at {at}"
+        return BootEnd.HANG, f"hung: the CPU sleeps and nothing wakes it, last seen at {at}"
     if off.timed_out:
-        return "timeout", f"{run.until} was not reached within the host time allowed ({at})"
+        return BootEnd.TIMEOUT, f"{run.until} was not reached within the host time allowed ({at})"
     words = _last_words(log)
     if off.status == 0 and not words:
         # It is told not to reboot, and ends when the board would.
         said = " / ".join(visible(line[:160]) for line in live.last_lines) or "nothing"
-        return "died", f"the board reset itself, or switched itself off, at {at}; its last words: {said}"
-    return "died", f"QEMU ended by itself (status {off.status}) at {at}: {words or 'it said nothing'}"
+        return (
+            BootEnd.DIED,
+            f"the board reset itself, or switched itself off, at {at}; its last words: {said}",
+        )
+    return BootEnd.DIED, f"QEMU ended by itself (status {off.status}) at {at}: {words or 'it said nothing'}"
 
 
 def _last_words(log: Path) -> str:

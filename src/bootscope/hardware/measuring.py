@@ -20,7 +20,7 @@ from bootscope import __version__
 from bootscope.boards.physical import Console, RealBoard, listening, speaks_telnet
 from bootscope.capture import dating, record, tap, tapper
 from bootscope.capture.measured import END_TEXT, MEASURED, TAP, MeasuredInfo, read_measured
-from bootscope.capture.record import BootInfo
+from bootscope.capture.record import BootEnd, BootInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
 from bootscope.capture.telnet import Telnet
@@ -189,7 +189,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
     (folder / TAP).write_bytes(tap.MAGIC)
     started, begun = datetime.now(UTC), time.monotonic_ns()
     boot = _Boot(LineWatch(order.end.marker), told_when=order.power.tells_when, observer=observer)
-    ended = Ended("interrupted", "interrupted")
+    ended = Ended(BootEnd.INTERRUPTED, "interrupted")
 
     def finish() -> BootInfo:
         data = (folder / TAP).read_bytes()
@@ -216,7 +216,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
         ):
             ended = _watched(order, boot, listener)
     except BoardError as error:
-        ended = Ended("died", error.message)
+        ended = Ended(BootEnd.DIED, error.message)
         if number == 1:
             # Nothing was measured yet, so that nothing is lost by telling at once.
             if boot.zero_ns or tap.read((folder / TAP).read_bytes()).data:

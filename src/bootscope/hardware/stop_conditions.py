@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bootscope.capture.record import BootEnd
 from bootscope.core.text import seconds
 from bootscope.hardware.console_monitor import LineWatch
 from bootscope.hardware.line_rate import proposed
@@ -65,7 +66,7 @@ class Ended(NamedTuple):
     `at_ns` is of the monotonic clock, None where the words are about none.
     """
 
-    how: str
+    how: BootEnd
     words: str
     at_ns: int | None = None
     more: str = ""
@@ -84,20 +85,20 @@ def verdict(end: End, boot: SoFar, now_ns: int) -> Ended | None:
     since, quiet = now_ns - boot.zero_ns, now_ns - (watch.last_ns or boot.zero_ns)
     if watch.reached or (watch.waiting and quiet > _STILL_NS):
         again = f"; the board started more than once: {_starts(watch)}" if watch.restarted else ""
-        return Ended("milestone", f"{end.words} at", watch.last_ns, again)
+        return Ended(BootEnd.MILESTONE, f"{end.words} at", watch.last_ns, again)
     if watch.panicked and quiet > _AFTER_NS:
-        return Ended("panic", "the kernel panicked at", watch.last_ns)
+        return Ended(BootEnd.PANIC, "the kernel panicked at", watch.last_ns)
     if watch.loops:
-        return Ended("loop", f"the board restarts repeatedly: {_starts(watch)}")
+        return Ended(BootEnd.LOOP, f"the board restarts repeatedly: {_starts(watch)}")
     if watch.garbled:
-        return Ended("garbled", _garbled(boot))
+        return Ended(BootEnd.GARBLED, _garbled(boot))
     if end.silence_ns and watch.heard and quiet > end.silence_ns:
-        return Ended("milestone", f"{end.words}, from", watch.last_ns, " on")
+        return Ended(BootEnd.MILESTONE, f"{end.words}, from", watch.last_ns, " on")
     if end.after_ns and since > end.after_ns:
-        return Ended("milestone", end.words)
+        return Ended(BootEnd.MILESTONE, end.words)
     if watch.at_prompt and quiet > _PROMPT_NS:
         asked = "; was a key sent to it?"
-        return Ended("prompt", "the boot loader waits for a command since", watch.last_ns, asked)
+        return Ended(BootEnd.PROMPT, "the boot loader waits for a command since", watch.last_ns, asked)
     return _given_up(end, boot, since) if since > end.timeout_ns else None
 
 
@@ -105,10 +106,10 @@ def source_ended(end: End, boot: SoFar, listens: str) -> Ended:
     """The same where nothing will come any more from what `listens`, in words for people."""
     if boot.watch.waiting:
         # Nothing can follow the prompt any more.
-        return Ended("milestone", f"{end.words} at", boot.watch.last_ns)
+        return Ended(BootEnd.MILESTONE, f"{end.words} at", boot.watch.last_ns)
     if boot.watch.heard and end.marker is None and end.edge is None:
-        return Ended("milestone", "the source ended")
-    return Ended("died", f"{listens} ended before {end.words}")
+        return Ended(BootEnd.MILESTONE, "the source ended")
+    return Ended(BootEnd.DIED, f"{listens} ended before {end.words}")
 
 
 def _at_edge(end: End, boot: SoFar) -> Ended | None:
@@ -116,24 +117,24 @@ def _at_edge(end: End, boot: SoFar) -> Ended | None:
     assert end.edge
     at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
     if at_ns is not None:
-        return Ended("milestone", f"{end.words} at", at_ns)
+        return Ended(BootEnd.MILESTONE, f"{end.words} at", at_ns)
     if boot.pins is None or not boot.pins.lives():
-        return Ended("died", f"the logic analyser ended before {end.words}")
+        return Ended(BootEnd.DIED, f"the logic analyser ended before {end.words}")
     return None
 
 
 def _given_up(end: End, boot: SoFar, since_ns: int) -> Ended:
     within = f"within {seconds(since_ns, 0)} s"
     if boot.lost_ns:
-        return Ended("lost", f"the console's port vanished and did not come back {within}")
+        return Ended(BootEnd.LOST, f"the console's port vanished and did not come back {within}")
     if not boot.watch.heard:
         return Ended(
-            "silent",
+            BootEnd.SILENT,
             f"no console output {within}: is the board on, its transmit line on this port, and "
             "ground connected?",
         )
     words = f"{end.words} was not reached {within}; the last byte came at"
-    return Ended("timeout", words, boot.watch.last_ns)
+    return Ended(BootEnd.TIMEOUT, words, boot.watch.last_ns)
 
 
 def _starts(watch: LineWatch) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.analysis.views import View
+from bootscope.capture.record import BootEnd
 from bootscope.core.text import cut, seconds, setting, span, visible
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.timeline.model import Phase, Timeline
@@ -236,7 +237,7 @@ def runs(out: Console, found: Iterable[Listed]) -> None:
             str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
             Text(run.board),
             run.kind,
-            Text("" if run.ended == "milestone" else run.ended, "yellow"),
+            Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
             run.build_id[:12],
         )
     out.print(table)

@@ -16,7 +16,7 @@ from bootscope.builder.plan import build, configured, outlook, source_tree
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
-from bootscope.capture.record import WATCH
+from bootscope.capture.record import WATCH, BootEnd
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
@@ -188,8 +188,8 @@ def _watched(boot: StoredBoot) -> str:
 
 def _certain(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
-    if boot.info.ended not in ("hang", "limit"):
-        return boot.info.ended in ("milestone", "panic")
+    if boot.info.ended not in (BootEnd.HANG, BootEnd.LIMIT):
+        return boot.info.ended in (BootEnd.MILESTONE, BootEnd.PANIC)
     # With higher limits it might have got there.
     said = dict(re.findall(r"^(limit|quiet) (\d+)$", _watched(boot), re.MULTILINE))
     return int(said.get("limit", 0)) >= limits.limit_ns and int(said.get("quiet", 0)) >= limits.quiet_ns

@@ -19,7 +19,7 @@ import msgspec
 from bootscope.buildtrees.owner import command_environment
 from bootscope.buildtrees.variants import Variant
 from bootscope.buildtrees.workshop import BuildFailedError, Workshop
-from bootscope.capture.record import BootInfo
+from bootscope.capture.record import BootEnd, BootInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot
 from bootscope.core.errors import UserError
@@ -292,9 +292,9 @@ def whole(boots: Iterable[StoredBoot]) -> tuple[StoredBoot, ...]:
     return tuple(
         boot
         for boot in boots
-        if boot.info.ended not in ("interrupted", "partial")
+        if boot.info.ended not in (BootEnd.INTERRUPTED, BootEnd.PARTIAL)
         # That the board cannot be reached ends the measuring only at its first boot.
-        and not (boot.info.ended == "died" and boot.info.number == 1)
+        and not (boot.info.ended == BootEnd.DIED and boot.info.number == 1)
     )
 
 

@@ -20,7 +20,7 @@ import msgspec
 from bootscope.analysis.views import view
 from bootscope.builder.progress import Progress
 from bootscope.builder.workload import Workload
-from bootscope.capture.record import BootInfo
+from bootscope.capture.record import BootEnd, BootInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
@@ -196,7 +196,7 @@ class Scheduler:
         found, current = kept
         if not found.run_id:
             return found
-        if found.ended in ("hang", "limit") and found.limit_ns < self.bench.limits.limit_ns:
+        if found.ended in (BootEnd.HANG, BootEnd.LIMIT) and found.limit_ns < self.bench.limits.limit_ns:
             return None  # it might get there in the time that it is given now
         store = self.bench.store
         if not (store.runs / found.run_id).is_dir():

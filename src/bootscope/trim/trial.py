@@ -18,7 +18,7 @@ import msgspec
 from bootscope.analysis.views import View, view
 from bootscope.builder.ids import id_of
 from bootscope.capture import usage
-from bootscope.capture.record import USAGE, write_whole
+from bootscope.capture.record import USAGE, BootEnd, write_whole
 from bootscope.core.errors import ToolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
@@ -113,7 +113,7 @@ class Trials:
         except (ToolError, UserError) as error:
             said = build_errors.read(error)
             return self.memory.keep(key, Tried("; ".join(said.lines), undefined=said.undefined)), None
-        if found.boot.info.ended == "timeout":
+        if found.boot.info.ended == BootEnd.TIMEOUT:
             # That says something of this host, and nothing of the variant.
             raise ToolError(
                 f"a boot took too long: {found.boot.info.message}",
