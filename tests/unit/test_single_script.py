@@ -35,7 +35,7 @@ esac
 exit $?
 """,
     "S20moves": '#!/bin/sh\ncd /\numask 077\n[ "$1" = start ] && pwd\nfalse || exit 3\n',
-    "S30text": "#!/bin/bash\ncat <<END\n# not a comment\nEND\nset -e\nfalse\necho never\n",
+    "S30text": "#!/bin/sh\ncat <<END\n# not a comment\nEND\nset -e\nfalse\necho never\n",
     "S40last": "#!/bin/sh\necho last $1; pwd; umask\n",
 }
 
@@ -58,8 +58,12 @@ def test_one_script_prints_what_all_print(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["#!/usr/bin/python3\nprint(1)\n", "#!/bin/sh\nlogger -t $(basename $0) hello\n"],
-    ids=["other-shell", "own-name"],
+    [
+        "#!/usr/bin/python3\nprint(1)\n",
+        "#!/bin/bash\necho ${PATH//:/ }\n",
+        "#!/bin/sh\nlogger -t $(basename $0) hello\n",
+    ],
+    ids=["no-shell", "other-shell", "own-name"],
 )
 def test_what_needs_a_process_of_its_own_is_not_merged(text: str) -> None:
     assert single_script(start_scripts({**SCRIPTS, "S50own": text})) == ""

@@ -7,7 +7,7 @@ import re
 
 from bootscope.inventory.start_scripts import StartScripts
 
-_SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:ba|da|a)?sh\b.*\n")
+_SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b.*\n")
 _GUARD = re.compile(r"""^[ \t]*(?:\[ "?\$1"? = "?start"? \] \|\| exit(?: 0)?|exit(?: 0| \$\?)?)[ \t]*$""")
 _OWN_SHELL = re.compile(
     r"^[ \t]*(?:.*[\s;&|{(])?(?:exit|exec|cd|umask|trap|set -\w*[eux]\w*)\b", re.MULTILINE
