@@ -12,8 +12,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from bootscope.analysis.samples import PHASE, BootTimes, Quantity, SampleSet
+from bootscope.readers.early_kernel import QUIET, QUIET_KERNEL, UNPACK
 
-_EARLY, _KERNEL, _REST = "early-kernel", "kernel", "rest"
+_EARLY, _KERNEL = "early-kernel", "kernel"
+_QUIET = {QUIET: (UNPACK, _KERNEL, "init"), QUIET_KERNEL: (UNPACK, _KERNEL)}
+"""Of phases that are a sum with a name of its own: what they hold at most."""
 
 
 def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
@@ -35,11 +38,15 @@ def _phases(boots: SampleSet) -> list[str]:
 
 def _begins(name: str) -> str:
     """The phase that a phase begins with, which may be a sum."""
-    return name.partition("+")[0]
+    return _parts(name)[0]
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return _QUIET.get(name) or tuple(name.split("+"))
 
 
 def _has_early(names: Iterable[str]) -> bool:
-    return any(_EARLY in name.split("+") for name in names)
+    return any(_EARLY in _parts(name) for name in names)
 
 
 def _groups(names: Iterable[str], common: Collection[str]) -> dict[str, list[str]]:
@@ -55,11 +62,12 @@ def _groups(names: Iterable[str], common: Collection[str]) -> dict[str, list[str
 
 def _sum_of(names: Iterable[str]) -> str:
     """The name of phases put together: each part once, and none that another one holds."""
-    parts = dict.fromkeys(part for name in names for part in name.split("+"))
+    names = tuple(dict.fromkeys(names))
+    if len(names) == 1:
+        return names[0]
+    parts = dict.fromkeys(part for name in names for part in _parts(name))
     if _KERNEL in parts:
         parts.pop(_EARLY, None)
-    if len(parts) > 1 and any(_REST not in name.split("+") for name in names):
-        parts.pop(_REST, None)
     return "+".join(parts)
 
 

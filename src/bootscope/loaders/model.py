@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 
 class Hooked(StrEnum):
@@ -68,18 +68,32 @@ class Stage:
     program: Program | None = None
 
 
+class Order(IntEnum):
+    """Where in a boot a program runs; which of those alike is first differs from chip to chip."""
+
+    FIRST = 0
+    """The chip's ROM, or what it starts."""
+    SECOND = 1
+    SPL = 2
+    SECURE = 3
+    """What stays beside Linux: firmware of a higher privilege."""
+    LOADER = 4
+    SYSTEM = 5
+    """What a boot loader starts instead of a kernel: another boot loader, a stub, a hypervisor."""
+
+
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """The line by which a program says that it runs: `pattern` at its beginning, `text` in it.
+    """The line by which a program says that it runs: `pattern` at its beginning.
 
-    `milestone`: what that is of a boot, empty for none. Programs of a lower `order` run before those of a
-    higher one.
+    `text` is in each such line, or empty where no one text is. `milestone`: the stage of the boot that begins
+    there; `order`: where in a boot it runs.
     """
 
     pattern: str
     text: str
     milestone: str
-    order: int
+    order: Order
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from bootscope.loaders.model import (
     Hooked,
     ImageLines,
     Loader,
+    Order,
     Program,
     Settings,
     Stage,
@@ -46,10 +47,10 @@ PROPER = Program(
     functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
 )
 BANNERS = (
-    Banner(r"U-Boot TPL \d", "U-Boot ", "spl", 1),
-    Banner(r"U-Boot VPL \d", "U-Boot ", "spl", 2),
-    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", 3),
-    Banner(r"U-Boot \d", "U-Boot ", "bootloader", 4),
+    Banner(r"U-Boot TPL \d", "U-Boot ", "tpl", Order.SECOND),
+    Banner(r"U-Boot VPL \d", "U-Boot ", "vpl", Order.SECOND),
+    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", Order.SPL),
+    Banner(r"U-Boot \d", "U-Boot ", "bootloader", Order.LOADER),
 )
 HANDOVER = r"Starting kernel \.\.\."
 COUNTDOWN = r"Hit any key to stop autoboot|[Aa]utoboot in \d+ second"

@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from bootscope.loaders import console
+from bootscope.loaders.model import Banner, Order
 from bootscope.readers.base import NO_STAMP
 from bootscope.readers.stamp_forms import Columns
 
-# What each stage of a boot begins with, in order; the last is the kernel, the one before hands over to it.
-_STAGES = tuple(
-    re.compile(pattern.encode())
-    for pattern in (*console.in_order(), r"Starting kernel ", r"Booting Linux on |Linux version ")
-)
-_FIRST_BYTES = b"BLS" + "".join(banner.pattern[0] for banner in console.BANNERS).encode()
-_KERNEL = len(_STAGES) - 1
-_HANDOVER = _KERNEL - 1
+_KERNEL = re.compile(b"Booting Linux on |Linux version ")
+_STAGE = re.compile("|".join(f"({banner.pattern})" for banner in console.BANNERS).encode())
+_NO_STAGES = (b"initcall ", b"calling  ", b"probe of ")
+"""A log may have a million of these."""
 # "Booting Linux on" and "Linux version" belong together when so few lines lie between them.
 _TOGETHER = 20
 _PROBE_LINES = 200
@@ -50,17 +48,31 @@ class Parts:
 
 @dataclass
 class _Boot:
-    """What is known of the boot that the lines belong to: its earliest and latest stage."""
+    """What is known of the boot that the lines belong to: which stages it had, with their first lines."""
 
     first: int
-    lowest: int = len(_STAGES)
-    highest: int = -1
+    stages: dict[str, bytes] = field(default_factory=dict)
+    last: Banner | None = None
+    highest: Order = Order.FIRST
     kernel_line: int | None = None
 
-    def sees(self, index: int, stage: int) -> None:
-        self.lowest, self.highest = min(self.lowest, stage), max(self.highest, stage)
-        if stage == _KERNEL:
-            self.kernel_line = index
+    def sees(self, stage: Banner, words: bytes) -> None:
+        self.stages.setdefault(stage.milestone, words)
+        self.last, self.highest = stage, max(self.highest, stage.order)
+
+    def begins_again(self, stage: Banner, words: bytes) -> bool:
+        """Whether a program before Linux is that of another boot.
+
+        Chips have two SPLs with the secure monitor between, and boot loaders that start another one: what
+        came before belongs to the same boot as long as nothing later than it was reached.
+        """
+        if self.kernel_line is not None:
+            return True
+        if self.highest >= Order.LOADER > stage.order and stage.order != Order.SECURE:
+            return True
+        if self.stages.get(stage.milestone) != words:
+            return False
+        return not (self.last and self.last.order == Order.SECURE and stage.order == Order.SPL)
 
 
 @dataclass
@@ -69,12 +81,8 @@ class _Cutter:
     repeats: list[Part] = field(default_factory=list)
     comparisons: int = 0
 
-    def ends(self, boot: _Boot, index: int, stage: int) -> bool:
-        """Whether a new boot begins at a line of this stage."""
-        if stage == _HANDOVER or boot.highest < 0:
-            return False
-        if stage < _HANDOVER:
-            return stage <= boot.lowest or boot.highest == _KERNEL
+    def kernel_again(self, boot: _Boot, index: int) -> bool:
+        """Whether a new boot begins at a kernel's first line."""
         if boot.kernel_line is None or index - boot.kernel_line <= _TOGETHER:
             return False
         if self.printed_before(boot.first, index):
@@ -109,26 +117,32 @@ def parts(found: Columns) -> Parts:
     cutter = _Cutter(found)
     boot = _Boot(0)
     cuts = [0]
-    for index, stage in _stages(found):
-        if len(cuts) < MOST_BOOTS and cutter.ends(boot, index, stage):
+    for index, stage, words in _stages(found):
+        again = boot.begins_again(stage, words) if stage else cutter.kernel_again(boot, index)
+        if again and len(cuts) < MOST_BOOTS:
             boot = _Boot(index)
             cuts.append(index)
-        boot.sees(index, stage)
+        if stage:
+            boot.sees(stage, words)
+        else:
+            boot.kernel_line = index
     if len(cuts) == 1:
         cuts += _silent_restarts(cutter)
     bounds = [*cuts, len(found)]
     return Parts([Part(a, b) for a, b in pairwise(bounds)], cutter.repeats)
 
 
-def _stages(found: Columns) -> list[tuple[int, int]]:
-    """Line and stage of each line that begins a stage."""
-    result = []
+def _stages(found: Columns) -> Iterator[tuple[int, Banner | None, bytes]]:
+    """Each line that begins a stage: its index, its stage (None for the kernel) and its words."""
+    blob = found.blob
     for index, start in zip(found.notable, found.words, strict=True):
-        if found.blob[start] in _FIRST_BYTES:
-            stage = next((n for n, p in enumerate(_STAGES) if p.match(found.blob, start)), None)
-            if stage is not None:
-                result.append((index, stage))
-    return result
+        if blob.startswith(_NO_STAGES, start):
+            continue
+        if _KERNEL.match(blob, start):
+            yield index, None, b""
+        elif match := _STAGE.match(blob, start):
+            banner = console.BANNERS[(match.lastindex or 1) - 1]
+            yield index, banner, blob[start : found.ends[index]].rstrip()
 
 
 def _silent_restarts(cutter: _Cutter) -> list[int]:

@@ -14,15 +14,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, NO_STAMP, WHEN_LOGGED, Boot
+from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, NO_STAMP, WHEN_LOGGED, Boot, Log
 from bootscope.readers.fit import Map, least
 
-UNPACK, EARLY, REST = "decompress", "early-kernel", "rest"
+UNPACK, EARLY = "decompress", "early-kernel"
 BOTH = f"{UNPACK}+{EARLY}"
-_AFTER = {"kernel": (EARLY,), "init": ("kernel",), "application": ("kernel", "init")}
+QUIET = "kernel and user space (not split: quiet)"
+QUIET_KERNEL = "kernel (its first line not seen)"
 _MOST, _LEAST = "decompress_most_ns", "early_kernel_least_ns"
 _NEVER_EARLY = (FIRST_BYTE, END_OF_LINE, WHEN_LOGGED)
 _ENABLED = re.compile(r"(?<!boot)console \[(tty[A-Za-z]{1,9}\d{1,3})\] enabled")
+_PLAIN_IMAGE = re.compile(
+    rb"physical CPU 0x[0-9a-f]{10} \[0x|Linux version .{0,200}(?:aarch64|arm64|riscv)|SBI specification v\d"
+)
+_FIRST_LINES = 30
 _LINES = 5_000
 """Of a log that are looked at: the clocks of host and board drift apart later."""
 _QUEUE_NS = 6_000_000
@@ -52,15 +57,25 @@ class Bound:
         return cls(most, least_ns) if isinstance(most, int) and isinstance(least_ns, int) else cls()
 
 
-def phase_name(phase: str, following: str) -> str:
-    """The name of a phase that lines announce, when `following` is the next one seen (empty: none).
+def phase_name(following: str, log: Log, first: int) -> str:
+    """The name of what follows the boot loader's last line, when `following` is the next phase seen (empty:
+    none).
 
-    What follows the loader's last line is named with all that may be in it: a quiet kernel shows neither its
-    own beginning nor that of init.
+    A quiet kernel shows neither its own beginning nor that of init. Where the kernel's first line is seen, it
+    is line `first` of `log`.
     """
-    if phase != UNPACK:
-        return phase
-    return "+".join((UNPACK, *_AFTER.get(following, (REST,))))
+    if following == "kernel":
+        return EARLY if _unpacked(log, first) else BOTH
+    return QUIET_KERNEL if following == "init" else QUIET
+
+
+def _unpacked(log: Log, first: int) -> bool:
+    """Whether the kernel says that it is of an architecture whose image does not unpack itself.
+
+    Documentation/arch/arm64/booting.rst and arch/riscv/boot-image-header.rst: an Image is started as it is.
+    """
+    lines = range(first, min(first + _FIRST_LINES, len(log)))
+    return any(_PLAIN_IMAGE.search(log.raw(index)) for index in lines)
 
 
 def bound(logs: Iterable[tuple[Boot, Map, int]], start_ns: int, first_ns: int, error_ns: int) -> Bound:

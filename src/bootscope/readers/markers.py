@@ -11,7 +11,16 @@ from re import Pattern
 
 from bootscope.loaders import console
 from bootscope.readers.base import Log
-from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, LOGIN
+from bootscope.timeline.kernel_lines import (
+    BEGINS,
+    FINISHED,
+    FREED,
+    INIT,
+    LOGIN,
+    SHELL,
+    SWITCH,
+    TARGET,
+)
 
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
 _PREFIX = re.compile(
@@ -37,8 +46,10 @@ def _marker(name: str, phase: str, pattern: str, *texts: str) -> Marker:
 
 
 def _loader(milestone: str) -> Marker:
-    """The lines with which a boot loader's programs begin."""
-    texts = dict.fromkeys(banner.text for banner in console.BANNERS if banner.milestone == milestone)
+    """The lines with which a boot loader's programs begin, of those that can be found by a text."""
+    texts = dict.fromkeys(
+        banner.text for banner in console.BANNERS if banner.milestone == milestone and banner.text
+    )
     return _marker(milestone, milestone, f"^(?:{console.patterns(milestone)})", *texts)
 
 
@@ -48,13 +59,20 @@ MARKERS = (
     _marker("kernel-entry", "kernel", f"^(?:{BEGINS})", "Booting Linux", "Linux version"),
     _marker("kernel-done", "", f"^{FREED}", "Freeing unused kernel", "Freeing init memory"),
     _marker("init", "init", f"^{INIT}", " as init process"),
+    _marker("switch-root", "", f"^{SWITCH}", "Switching root"),
     _marker("login", "application", f"^{LOGIN}", "login:"),
+    _marker("console-ready", "", f"^{SHELL}", "Please press Enter"),
+    _marker("default-target", "", f"^{TARGET}", "Reached target "),
+    _marker("systemd-finished", "", f"^{FINISHED}", "Startup finished in "),
 )
+
+
+NOTHING = re.compile("")
 
 
 def said(name: str, text: str) -> Marker:
     """The marker of a user's own: a milestone reached by the first line that holds `text`."""
-    return Marker(name, "", (text,), re.compile(""))
+    return Marker(name, "", (text,), NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from bootscope.loaders.console import BANNERS
+from bootscope.loaders.console import ANY
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.lines import Lines, Memo
 
@@ -32,9 +32,7 @@ _CALLER = rb"(?:\[ {0,12}[TC]\d{1,10}\] ?)?"
 _NOTABLE = (
     rb"(calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
     rb"VFS: Mounted |Linux version |Booting Linux on |Kernel command line: |OF: fdt: Machine model: |"
-    rb"Machine model: |Starting kernel |"
-    + "|".join(dict.fromkeys(b.pattern for b in BANNERS)).encode()
-    + rb")?"
+    rb"Machine model: |Starting kernel |" + ANY.encode() + rb")?"
 )
 
 

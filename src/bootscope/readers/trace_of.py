@@ -4,22 +4,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from bootscope.core.errors import printable
-from bootscope.readers import early_kernel
+from bootscope.readers import boot_end, early_kernel
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Joined, Member
-from bootscope.readers.join_words import boot_name, clock_words, link_words, refusal_words, silence_words
+from bootscope.readers.join_words import (
+    after_words,
+    boot_name,
+    clock_words,
+    link_words,
+    refusal_words,
+    silence_words,
+)
 from bootscope.readers.link import extent
-from bootscope.readers.markers import MARKERS, Marker, marker_lines, split_line
+from bootscope.readers.markers import MARKERS, NOTHING, Marker, marker_lines, split_line
+from bootscope.readers.stages import stage_lines
 from bootscope.timeline.trace import Point, Span, Table, Trace, Track
 
 PHASES_TRACK = "phases"
+_FIRST = "lines before the first known one"
 BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000
@@ -73,7 +82,9 @@ def trace_of(
     """
     group = joined.groups[number]
     view = _View(files, group)
-    hits = _hits(view, [*MARKERS, *extra])
+    own = tuple(extra)
+    hits = _hits(view, [*MARKERS, *own])
+    view.total_ns, after = _ended(view, hits, frozenset(marker.name for marker in own))
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)
@@ -86,8 +97,21 @@ def trace_of(
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=_tables(view),
-        notes=(*_notes(files, joined, group), *_silences(phases)),
+        notes=(*_notes(files, joined, group), *_silences(phases), *after),
     )
+
+
+def _ended(view: _View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tuple[str, ...]]:
+    """When the boot was through, and a note where the files go on."""
+    end_ns = boot_end.told({h.marker.name: h.at_ns for h in hits}, own)
+    init = next((h for h in hits if h.marker.name in ("init", "kernel-done") and h.firsts), None)
+    if end_ns is None and init:
+        member, first = init.firsts[0]
+        last = boot_end.last_line(view.boot(member), first)
+        end_ns = None if last is None else view.map(member).at(view.boot(member).log.at_ns[last])
+    if end_ns is None or end_ns >= view.total_ns:
+        return view.total_ns, ()
+    return end_ns, (after_words(end_ns, view.total_ns),)
 
 
 def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
@@ -109,12 +133,19 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
 
 
 def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
-    """The first line of each marker in any of the logs, in the order of the markers."""
+    """The beginnings of the stages before Linux, then the first line of each marker in any of the logs."""
     found: dict[str, Hit] = {}
+    stages: list[Hit] = []
     for member in view.members:
         boot, way = view.boot(member), view.map(member)
         error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
         hits = marker_lines(boot.log, markers)
+        kernel = hits["kernel-entry"].index if "kernel-entry" in hits else len(boot.log)
+        mine = [
+            Hit(Marker(s.name, s.name, (), NOTHING), way.at(s.at_ns), error_ns, s.text, ((member, s.index),))
+            for s in stage_lines(boot.log, kernel)
+        ]
+        stages = mine if len(mine) > len(stages) else stages
         for marker in markers:
             if marker.name in hits:
                 hit, known = hits[marker.name], found.get(marker.name)
@@ -124,7 +155,8 @@ def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
                     found[marker.name] = replace(known, firsts=firsts)
                 else:
                     found[marker.name] = Hit(marker, at_ns, error_ns, hit.text, firsts)
-    return [found[m.name] for m in markers if m.name in found]
+    names = {h.marker.name for h in stages}
+    return [*stages, *(found[m.name] for m in markers if m.name in found and m.name not in names)]
 
 
 def _milestones(view: _View, hits: list[Hit]) -> list[Point]:
@@ -145,30 +177,55 @@ def _milestones(view: _View, hits: list[Hit]) -> list[Point]:
 
 def _phases(hits: list[Hit], view: _View) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
-    starts: list[tuple[int, str, str]] = []
+    starts: list[tuple[int, str, Hit | None]] = []
     done = next((h for h in hits if h.marker.name == "kernel-done"), None)
     known = {h.marker.phase: h for h in hits if h.marker.phase}
     # Kernels before 4.15, and quiet ones, do not say which program they start.
     if done and "init" not in known:
         known["init"] = done
-    for phase in dict.fromkeys(m.phase for m in MARKERS if m.phase):
-        hit = known.get(phase)
-        if hit and (not starts or hit.at_ns >= starts[-1][0]):
-            starts.append((hit.at_ns, phase, hit.evidence))
+    if switch := next((h for h in hits if h.marker.name == "switch-root"), None):
+        known = _with_initramfs(known, switch)
+    for phase in _in_order(known):
+        hit = known[phase]
+        if (not starts or hit.at_ns >= starts[-1][0]) and hit.at_ns <= view.total_ns:
+            starts.append((hit.at_ns, phase, hit))
     if not starts:
         return
     if starts[0][0] <= _AT_ONCE_NS:
         starts[0] = (0, *starts[0][1:])
     else:
-        starts.insert(0, (0, BEFORE, "lines before the first known one"))
+        starts.insert(0, (0, BEFORE, None))
     ends = [at_ns for at_ns, _, _ in starts[1:]] + [max(view.total_ns, starts[-1][0])]
     after = [phase for _, phase, _ in starts[1:]] + [""]
-    spans = tuple(
-        Span(at_ns, end_ns, early_kernel.phase_name(phase, following), {"evidence": evidence})
-        for (at_ns, phase, evidence), end_ns, following in zip(starts, ends, after, strict=True)
+    spans = (
+        Span(
+            at_ns, end_ns, _name(phase, following, known, view), {"evidence": hit.evidence if hit else _FIRST}
+        )
+        for (at_ns, phase, hit), end_ns, following in zip(starts, ends, after, strict=True)
     )
-    spans = tuple(_bounded(s, known["kernel"], view) if s.name == early_kernel.BOTH else s for s in spans)
-    yield Track(PHASES_TRACK, "phase", "Phases, by console lines", spans)
+    bounded = (_bounded(s, known["kernel"], view) if s.name == early_kernel.BOTH else s for s in spans)
+    yield Track(PHASES_TRACK, "phase", "Phases, by console lines", tuple(bounded))
+
+
+def _in_order(known: Mapping[str, Hit]) -> list[str]:
+    """The phases that were seen: the stages before Linux as they came, the others as they must come."""
+    last = ("decompress", "kernel", "initramfs", "init", "application")
+    return [*(phase for phase in known if phase not in last), *(phase for phase in last if phase in known)]
+
+
+def _with_initramfs(known: Mapping[str, Hit], switch: Hit) -> dict[str, Hit]:
+    """The phases, where the kernel's first program was that of an initramfs."""
+    first = known.get("init")
+    if first is None or first.at_ns > switch.at_ns:
+        return dict(known)
+    return {**known, "initramfs": first, "init": switch}
+
+
+def _name(phase: str, following: str, known: Mapping[str, Hit], view: _View) -> str:
+    if phase != early_kernel.UNPACK:
+        return phase
+    member, index = known["kernel"].firsts[0] if following == "kernel" else (view.members[0], 0)
+    return early_kernel.phase_name(following, view.boot(member).log, index)
 
 
 def _bounded(span: Span, kernel: Hit, view: _View) -> Span:
