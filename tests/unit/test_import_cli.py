@@ -74,7 +74,12 @@ def test_the_json_tells_all(main_here: Command, give: Give) -> None:
     assert file["missed"] == [{"line": 6, "text": "what is this?"}]
     assert file["guesses"] == [{"format": "stamped", "sure": 80}, {"format": "other", "sure": 40}]
     (boot,) = found["boots"]
-    assert [p["name"] for p in boot["phases"]] == ["bootloader", "decompress+kernel", "init", "application"]
+    assert [p["name"] for p in boot["phases"]] == [
+        "bootloader",
+        "kernel (its first line not seen)",
+        "init",
+        "application",
+    ]
     assert boot["milestones"] == {
         "bootloader": 0, "kernel-start": 1_500_000_000, "init": 2_000_000_000, "login": 4_000_000_000,
     }  # fmt: skip

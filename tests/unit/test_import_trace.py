@@ -92,7 +92,7 @@ def test_without_a_word_about_init_the_end_of_the_kernel_is_its_start() -> None:
 
 
 def test_lines_before_any_marker_are_a_phase_of_their_own() -> None:
-    lines = [(0, "NOTICE:  BL1: v2.10"), (S, "U-Boot 2025.01 (x)"), (2 * S, "x")]
+    lines = [(0, "a vendor's first words"), (S, "U-Boot 2025.01 (x)"), (2 * S, "x")]
     assert phases(trace([file("a", "x", boot(HOST, lines))])) == [("earlier", 0, S), ("bootloader", S, 2 * S)]
 
 

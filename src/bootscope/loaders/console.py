@@ -27,6 +27,6 @@ ANY = "|".join(banner.pattern for banner in BANNERS)
 """The first words of any program before Linux."""
 SPOKEN = f"{ANY}|NOTICE:  BL|{HANDOVER}"
 """Lines by which a console's log is recognised."""
-_LOADING = (Order.SPL, Order.LOADER, Order.SYSTEM)
+_LOADING = (Order.EARLY_LOADER, Order.LOADER, Order.SYSTEM)
 LOADERS = "|".join(banner.pattern for banner in BANNERS if banner.order in _LOADING)
 """Lines that say that there is a boot loader."""

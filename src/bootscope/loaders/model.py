@@ -74,7 +74,7 @@ class Order(IntEnum):
     FIRST = 0
     """The chip's ROM, or what it starts."""
     SECOND = 1
-    SPL = 2
+    EARLY_LOADER = 2
     SECURE = 3
     """What stays beside Linux: firmware of a higher privilege."""
     LOADER = 4

@@ -19,8 +19,10 @@ FIRST = (
     Banner(r"[A-Z0-9]{2,5}:BL\d?:[0-9a-f]{6}[:;]", "", "amlogic-bl1", Order.FIRST),
     Banner(r"BL2 Built : ", "", "bl2", Order.SECOND),
     Banner(rf"{_COUNTED}HELLO! S?BOOT0? is starting", "", "boot0", Order.FIRST),
-    Banner(r"DDR (?:V|[Vv]ersion )\d|DDR [0-9a-f]{7,10} \S{1,20} \d\d/", "", "ddr-init", Order.FIRST),
-    Banner(r"Boot1(?: Release Time|: Release)", "", "miniloader", Order.SPL),
+    Banner(
+        r"DDR (?:[Vv]ersion )?V?\d{1,2}\.\d|DDR [0-9a-f]{7,10} \S{1,20} \d\d/", "", "ddr-init", Order.FIRST
+    ),
+    Banner(r"Boot1(?: Release Time|: Release)", "", "miniloader", Order.EARLY_LOADER),
     Banner(rf"{_COUNTED}(?:Preloader (?:Start|Build)|\[PLFM\])", "", "preloader", Order.FIRST),
     Banner(r"Format: Log Type - Time\(microsec\)|[SB] - QC_IMAGE_VERSION_STRING=", "", "xbl", Order.FIRST),
     Banner(r"Xilinx .{0,20}First Stage Boot Loader|Zynq MP First Stage", "", "fsbl", Order.SECOND),
@@ -31,7 +33,7 @@ FIRST = (
     ),
     Banner(r"=* ?(?:Intel )?Slim Bootloader\b", "", "slim-bootloader", Order.FIRST),
     Banner(r"SeaBIOS \(version ", "", "seabios", Order.SECOND),
-    Banner(r"AT91Bootstrap ", "AT91Bootstrap ", "at91bootstrap", Order.SPL),
+    Banner(r"AT91Bootstrap ", "AT91Bootstrap ", "at91bootstrap", Order.EARLY_LOADER),
     Banner(r"\[ {0,8}\d{1,8}\.\d{9},\d\] (?:OPAL|SkiBoot)", "", "skiboot", Order.SECOND),
 )
 SECURE = (

@@ -49,7 +49,7 @@ PROPER = Program(
 BANNERS = (
     Banner(r"U-Boot TPL \d", "U-Boot ", "tpl", Order.SECOND),
     Banner(r"U-Boot VPL \d", "U-Boot ", "vpl", Order.SECOND),
-    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", Order.SPL),
+    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", Order.EARLY_LOADER),
     Banner(r"U-Boot \d", "U-Boot ", "bootloader", Order.LOADER),
 )
 HANDOVER = r"Starting kernel \.\.\."

@@ -72,7 +72,7 @@ class _Boot:
             return True
         if self.stages.get(stage.milestone) != words:
             return False
-        return not (self.last and self.last.order == Order.SECURE and stage.order == Order.SPL)
+        return not (self.last and self.last.order == Order.SECURE and stage.order == Order.EARLY_LOADER)
 
 
 @dataclass
