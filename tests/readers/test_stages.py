@@ -10,7 +10,10 @@ import re
 
 import pytest
 
+from bootscope.analysis.samples import of_trace
 from bootscope.capture.imported import Answers, Raw
+from bootscope.export import junit, openmetrics
+from bootscope.export.base import Subject
 from bootscope.importing.files import Understood, understand
 from bootscope.loaders.console import BANNERS
 from bootscope.readers.stages import banner_of
@@ -223,3 +226,30 @@ def test_a_kernel_log_of_an_hour_is_a_boot_of_seconds() -> None:
 def test_an_initramfs_ends_where_the_root_is_switched() -> None:
     lines = [ARM64, "[    1.000000] Run /init as init process", "Switching root", *LATER[1:]]
     assert phases(boot(lines)) == ["kernel", "initramfs", "init", "application"]
+
+
+# ---- what the log does not tell ----
+
+UNTIMED_LINES = [FIRST_LINES["spl"], FIRST_LINES["bootloader"], "Starting kernel ...", "board login:"]
+
+
+def test_a_log_without_a_clock_tells_an_order_and_no_seconds() -> None:
+    found = imported("\n".join([*UNTIMED_LINES, ""]).encode()).trace(1)
+    assert not found.timed
+    assert (phases(found), found.milestones()) == ([], {})
+    (table,) = found.tables
+    assert [row[0] for row in table.rows] == ["spl", "bootloader", "kernel-start", "login"]
+    subject = Subject(found)
+    assert b"_seconds{" not in openmetrics.make(subject)
+    assert b"time=" not in junit.make(subject)
+    assert not of_trace("x/001", found).complete
+
+
+def test_beside_the_kernels_stamps_the_boot_loader_has_no_time_and_a_prompt_only_the_earliest() -> None:
+    kernel = ["[    0.000000] Linux version 6.1.0", "[    2.000000] Run /sbin/init as init process"]
+    found = imported("\n".join([*UNTIMED_LINES[:3], *kernel, "board login: ", ""]).encode()).trace(1)
+    assert list(found.milestones()) == ["kernel-entry", "init", "login"]
+    assert found.earliest() == ["login"]
+    assert [row[0] for row in found.tables[0].rows] == ["spl", "bootloader", "kernel-start"]
+    assert b'milestone="login"' not in openmetrics.make(Subject(found))
+    assert b'milestone="init"' in openmetrics.make(Subject(found))

@@ -123,6 +123,8 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
                 spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
+    if not trace.timed and trace.points:
+        return BootTimes(boot_id, {}, complete=False, why="its log has no clock")
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
     return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans)

@@ -17,25 +17,25 @@ from bootscope.export.text import plain, seconds
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: its group, its name (untrusted), how long it took, and why it failed or was not run
-    (empty where it did not fail, or was run)."""
+    """A test case: its group, its name (untrusted), how long it took (None: not known), and why it failed or
+    was not run (empty where it did not fail, or was run)."""
 
     group: str
     name: str
-    time_ns: int
+    time_ns: int | None
     failure: str = ""
     skipped: str = ""
 
 
 def document(
-    title: str, cases: Sequence[Case], total_ns: int, facts: Mapping[str, str], notes: Sequence[str]
+    title: str, cases: Sequence[Case], total_ns: int | None, facts: Mapping[str, str], notes: Sequence[str]
 ) -> bytes:
-    """The bytes of a JUnit .xml file with one suite."""
+    """The bytes of a JUnit .xml file with one suite, which took `total_ns` (None: not known)."""
     counts = {
         "tests": str(len(cases)),
         "failures": str(sum(bool(case.failure) for case in cases)),
         "errors": "0",
-        "time": seconds(max(0, total_ns)),
+        **_time(total_ns),
     }
     top = Xml.Element("testsuites", {"name": "bootscope", **counts})
     skipped = str(sum(bool(case.skipped) for case in cases))
@@ -45,8 +45,8 @@ def document(
         for name, value in facts.items():
             Xml.SubElement(properties, "property", name=plain(name), value=plain(value))
     for case in cases:
-        group, took = case.group, seconds(max(0, case.time_ns))
-        made = Xml.SubElement(suite, "testcase", classname=group, name=plain(case.name), time=took)
+        words = {"classname": case.group, "name": plain(case.name), **_time(case.time_ns)}
+        made = Xml.SubElement(suite, "testcase", words)
         if case.failure:
             Xml.SubElement(made, "failure", message=plain(case.failure))
         elif case.skipped:
@@ -57,12 +57,18 @@ def document(
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(top) + b"\n"
 
 
+def _time(ns: int | None) -> dict[str, str]:
+    return {} if ns is None else {"time": seconds(max(0, ns))}
+
+
 def make(subject: Subject) -> bytes:
     """The bytes of a JUnit .xml file."""
     trace = subject.trace
+    total_ns = trace.total_ns if trace.timed else None
+    exact = ((name, ns) for name, ns in trace.milestones().items() if name not in trace.earliest())
     cases = [
-        Case("bootscope", "boot", trace.total_ns, subject.failure),
-        *(Case("bootscope.milestone", name, ns) for name, ns in trace.milestones().items()),
+        Case("bootscope", "boot", total_ns, subject.failure),
+        *(Case("bootscope.milestone", name, ns) for name, ns in exact),
         *(Case("bootscope.phase", name, ns) for name, ns in sums.phases(trace).items()),
     ]
-    return document(trace.title, cases, trace.total_ns, subject.facts, trace.notes)
+    return document(trace.title, cases, total_ns, subject.facts, trace.notes)

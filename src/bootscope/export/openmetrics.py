@@ -45,17 +45,23 @@ def make(subject: Subject) -> bytes:
         return family(f"bootscope_{name}_seconds", words, samples, "seconds")
 
     whole, complete = seconds(trace.total_ns), "0" if subject.failure else "1"
+    exact = {name: ns for name, ns in trace.milestones().items() if name not in trace.earliest()}
     facts = {**boot, "clock": trace.clock, **subject.facts}
     active = "Time with activity of this kind, whether the boot waited for it or not."
     lines = [
         *family(
-            "bootscope_boot_seconds", "Time from power-on to the end of the boot.", [(boot, whole)], "seconds"
+            "bootscope_boot_seconds",
+            "Time from power-on to the end of the boot.",
+            [(boot, whole)] if trace.timed else [],
+            "seconds",
         ),
         *family("bootscope_boot_complete", "1 if the boot reached its goal.", [(boot, complete)]),
         *timed("phase", "phase", "Length of a phase.", sums.phases(trace)),
-        *timed("milestone", "milestone", "Time from power-on to a milestone.", trace.milestones()),
-        *timed("spent", "kind", "Time by kind; adds up to the boot.", sums.spent(trace)),
-        *timed("busy", "kind", active, sums.busy(trace)),
+        *timed("milestone", "milestone", "Time from power-on to a milestone.", exact),
+        *timed(
+            "spent", "kind", "Time by kind; adds up to the boot.", sums.spent(trace) if trace.timed else {}
+        ),
+        *timed("busy", "kind", active, sums.busy(trace) if trace.timed else {}),
         *family("bootscope_boot_facts", "What booted; always 1.", [(facts, "1")]),
         "# EOF",
     ]

@@ -11,7 +11,7 @@ import msgspec
 
 from bootscope.core.errors import printable
 from bootscope.readers import boot_end, early_kernel
-from bootscope.readers.base import Boot, Log
+from bootscope.readers.base import NO_STAMP, Boot, Log
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Joined, Member
 from bootscope.readers.join_words import (
@@ -29,6 +29,7 @@ from bootscope.timeline.trace import Point, Span, Table, Trace, Track
 
 PHASES_TRACK = "phases"
 _FIRST = "lines before the first known one"
+UNTIMED = "In the order of the log, which has no clock there"
 BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000
@@ -45,6 +46,8 @@ class Hit:
     evidence: str
     firsts: tuple[tuple[Member, int], ...] = ()
     """In which logs it is, and which line of theirs it is."""
+    earliest: bool = False
+    """Its line has no stamp of its own: it came then or later."""
 
 
 class _View:
@@ -83,7 +86,7 @@ def trace_of(
     group = joined.groups[number]
     view = _View(files, group)
     own = tuple(extra)
-    hits = _hits(view, [*MARKERS, *own])
+    hits, untimed = _timed(_hits(view, [*MARKERS, *own]), view)
     view.total_ns, after = _ended(view, hits, frozenset(marker.name for marker in own))
     points = _milestones(view, hits)
     if lines:
@@ -96,9 +99,35 @@ def trace_of(
         tracks=(*phases, *_tracks(view)),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
-        tables=_tables(view),
+        tables=(*_untimed(untimed), *_tables(view)),
         notes=(*_notes(files, joined, group), *_silences(phases), *after),
     )
+
+
+def _timed(hits: list[Hit], view: _View) -> tuple[list[Hit], list[Hit]]:
+    """The hits whose time is known, at least as the earliest; and those that only have a place in the log."""
+    known: list[Hit] = []
+    unknown: list[Hit] = []
+    for hit in hits:
+        member, index = hit.firsts[0]
+        boot = view.boot(member)
+        stamps = boot.log.kernel_ns
+        if boot.clock.name == "none":
+            unknown.append(hit)
+        elif boot.clock.name != "kernel" or len(hit.firsts) > 1 or stamps[index] != NO_STAMP:
+            known.append(hit)
+        # Where no line has one, all lines are on the kernel's clock by another way.
+        elif (first := next((i for i, ns in enumerate(stamps) if ns != NO_STAMP), -1)) > index:
+            unknown.append(hit)
+        else:
+            known.append(replace(hit, earliest=first >= 0))
+    return known, unknown
+
+
+def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
+    """What came in which order, where the log tells no time."""
+    rows = tuple((hit.marker.name, hit.evidence) for hit in sorted(hits, key=lambda h: h.firsts[0][1]))
+    return (Table(UNTIMED, ("what", "line"), rows),) if rows else ()
 
 
 def _ended(view: _View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tuple[str, ...]]:
@@ -161,7 +190,7 @@ def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
 
 def _milestones(view: _View, hits: list[Hit]) -> list[Point]:
     """One point for each milestone, the first where several files tell it; other points as they are."""
-    points = [Point(h.at_ns, h.marker.name, "milestone", h.error_ns) for h in hits]
+    points = [Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest) for h in hits]
     for member in view.members:
         way = view.map(member)
         points += [

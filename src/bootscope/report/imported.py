@@ -203,6 +203,7 @@ def _milestones(out: Console, trace: Trace) -> None:
         table = make_table("milestone", ">s", ">error")
         for p in found:
             error = f"±{span(p.error_ns)}" if p.error_ns else ""
+            error = "or later" if p.earliest else error
             table.add_row(Text(shown(p.name)), seconds(p.at_ns, 6), error)
         out.print(table)
         out.print()

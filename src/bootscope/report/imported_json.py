@@ -86,7 +86,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
         "boot": number,
         "title": visible(t.title),
         "clock": visible(t.clock),
-        "total_ns": t.total_ns,
+        "total_ns": t.total_ns if t.timed else None,
         "phases": [
             {
                 "track": visible(track.title),
@@ -100,6 +100,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
             for s in track.spans
         ],
         "milestones": {visible(name): ns for name, ns in t.milestones().items()},
+        "milestones_or_later": [visible(name) for name in t.earliest()],
         "notes": [visible(note) for note in t.notes],
     }
 

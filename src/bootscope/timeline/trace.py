@@ -70,12 +70,14 @@ class Track:
 
 class Point(msgspec.Struct, frozen=True, gc=False):
     """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`,
-    `pin`, `wake` or `mark`; `error_ns` how far off it may be."""
+    `pin`, `wake` or `mark`; `error_ns` how far off it may be. With `earliest` it was then or later: its line
+    has no stamp of its own, and comes after one that has."""
 
     at_ns: int
     name: str
     kind: str = "mark"
     error_ns: int = 0
+    earliest: bool = False
 
 
 class Stack(msgspec.Struct, frozen=True, gc=False):
@@ -119,6 +121,15 @@ class Trace:
     def spans(self, kind: str) -> list[Span]:
         """The spans of all tracks of a kind, track by track."""
         return [span for track in self.tracks if track.kind == kind for span in track.spans]
+
+    @property
+    def timed(self) -> bool:
+        """Whether anything in it has a time: a log without a clock has only an order."""
+        return self.total_ns > 0
+
+    def earliest(self) -> list[str]:
+        """The milestones of which only the earliest time is known."""
+        return [p.name for p in self.points if p.kind == "milestone" and p.earliest]
 
     def milestones(self) -> dict[str, int]:
         """Milestone -> ns, in the order in which they were reached."""
