@@ -43,7 +43,7 @@ def as_junit(outcome: Outcome) -> bytes:
         for f in outcome.findings
     ]
     notes = [*(f"{f.ident}: {f.words}" for f in outcome.findings), *outcome.notes]
-    total_ns = sum(max(0, case.time_ns) for case in cases)
+    total_ns = sum(max(0, case.time_ns or 0) for case in cases)
     return junit.document("boot time", cases, total_ns, _facts(outcome), notes)
 
 
