@@ -188,6 +188,20 @@ def test_an_image_that_is_started_as_it_is_has_no_decompression(line: str, name:
     assert name in phases(boot([FIRST_LINES["bootloader"], "Starting kernel ...", line, *LATER]))
 
 
+def test_a_kernel_whose_console_came_late_is_dated_from_its_own_stamps() -> None:
+    """An arm64 kernel that wrote its first lines 2 s before its console was there."""
+    kernel = [(5_000 + n, n * 10, f"line {n}") for n in range(1, 10)]
+    kernel += [(5_000 + n, 2_000 + n, f"line {n}") for n in range(10, 60)]
+    log = [(0, FIRST_LINES["bootloader"]), (2_500, "Starting kernel ..."), (5_000, ARM64)]
+    log += [(at_ms, f"[    {us // 1000}.{us % 1000:03}000] {words}") for at_ms, us, words in kernel]
+    text = "".join(f"[{at / 1000:.6f} 0.000100] {words}\n" for at, words in log)
+    found = imported(text.encode()).trace(1)
+    point = next(p for p in found.points if p.name == "kernel-entry")
+    assert abs(point.at_ns - 3_000_000_000) <= point.error_ns < 10_000_000
+    assert phases(found) == ["bootloader", "early-kernel", "kernel"]
+    assert found.spans("phase")[2].start_ns == point.at_ns
+
+
 # ---- the end ----
 
 

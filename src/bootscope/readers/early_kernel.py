@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from bootscope.readers.base import END_OF_LINE, FIRST_BYTE, NO_STAMP, WHEN_LOGGED, Boot, Log
 from bootscope.readers.fit import Map, least
+from bootscope.timeline.trace import Point
 
+CLOCK_BEGINS = "kernel clock begins"
 UNPACK, EARLY = "decompress", "early-kernel"
 BOTH = f"{UNPACK}+{EARLY}"
 QUIET = "kernel and user space (not split: quiet)"
@@ -67,6 +69,20 @@ def phase_name(following: str, log: Log, first: int) -> str:
     if following == "kernel":
         return EARLY if _unpacked(log, first) else BOTH
     return QUIET_KERNEL if following == "init" else QUIET
+
+
+def began(boot: Boot, first: int) -> Point | None:
+    """When the kernel began by its own stamps, where its console came late: its first line, line `first` of a
+    log that another clock stamped, was written before it was shown.
+
+    None where that tells no more than the line, or where the kernel unpacks itself first: then nothing says
+    how much of the silence is the kernel's.
+    """
+    zero = next((p for p in boot.points if p.name == CLOCK_BEGINS), None)
+    if zero is None or boot.log.kernel_ns[first] != 0 or not _unpacked(boot.log, first):
+        return None
+    late = 0 <= zero.at_ns < boot.log.at_ns[first] - zero.error_ns
+    return zero if late else None
 
 
 def _unpacked(log: Log, first: int) -> bool:

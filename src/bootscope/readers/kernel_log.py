@@ -12,6 +12,7 @@ from itertools import islice
 from bootscope.loaders.console import BOOT_LOADER
 from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
 from bootscope.readers.boots import Part
+from bootscope.readers.early_kernel import CLOCK_BEGINS
 from bootscope.readers.initcalls import Calls
 from bootscope.readers.lines import decode
 from bootscope.readers.stamp_forms import Columns
@@ -149,7 +150,7 @@ def _zero_stamps(boot: Boot) -> None:
 def _clock_facts(boot: Boot, way: Way) -> None:
     """Where the kernel's clock began, in a log stamped by another."""
     if way.offset_ns is not None:
-        boot.points.append(Point(way.offset_ns, "kernel clock begins", "mark", way.error_ns))
+        boot.points.append(Point(way.offset_ns, CLOCK_BEGINS, "mark", way.error_ns))
         boot.facts["kernel clock"] = f"began at {way.offset_ns} ns of this log, to within {way.error_ns} ns"
     elif any(ns > 0 for ns in boot.log.kernel_ns):
         boot.facts["kernel clock"] = "differs from that of this log: kernel events are placed at their lines"

@@ -178,12 +178,13 @@ def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
         for marker in markers:
             if marker.name in hits:
                 hit, known = hits[marker.name], found.get(marker.name)
-                at_ns = way.at(hit.at_ns)
+                own = early_kernel.began(boot, hit.index) if marker.name == "kernel-entry" else None
+                at_ns, off_ns = (way.at(own.at_ns), own.error_ns) if own else (way.at(hit.at_ns), 0)
                 firsts = (*(known.firsts if known else ()), (member, hit.index))
                 if known and known.at_ns <= at_ns:
                     found[marker.name] = replace(known, firsts=firsts)
                 else:
-                    found[marker.name] = Hit(marker, at_ns, error_ns, hit.text, firsts)
+                    found[marker.name] = Hit(marker, at_ns, max(error_ns, off_ns), hit.text, firsts)
     names = {h.marker.name for h in stages}
     return [*stages, *(found[m.name] for m in markers if m.name in found and m.name not in names)]
 
