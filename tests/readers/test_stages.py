@@ -176,6 +176,14 @@ def test_a_quiet_kernel_is_not_split() -> None:
     assert phases(found) == ["bootloader", "kernel and user space (not split: quiet)", "application"]
 
 
+def test_a_boot_loader_may_put_its_own_time_before_its_lines() -> None:
+    """Allwinner's, which counts seconds."""
+    found = boot(
+        ["[21]HELLO! BOOT0 is starting!", FIRST_LINES["bootloader"], "[02.316]Starting kernel ...", ARM64]
+    )
+    assert list(found.milestones()) == ["boot0", "bootloader", "kernel-start", "kernel-entry"]
+
+
 @pytest.mark.parametrize(
     ("line", "name"),
     [
