@@ -17,6 +17,7 @@ from bootscope.export.base import Subject
 from bootscope.importing.files import Understood, understand
 from bootscope.loaders.console import BANNERS
 from bootscope.readers.stages import banner_of
+from bootscope.report.imported import quiet
 from bootscope.timeline.trace import Trace
 
 FIRST_LINES = {
@@ -219,6 +220,13 @@ def test_what_comes_after_the_end_is_in_no_phase() -> None:
     assert found.total_ns == found.milestones()["login"] == 200_000_000
     assert max(span.end_ns for span in found.spans("phase")) == 200_000_000
     assert "the boot ended at 0.200000 s; what follows, up to 3.200000 s, is no part of it" in found.notes
+
+
+def test_after_the_end_nothing_is_a_silence() -> None:
+    lines = [(0, ARM64), (1_000, LATER[0]), (3_000, LATER[1]), (90_000, "usb 1-1: new device")]
+    found = imported("".join(f"[{ms / 1000:.6f} 0.000100] {line}\n" for ms, line in lines).encode())
+    gaps = quiet(found, 1, found.trace(1), 5)
+    assert [gap.duration_ns for gap in gaps] == [2_000_000_000, 1_000_000_000]
 
 
 def test_systemd_says_itself_when_it_is_through() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import count, islice
@@ -129,16 +130,18 @@ def _join(out: Console, u: Understood) -> None:
 
 
 def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
-    """The longest silences of a boot's console, longest first, from stamp to stamp: of a line only one
-    moment is known. None without a log."""
+    """The longest silences of a boot's console until its end, longest first, from stamp to stamp: of a line
+    only one moment is known. None without a log, or without a clock."""
     log, way = u.log(number)
-    if not len(log):
+    if not len(log) or not trace.timed:
         return []
 
     def said(index: int) -> bytes:
         return log.text(index).encode("utf-8", "backslashreplace")
 
-    stamps = log.at_ns
+    # A boot that ends before its log has no silence after the end.
+    stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
+    last = len(stamps) - 1
     # Only the stamps are looked at, since a log may have a million lines.
     gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
     found = [
@@ -146,7 +149,7 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
         for _, at in heapq.nlargest(top, gaps)
     ]
     found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
-    found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(len(log) - 1), b"(end)"))
+    found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
     return sorted((s for s in found if s.duration_ns > 0), key=lambda s: -s.duration_ns)[:top]
 
 
