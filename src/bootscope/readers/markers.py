@@ -13,6 +13,7 @@ from bootscope.loaders import console
 from bootscope.readers.base import Log
 from bootscope.timeline.kernel_lines import (
     BEGINS,
+    CALLER,
     FINISHED,
     FREED,
     INIT,
@@ -24,7 +25,7 @@ from bootscope.timeline.kernel_lines import (
 
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
 _PREFIX = re.compile(
-    r"(?:<\d{1,3}>)?(?:kernel: )?\s{0,8}(?:\[ {0,12}(\d{1,10})\.(\d{6})\] ?)?(?:\[ {0,12}[TC]\d{1,7}\] ?)?"
+    r"(?:<\d{1,3}>)?(?:kernel: )?\s{0,8}(?:\[ {0,12}(\d{1,10})\.(\d{6})\] ?)?" + CALLER
 )
 
 

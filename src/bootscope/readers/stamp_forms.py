@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from bootscope.loaders.console import ANY
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.lines import Lines, Memo
+from bootscope.timeline.kernel_lines import CALLER
 
 NS = 1_000_000_000
 DAY_NS = 86_400 * NS
@@ -27,7 +28,7 @@ KERNEL_STAMP = rb"\[ {0,11}(\d{1,9})\.(\d{6})\]"
 STRICT_KERNEL_STAMP = rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})\]"
 _LEVEL = rb"(?:<\d{1,3}>)?"
 _KERNEL = rb"(?:<(\d{1,3})>)?(?:" + KERNEL_STAMP + rb" ?)?"
-_CALLER = rb"(?:\[ {0,12}[TC]\d{1,10}\] ?)?"
+_CALLER = CALLER.encode()
 # Beginnings of the lines that a closer look pays for.
 _NOTABLE = (
     rb"(calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
