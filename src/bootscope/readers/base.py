@@ -27,6 +27,10 @@ FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE, WHEN_LOGGED, UNKNOWN = (
 STAMPS = (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE, WHEN_LOGGED, UNKNOWN)
 
 
+_LOOKED_AT = 65536
+_PIECES = 32
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A file to read: its name as given, and all its bytes, already unpacked when it was compressed.
@@ -42,7 +46,23 @@ class Source:
     @property
     def head(self) -> bytes:
         """The first 64 KiB, enough to recognise a format by."""
-        return self.data[:65536]
+        return self.data[:_LOOKED_AT]
+
+    @property
+    def sample(self) -> bytes:
+        """At most 64 KiB of whole lines from all over the file, in their order, to tell by what most of it
+        is; all of a small file, and the head of one that has no line feeds."""
+        if len(self.data) <= _LOOKED_AT:
+            return self.data
+        size = _LOOKED_AT // _PIECES
+        places = (len(self.data) * piece // _PIECES for piece in range(_PIECES))
+        return b"".join(_whole_lines(self.data, at, at + size) for at in places) or self.head
+
+
+def _whole_lines(data: bytes, start: int, end: int) -> bytes:
+    """The lines that begin and end within a part of `data`."""
+    first = data.find(b"\n", start, end) + 1 if start else 0
+    return data[first : data.rfind(b"\n", first, end) + 1] if first or not start else b""
 
 
 @dataclass(frozen=True, slots=True)

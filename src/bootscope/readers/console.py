@@ -27,6 +27,7 @@ from bootscope.readers.boots import Part, neutralise, parts
 from bootscope.readers.convention import convention
 from bootscope.readers.kernel_log import describe
 from bootscope.readers.lines import Lines, decode, split
+from bootscope.readers.shared_rows import give_stamps
 from bootscope.readers.stamp_forms import PRINTK, Columns, Form, best, read
 
 _HEAD_LINES_BYTES = 65536
@@ -49,14 +50,14 @@ class Tool:
 
 @lru_cache(maxsize=4)
 def clean_head(head: bytes) -> Lines:
-    """The lines of a source's head, for all readers that look at it."""
+    """The lines of a source's head or sample, for all readers that look at it."""
     whole = head[: head.rfind(b"\n") + 1] if len(head) >= _HEAD_LINES_BYTES else head
     return split(whole or head)
 
 
 def form_share(source: Source, forms: Sequence[Form]) -> tuple[Form | None, float]:
-    """The form that most lines of a source's head have, and their share."""
-    return best(clean_head(source.head), forms)
+    """The form that most lines of a source have, and their share, by a sample of the whole."""
+    return best(clean_head(source.sample), forms)
 
 
 def read_console(source: Source, options: Options, tool: Tool, form: Form | None = None) -> Reading:
@@ -67,6 +68,8 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     lines = split(source.data)
     form = form or _form(source, lines, tool)
     found = read(lines, form, tool.between)
+    if form is PRINTK:
+        give_stamps(found)
     if form.pattern and len(found) and not found.dropped and 1 not in found.own:
         raise FormatError(source.name, tool.name, 1, "no line has a stamp of this tool")
     gaps = next((f for f in tool.forms if f.deltas and f.pattern == form.pattern), form)

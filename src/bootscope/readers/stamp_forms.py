@@ -35,6 +35,8 @@ _NOTABLE = (
     rb"VFS: Mounted |Linux version |Booting Linux on |Kernel command line: |OF: fdt: Machine model: |"
     rb"Machine model: |Starting kernel |" + ANY.encode() + rb")?"
 )
+WORDS = re.compile(_CALLER + _NOTABLE)
+"""What may follow a stamp of the kernel; the group is there when the line is worth a closer look."""
 
 
 def decimal_s(text: bytes) -> int | None:

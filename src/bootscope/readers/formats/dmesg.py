@@ -135,7 +135,7 @@ def _printk_of_json(data: bytes, broken: list[int]) -> Iterator[bytes]:
 def _sure(source: Source) -> int:
     if _is_json(source.head):
         return 98
-    blob, names = _usual(clean_head(source.head).blob)
+    blob, names = _usual(clean_head(source.sample).blob)
     lines = filled(blob)
     if not lines:
         return 0

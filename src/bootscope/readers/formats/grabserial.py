@@ -67,7 +67,7 @@ def _label(blob: bytes) -> bytes:
 
 
 def _sure(source: Source) -> int:
-    head = clean_head(source.head)
+    head = clean_head(source.sample)
     if _is_hex(head.blob):
         return 90
     form, part = best(head, _tool(source).forms)

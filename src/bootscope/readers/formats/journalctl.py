@@ -9,6 +9,7 @@ keep that as their clock.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -29,6 +30,7 @@ from bootscope.readers.stamp_forms import (
 
 # The host, then who said it: `kernel: `, `systemd[1]: `.
 _WHO = rb"(?:[^\s\[\]:]{1,64} )?(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
+_SAID = rb"(?:([^\s\[\]:]{1,64}) )?([^\s\[\]]{1,64}?)(\[\d{1,10}\])?: "
 _DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
 _MONTH = rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"
@@ -73,12 +75,25 @@ def _structured(source: Source) -> str:
 def _sure(source: Source) -> int:
     if _structured(source):
         return 99
-    head = clean_head(source.head)
-    form, part = best(head, _FORMS)
-    if not form or part < 0.3:
+    lines = clean_head(source.sample)
+    form, part = best(lines, _FORMS)
+    if not form or part < 0.3 or not _is_journal(lines.blob, _STAMPS[_FORMS.index(form)]):
         return 0
     # A monotonic stamp with a host and a speaker behind it cannot be dmesg's; others may be syslog's.
     return int((97 if "monotonic" in form.name else 85) * part)
+
+
+def _is_journal(blob: bytes, stamp: Form) -> bool:
+    """Whether nearly all stamps are followed by one host, or by none, and mostly by the kernel or a process
+    with its number. The kernel's own messages look like a host and a speaker too: ``usb 1-1: ``."""
+    stamped = len(stamp.at_line_start().findall(blob))
+    said = re.findall(rb"^" + stamp.pattern + _SAID, blob, re.MULTILINE)
+    (host, count), *_ = Counter(host for *_, host, _, _ in said).most_common(1) or [(b"", 0)]
+    own = [(who, pid) for *_, one, who, pid in said if one == host]
+    known = sum(who == b"kernel" or pid != b"" for who, pid in own)
+    # Without a host, only the kernel's name tells a journal from a kernel log with lines of systemd's.
+    named = bool(host) or stamp.clock is not KERNEL or any(who == b"kernel" for who, _ in own)
+    return named and count * 5 >= stamped * 4 and known * 2 >= count
 
 
 def _read(source: Source, options: Options) -> Reading:

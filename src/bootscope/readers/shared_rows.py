@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of the kernel that begin behind a prompt, on the row that it waits on."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from bootscope.readers.base import NO_STAMP
+from bootscope.readers.stamp_forms import KERNEL_STAMP, WORDS, Columns
+
+# A prompt's end, then a stamp. Looked for as texts, which costs far less than an expression.
+_ENDS = (b"login: [", b"Password: [", b"# [", b"$ [", b"> [", b"~#[", b"~$[")
+_STAMP = re.compile(KERNEL_STAMP + b" ?")
+_LONGEST_PROMPT = 120
+
+
+def give_stamps(found: Columns) -> None:
+    """Gives lines that a prompt and a line of the kernel share the stamp of the latter, as well as the lines
+    after them that have none. For lines on the kernel's clock.
+
+    The prompt itself was there before. A host's stamp is the prompt's, so the two say nothing of each other.
+    """
+    rows = _rows(found)
+    notable = dict(zip(found.notable, found.words, strict=True)) if rows else {}
+    # From the last on, so that each line is written once.
+    for index in sorted(rows, reverse=True):
+        stamp = rows[index]
+        kernel_ns = int(stamp[1] + stamp[2]) * 1000
+        found.kernel_ns[index], found.own[index] = kernel_ns, 1
+        end = found.own.find(1, index + 1)
+        for late in range(index, len(found) if end < 0 else end):
+            found.at_ns[late] = kernel_ns
+        words = WORDS.match(found.blob, stamp.end())
+        if words and words[1] is not None:
+            notable.setdefault(index, words.start(1))
+    if rows:
+        found.notable = array("q", sorted(notable))
+        found.words = array("q", (notable[index] for index in found.notable))
+
+
+def _rows(found: Columns) -> dict[int, re.Match[bytes]]:
+    """The stamp behind a prompt, by the line; the first where there are several."""
+    rows: dict[int, re.Match[bytes]] = {}
+    for bracket in (at for end in _ENDS for at in _brackets(found.blob, end)):
+        stamp = _STAMP.match(found.blob, bracket)
+        index = bisect_right(found.starts, bracket) - 1
+        if not stamp or index < 0 or found.kernel_ns[index] != NO_STAMP:
+            continue
+        if bracket - found.starts[index] <= _LONGEST_PROMPT and bracket < found.ends[index]:
+            rows[index] = min(stamp, rows.get(index, stamp), key=re.Match.start)
+    return rows
+
+
+def _brackets(blob: bytes, end: bytes) -> Iterator[int]:
+    at = blob.find(end)
+    while at >= 0:
+        yield at + len(end) - 1
+        at = blob.find(end, at + 1)
