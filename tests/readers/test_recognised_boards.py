@@ -255,3 +255,18 @@ def test_random_prompts_and_prefixes_do_no_harm() -> None:
         data = "".join(dice.choices(pieces, k=40)).encode()
         survives(reader("plain"), data)
         survives(reader("dmesg"), b"[    0.000000] a\n" + data)
+
+
+@pytest.mark.parametrize("margin", ["    ", "\t", "  "])
+def test_a_paste_that_is_moved_in_is_read_as_what_it_was(margin: str) -> None:
+    lines = BOARD.splitlines()
+    name, found = read("".join(f"{margin}{line}\n" for line in lines))
+    assert name == "plain"
+    assert next((r.what, r.first_line) for r in found.repairs) == ("lines moved in by blanks", 1)
+    assert list(found.boots[0].log.at_ns) == list(read(BOARD)[1].boots[0].log.at_ns)
+    assert milestones("".join(f"{margin}{line}\n" for line in lines))["init"] == 1_512_345
+
+
+def test_one_line_that_is_moved_in_moves_nothing() -> None:
+    _, found = read("  [    0.000000] x\n" + BOARD)
+    assert "lines moved in by blanks" not in [r.what for r in found.repairs]

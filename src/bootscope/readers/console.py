@@ -25,8 +25,9 @@ from bootscope.readers.base import (
 )
 from bootscope.readers.boots import Part, neutralise, parts
 from bootscope.readers.convention import convention
+from bootscope.readers.indent import console_lines
 from bootscope.readers.kernel_log import describe
-from bootscope.readers.lines import Lines, decode, split
+from bootscope.readers.lines import Lines, decode
 from bootscope.readers.shared_rows import give_stamps
 from bootscope.readers.stamp_forms import PRINTK, Columns, Form, best, read
 
@@ -52,7 +53,7 @@ class Tool:
 def clean_head(head: bytes) -> Lines:
     """The lines of a source's head or sample, for all readers that look at it."""
     whole = head[: head.rfind(b"\n") + 1] if len(head) >= _HEAD_LINES_BYTES else head
-    return split(whole or head)
+    return console_lines(whole or head)
 
 
 def form_share(source: Source, forms: Sequence[Form]) -> tuple[Form | None, float]:
@@ -65,7 +66,7 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
 
     Raises FormatError when no line has a stamp of the tool.
     """
-    lines = split(source.data)
+    lines = console_lines(source.data)
     form = form or _form(source, lines, tool)
     found = read(lines, form, tool.between)
     if form is PRINTK:

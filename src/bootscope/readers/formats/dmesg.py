@@ -14,8 +14,9 @@ from functools import partial
 
 from bootscope.readers.base import WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.indent import console_lines
 from bootscope.readers.json_objects import objects, text_of
-from bootscope.readers.lines import Lines, split
+from bootscope.readers.lines import Lines
 from bootscope.readers.stamp_forms import (
     KERNEL_STAMP,
     PRINTK,
@@ -157,7 +158,7 @@ def _read(source: Source, options: Options) -> Reading:
         if broken:
             result.repairs.append(Repair("broken records left out", len(broken), broken[0]))
         return _named(result, ["--json"])
-    lines = split(source.data)
+    lines = console_lines(source.data)
     blob, names = _usual(lines.blob)
     if _PRINTK.search(blob):
         form = PRINTK

@@ -8,7 +8,7 @@ import re
 from bootscope.loaders.console import SPOKEN
 from bootscope.readers.base import Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.lines import split
+from bootscope.readers.indent import console_lines
 from bootscope.readers.stamp_forms import PLAIN, PRINTK, STRICT_KERNEL_STAMP, filled
 from bootscope.timeline.kernel_lines import BEGINS, LOGIN
 
@@ -37,7 +37,7 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, options: Options) -> Reading:
-    stamped = _PRINTK.search(split(source.data).blob)
+    stamped = _PRINTK.search(console_lines(source.data).blob)
     return read_console(source, options, _TOOL, PRINTK if stamped else PLAIN)
 
 
