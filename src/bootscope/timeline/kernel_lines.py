@@ -8,7 +8,9 @@ import re
 BEGINS = r"Booting Linux on|Linux version \d"
 FREED = r"Freeing (?:unused kernel (?:image \(initmem\) )?|init )memory"
 INIT = r"Run \S{1,200} as init process"
-LOGIN = r"\S{0,80} ?login: ?(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}\]))"
+LOGIN = (
+    r"(?!Last )\S{0,80} ?login: ?(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}\]))"
+)
 """A prompt, alone or with the name behind it, and with a line of the kernel on the same row."""
 PANIC, PANIC_END = "Kernel panic - not syncing", "---[ end Kernel panic"
 # The first character alone tells of most lines that none of these stands there, which costs least.
