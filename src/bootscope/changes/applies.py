@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from bootscope.changes.impossible import impossible
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
@@ -115,7 +116,8 @@ def unmet(recipe: Recipe, facts: Inventory) -> str:
     little is known to tell."""
     try:
         change = filled(recipe.change, facts)
-        return next(chain(_unmet(recipe.applies, facts), _out_of_it(change, facts)), "")
+        found = chain(impossible(change, facts), _unmet(recipe.applies, facts), _out_of_it(change, facts))
+        return next(found, "")
     except UserError as error:
         return error.message if isinstance(error, Absent) or facts.knows(Part.BOOT) else ""
 
