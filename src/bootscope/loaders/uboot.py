@@ -53,7 +53,7 @@ BANNERS = (
     Banner(r"U-Boot \d", "U-Boot ", "bootloader", Order.LOADER),
 )
 HANDOVER = r"(?:\[\d{2,5}\.\d{3}\])?Starting kernel \.\.\."
-"""Allwinner's U-Boot puts its own time before each line."""
+"""Some vendors' puts its own time before each line."""
 COUNTDOWN = r"Hit (?:any )?key to stop autoboot|[Aa]utoboot in \d+ second"
 COUNTDOWN_SECONDS = r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})"
 PROMPT = r"=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(?:=>|#>)"
