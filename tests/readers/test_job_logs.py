@@ -92,6 +92,23 @@ def test_the_console_is_found_in_the_log_of_a_job(case: str) -> None:
     assert any("left out" in repair.what for repair in file.reading.repairs)
 
 
+def test_the_dispatcher_leaves_colours_without_their_escape() -> None:
+    words = "[[0;32m  OK  [0m] Reached target [0;1;39mMulti-User System[0m."
+    row = json.dumps({"dt": at(9, 6), "lvl": "target", "msg": words})
+    trace = understand([Raw("x", lava() + f"- {row}\n".encode())], Answers(), strict=True).trace(1)
+    assert "default-target" in trace.milestones()
+
+
+def test_a_piece_of_a_line_belongs_to_its_own_stream() -> None:
+    head, rest = gitlab().split(b"Starting \n")
+    between = f"{at(4, 6)}Z 01E warning: x\n{at(4, 6)}Z 00O section_end:1:step\r\n".encode()
+    found = understand([Raw("x", head + b"Starting \n" + between + rest)], Answers(), strict=True)
+    assert "kernel-start" in found.trace(1).milestones()
+    texts = [text for _, text in found.files[0].reading.boots[0].log]
+    assert "warning: x" in texts
+    assert not any("section_" in text for text in texts)
+
+
 def test_a_job_without_a_boot_is_read_whole() -> None:
     text = "".join(f"{at(i, 7)}Z {line}\n" for i, line in enumerate(NOISE))
     (boot,) = imported(text.encode()).reading.boots

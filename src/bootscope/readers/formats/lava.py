@@ -27,6 +27,8 @@ _TOOL = Tool("lava", (_FORM,))
 _ESCAPE = re.compile(rb"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _SHORT = {b"n": b" ", b"t": b"\t", b"e": b"\x1b", **dict.fromkeys((b"r", b"0", b"a", b"b", b"f", b"v"), b"")}
 _MOST = 0x110000
+_COLOUR = re.compile(rb"\x1b?\[\d{1,3}(?:;\d{1,3}){0,4}m")
+"""The dispatcher takes the escape itself out of a line and leaves what follows it."""
 CONSOLE = b"target"
 LEFT_OUT = "records of the dispatcher left out"
 
@@ -58,7 +60,7 @@ def _console(data: bytes, left_out: list[int]) -> Iterator[bytes]:
         if record[2] != CONSOLE or record[3] is None:
             left_out.append(number)
             continue
-        yield record[1] + b" " + _ESCAPE.sub(_escape, record[3]) + b"\n"
+        yield record[1] + b" " + _COLOUR.sub(b"", _ESCAPE.sub(_escape, record[3])) + b"\n"
 
 
 def _read(source: Source, options: Options) -> Reading:
