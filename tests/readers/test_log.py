@@ -20,7 +20,9 @@ def test_added_lines() -> None:
 def test_columns_share_a_text() -> None:
     blob = b"[1] one\n[2] t\xffo\n"
     numbers = [array("q", pair) for pair in ((4, 12), (7, 15), (1, 2), (NO_STAMP, NO_STAMP))]
-    log = Log.of_columns(blob, numbers[0], numbers[1], numbers[2], array("b", (-1, -1)), numbers[3])
+    log = Log.of_columns(
+        blob, numbers[0], numbers[1], numbers[2], array("b", (-1, -1)), numbers[3], bytearray(2)
+    )
     assert list(log) == [(1, "one"), (2, "t\\xffo")]
     log.add(3, "three")
     assert len(log) == 3

@@ -199,10 +199,12 @@ root@imx8mp:~# [    7.250000] initcall late_init+0x0/0x10 [late] returned 0 afte
     boot = found.boots[0]
     assert name == "plain"
     assert [boot.log.kernel_ns[i] // 1000 for i in (3, 5)] == [5_123_456, 7_250_000]
-    assert [ns // 1000 for ns in boot.log.at_ns] == [0, 0, 1_000_000, 5_123_456, 5_123_456, 7_250_000]
+    assert [ns // 1000 for ns in boot.log.at_ns] == [0, 0, 1_000_000, 1_000_000, 5_123_456, 5_123_456]
     assert boot.log.kernel_ns[4] == NO_STAMP
     assert calls(boot) == {"late_init": (7_249_000_000, 7_250_000_000)}
-    assert milestones(text) == {"kernel-entry": 0, "init": 1_000_000, "login": 5_123_456}
+    # The prompt came after the line before it, and before the kernel's.
+    assert milestones(text) == {"kernel-entry": 0, "init": 1_000_000, "login": 1_000_000}
+    assert trace(text).earliest() == ["login"]
 
 
 def test_brackets_that_are_no_stamps_stay_words() -> None:

@@ -15,8 +15,7 @@ from bootscope.capture.imported import Answers, Raw
 from bootscope.export import junit, openmetrics
 from bootscope.export.base import Subject
 from bootscope.importing.files import Understood, understand
-from bootscope.loaders.console import BANNERS
-from bootscope.readers.stages import banner_of
+from bootscope.loaders.console import BANNERS, WHICH, banner_of
 from bootscope.report.imported import quiet
 from bootscope.timeline.trace import Trace
 
@@ -30,6 +29,10 @@ FIRST_LINES = {
     "ddr-init": "DDR Version V1.09 20200427",
     "miniloader": "Boot1 Release Time: May 29 2020 17:36:36, version: 1.26",
     "preloader": "Preloader Start=======================",
+    "bootbase": "EN7528 at Mon Jun 21 10:11:52 CST 2021 version 1.1 free bootbase",
+    "ipl": "IPL g5da0ceb",
+    "tegraboot": "[0000.126] [TegraBoot] (version 00.00.2018.01-l4t-33e7fa82)",
+    "depthcharge": "Starting depthcharge on Juniper...",
     "xbl": "Format: Log Type - Time(microsec) - Message - Optional Info",
     "fsbl": "Xilinx Zynq MP First Stage Boot Loader ",
     "pmufw": "PMU Firmware 2019.2\tNov  6 2019   15:09:11",
@@ -82,11 +85,31 @@ def phases(trace: Trace) -> list[str]:
 
 @pytest.mark.parametrize("name", FIRST_LINES)
 def test_each_program_is_known_by_its_first_line(name: str) -> None:
-    found = banner_of(FIRST_LINES[name])
-    assert found is not None
-    assert found.milestone == name
-    assert found.text in FIRST_LINES[name]
-    assert [b for b in BANNERS if re.match(b.pattern, FIRST_LINES[name])] == [found]
+    line = FIRST_LINES[name]
+    (found,) = [banner for banner in BANNERS if re.match(banner.pattern, line)]
+    assert (found.milestone, found.text in line) == (name, True)
+    match = re.match(WHICH, line)
+    assert match is not None
+    assert banner_of(match) is found
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("U-Boot unifi-home-.g345bbabc (Aug 16 2019 - 16:21:51)", "bootloader"),
+        ("U-boot(m8b_m201_v1@20f4f42d) (Oct 28 2015 - 14:02:21)", "bootloader"),
+        ("QA5:A;SVN:B72;POC:FF;STS:0;BOOT:0;INIT:0;", "amlogic-bl1"),
+        ("[0] [0] welcome to lk", "bootloader"),
+        ("[bootloader] (built on Apr 16 2013, 16:46:06)", "bootloader"),
+        ("preloader_v.42133", "preloader"),
+        ("64NOTICE:  BL31: v1.3(release):b5eaca0", "bl31"),
+        ("PMUFW:\tv1.1", ""),
+        ("U-Boot code: 17800000 -> 178637C8  BSS: -> 178A8BC0", ""),
+    ],
+)
+def test_a_vendors_words_are_known_and_others_words_are_not(line: str, name: str) -> None:
+    match = re.match(WHICH, line)
+    assert (banner_of(match).milestone if match else "") == name
 
 
 def test_every_stage_of_the_table_is_tried() -> None:
@@ -260,15 +283,25 @@ def test_an_initramfs_ends_where_the_root_is_switched() -> None:
 
 # ---- what the log does not tell ----
 
-UNTIMED_LINES = [FIRST_LINES["spl"], FIRST_LINES["bootloader"], "Starting kernel ...", "board login:"]
+LOADER_LINES = [FIRST_LINES["spl"], FIRST_LINES["bootloader"], "Starting kernel ..."]
+KERNEL_LINES = [
+    "Linux version 4.4.0 (a@b) (gcc) #1",
+    "platform soc:sound: deferred probe pending",
+    "VFS: Mounted root (ext4 filesystem) on device 179:2.",
+    "Freeing unused kernel memory: 1024K",
+    "Run /sbin/init as init process",
+]
 
 
 def test_a_log_without_a_clock_tells_an_order_and_no_seconds() -> None:
-    found = imported("\n".join([*UNTIMED_LINES, ""]).encode()).trace(1)
+    found = imported("\n".join([*LOADER_LINES, *KERNEL_LINES, "board login:", ""]).encode()).trace(1)
     assert not found.timed
     assert (phases(found), found.milestones()) == ([], {})
+    assert {point.kind for point in found.points} == {"line"}
     (table,) = found.tables
-    assert [row[0] for row in table.rows] == ["spl", "bootloader", "kernel-start", "login"]
+    assert [row[0] for row in table.rows] == [
+        "spl", "bootloader", "kernel-start", "kernel-entry", "kernel-done", "init", "login",
+    ]  # fmt: skip
     subject = Subject(found)
     assert b"_seconds{" not in openmetrics.make(subject)
     assert b"time=" not in junit.make(subject)
@@ -277,9 +310,41 @@ def test_a_log_without_a_clock_tells_an_order_and_no_seconds() -> None:
 
 def test_beside_the_kernels_stamps_the_boot_loader_has_no_time_and_a_prompt_only_the_earliest() -> None:
     kernel = ["[    0.000000] Linux version 6.1.0", "[    2.000000] Run /sbin/init as init process"]
-    found = imported("\n".join([*UNTIMED_LINES[:3], *kernel, "board login: ", ""]).encode()).trace(1)
+    found = imported("\n".join([*LOADER_LINES, *kernel, "board login: ", ""]).encode()).trace(1)
     assert list(found.milestones()) == ["kernel-entry", "init", "login"]
     assert found.earliest() == ["login"]
     assert [row[0] for row in found.tables[0].rows] == ["spl", "bootloader", "kernel-start"]
     assert b'milestone="login"' not in openmetrics.make(Subject(found))
     assert b'milestone="init"' in openmetrics.make(Subject(found))
+
+
+def test_a_hosts_log_may_have_lines_without_a_stamp() -> None:
+    text = stamped([FIRST_LINES["bootloader"], "Starting kernel ...", ARM64]).decode()
+    found = imported(
+        f"{text}{LATER[0]}\nVFS: Mounted root (ext4 filesystem)\n[5.000000 4.8] done\n".encode()
+    ).trace(1)
+    assert found.milestones()["init"] == found.milestones()["kernel-entry"] == 200_000_000
+    assert found.earliest() == ["init", "root-mounted"]
+
+
+def test_of_two_logs_the_one_that_tells_the_time_counts() -> None:
+    console = "\n".join([*LOADER_LINES, ARM64, *KERNEL_LINES[:1], "board login:", ""])
+    dmesg = "\n".join([ARM64, "[    0.000000] Linux version 4.4.0 (a@b) (gcc) #1", LATER[0], ""])
+    raws = [Raw("console.log", console.encode()), Raw("dmesg.txt", dmesg.encode())]
+    found = understand(raws, Answers(), strict=True)
+    traces = [found.trace(number) for number in range(1, found.boots + 1)]
+    assert [trace.milestones().get("init") for trace in traces if "init" in trace.milestones()] == [
+        2_000_000_000
+    ]
+
+
+@pytest.mark.parametrize("stamp", ["[    0.000000] ", ""])
+def test_a_command_that_prints_the_version_starts_no_kernel(stamp: str) -> None:
+    lines = [
+        f"{stamp}Linux version 4.4.0 (a@b) (gcc) #1",
+        f"{stamp}Run /sbin/init as init process",
+        "x login: root",
+    ]
+    lines += ["~ # uname -a"] * 30
+    said = [*lines, "~ # cat /proc/version", "Linux version 4.4.0 (a@b) (gcc) #1", ""]
+    assert imported("\n".join(said).encode()).boots == 1

@@ -173,10 +173,14 @@ def test_lines_with_a_text_are_found_once_each_and_within_their_log_only() -> No
     blob = b"<x ab ab>\n<x none>\nab<x ab>\n<y ab>\n"
     starts, ends = array("q", [1, 11, 22, 29]), array("q", [8, 17, 26, 33])
     numbers = array("q", range(4))
-    first = Log.of_columns(blob, starts[:3], ends[:3], numbers[:3], array("b", [-1] * 3), numbers[:3])
+    first = Log.of_columns(
+        blob, starts[:3], ends[:3], numbers[:3], array("b", [-1] * 3), numbers[:3], bytearray(3)
+    )
     assert [first.text(n) for n in range(3)] == ["x ab ab", "x none", "x ab"]
     assert list(first.lines_with(b"ab")) == [0, 2]
-    second = Log.of_columns(blob, starts[3:], ends[3:], numbers[:1], array("b", [-1]), numbers[:1])
+    second = Log.of_columns(
+        blob, starts[3:], ends[3:], numbers[:1], array("b", [-1]), numbers[:1], bytearray(1)
+    )
     assert list(second.lines_with(b"ab")) == [0]
     assert list(second.lines_with(b"x")) == []
     assert list(Log().lines_with(b"x")) == []

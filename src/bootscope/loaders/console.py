@@ -4,6 +4,8 @@ begins."""
 
 from __future__ import annotations
 
+import re
+
 from bootscope.loaders import others, uboot
 from bootscope.loaders.model import Banner, Order
 
@@ -17,6 +19,11 @@ OWN_WORDS = uboot.OWN_WORDS
 """Other beginnings of lines that no kernel writes."""
 
 
+def banner_of(match: re.Match[str] | re.Match[bytes]) -> Banner:
+    """The banner that a match of WHICH is of."""
+    return BANNERS[(match.lastindex or 1) - 1]
+
+
 def patterns(*stages: str) -> str:
     """What the banners of these stages match."""
     return "|".join(banner.pattern for banner in BANNERS if banner.milestone in stages)
@@ -25,6 +32,8 @@ def patterns(*stages: str) -> str:
 BOOT_LOADER = patterns("bootloader", "grub")
 ANY = "|".join(banner.pattern for banner in BANNERS)
 """The first words of any program before Linux."""
+WHICH = "|".join(f"({banner.pattern})" for banner in BANNERS)
+"""The same with a group for each program (:func:`banner_of`)."""
 SPOKEN = f"{ANY}|NOTICE:  BL|{HANDOVER}"
 """Lines by which a console's log is recognised."""
 _LOADING = (Order.EARLY_LOADER, Order.LOADER, Order.SYSTEM)

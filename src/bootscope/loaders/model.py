@@ -86,14 +86,14 @@ class Order(IntEnum):
 class Banner:
     """The line by which a program says that it runs: `pattern` at its beginning.
 
-    `text` is in each such line, or empty where no one text is. `milestone`: the stage of the boot that begins
-    there; `order`: where in a boot it runs.
+    `milestone`: the stage of the boot that begins there; `order`: where in a boot it runs. `text` is in each
+    such line, for a quick search of a live console; empty where none is made.
     """
 
     pattern: str
-    text: str
     milestone: str
     order: Order
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

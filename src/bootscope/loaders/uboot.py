@@ -47,13 +47,14 @@ PROPER = Program(
     functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
 )
 BANNERS = (
-    Banner(r"U-Boot TPL \d", "U-Boot ", "tpl", Order.SECOND),
-    Banner(r"U-Boot VPL \d", "U-Boot ", "vpl", Order.SECOND),
-    Banner(r"U-Boot SPL \d", "U-Boot ", "spl", Order.EARLY_LOADER),
-    Banner(r"U-Boot \d", "U-Boot ", "bootloader", Order.LOADER),
+    Banner(r"U-Boot TPL \d", "tpl", Order.SECOND),
+    Banner(r"U-Boot VPL \d", "vpl", Order.SECOND),
+    Banner(r"U-Boot SPL \d", "spl", Order.EARLY_LOADER, "U-Boot "),
+    Banner(r"U-Boot (?:\d|[\w.-]{1,60} \([A-Z][a-z]{2} )", "bootloader", Order.LOADER, "U-Boot "),
+    Banner(r"U-boot\(", "bootloader", Order.LOADER),
 )
 HANDOVER = r"(?:\[\d{2,5}\.\d{3}\])?Starting kernel \.\.\."
-"""Some vendors' puts its own time before each line."""
+"""Some vendors' U-Boot prints its own time before each line."""
 COUNTDOWN = r"Hit (?:any )?key to stop autoboot|[Aa]utoboot in \d+ second"
 COUNTDOWN_SECONDS = r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})"
 PROMPT = r"=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(?:=>|#>)"

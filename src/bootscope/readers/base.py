@@ -115,6 +115,9 @@ class Log:
         self.kernel_ns = array("q")
         """The kernel's own stamp in a log stamped by another clock too; else NO_STAMP. In a log on the
         kernel's clock that is `at_ns` of the lines with a stamp of their own."""
+        self.own = bytearray()
+        """1 where the line has a stamp of its own; 0 where it has that of a line before it, or of the first
+        stamped line after it where there is none before."""
         self._blob: bytes | bytearray = bytearray()
         self._starts = array("q")
         self._ends = array("q")
@@ -128,16 +131,19 @@ class Log:
         at_ns: array[int],
         level: array[int],
         kernel_ns: array[int],
+        own: bytearray,
     ) -> Log:
         """A log whose line `i` is ``blob[starts[i]:ends[i]]``: takes the columns, copies no text."""
         log = cls()
         log._blob, log._starts, log._ends = blob, starts, ends
-        log.at_ns, log.level, log.kernel_ns = at_ns, level, kernel_ns
+        log.at_ns, log.level, log.kernel_ns, log.own = at_ns, level, kernel_ns, own
         return log
 
-    def columns(self) -> tuple[bytes | bytearray, array[int], array[int], array[int], array[int], array[int]]:
+    def columns(
+        self,
+    ) -> tuple[bytes | bytearray, array[int], array[int], array[int], array[int], array[int], bytearray]:
         """What :meth:`of_columns` takes."""
-        return self._blob, self._starts, self._ends, self.at_ns, self.level, self.kernel_ns
+        return self._blob, self._starts, self._ends, self.at_ns, self.level, self.kernel_ns, self.own
 
     def add(self, at_ns: int, text: str, level: int = -1, kernel_ns: int = NO_STAMP) -> None:
         """Appends a line."""
@@ -149,6 +155,7 @@ class Log:
         self.at_ns.append(at_ns)
         self.level.append(level)
         self.kernel_ns.append(kernel_ns)
+        self.own.append(1)
 
     def text(self, index: int) -> str:
         """The text of a line without its stamp. Untrusted: escape before showing."""
@@ -157,6 +164,11 @@ class Log:
     def raw(self, index: int) -> bytes:
         """The bytes of a line without its stamp."""
         return bytes(self._blob[self._starts[index] : self._ends[index]])
+
+    def stamped_line(self, index: int) -> int:
+        """The line whose stamp line `index` has: itself, or the last one before that has its own, so that it
+        came then or later; -1 where there is none, so that nothing tells when it came."""
+        return self.own.rfind(1, 0, index + 1)
 
     def lines_with(self, part: bytes) -> Iterator[int]:
         """The indexes of the lines that hold `part` (not empty), in order; quick in a million lines too."""

@@ -10,7 +10,7 @@ from bootscope.readers.base import Boot
 ENDS = ("login", "console-ready", "systemd-finished")
 """Milestones that end a boot; the last of those that are there counts, and the user's own with them."""
 _ELSE = "default-target"
-_DAYS_NS = 120_000_000_000
+_LONGEST_WAIT_NS = 120_000_000_000
 """No device is waited for so long (systemd waits for 90 s): a log that is silent longer is of a system that
 runs."""
 
@@ -25,7 +25,7 @@ def last_line(boot: Boot, first: int) -> int | None:
     """The last line of a boot that no line ends, from line `first` on: the one before a long silence; None
     where there is none."""
     stamps = boot.log.at_ns
-    if first >= len(stamps) or stamps[-1] - stamps[first] <= _DAYS_NS:
+    if first >= len(stamps) or stamps[-1] - stamps[first] <= _LONGEST_WAIT_NS:
         return None
     gaps = enumerate(pairwise(stamps[first:]), first)
-    return next((index for index, (a, b) in gaps if b - a > _DAYS_NS), None)
+    return next((index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS), None)

@@ -14,7 +14,7 @@ from bootscope.readers.base import NO_STAMP
 from bootscope.readers.stamp_forms import Columns
 
 _KERNEL = re.compile(b"Booting Linux on |Linux version ")
-_STAGE = re.compile("|".join(f"({banner.pattern})" for banner in console.BANNERS).encode())
+_STAGE = re.compile(console.WHICH.encode())
 _NO_STAGES = (b"initcall ", b"calling  ", b"probe of ")
 """A log may have a million of these."""
 # "Booting Linux on" and "Linux version" belong together when so few lines lie between them.
@@ -23,6 +23,7 @@ _PROBE_LINES = 200
 MOST_BOOTS = 5000
 """A file that seems to hold more is not taken apart any further."""
 _PROBE_ENOUGH = 3
+_ASKS = b"/proc/version"
 # The log of a boot's kernel is found within so many lines of its beginning.
 _LOOK_BACK_LINES = 20_000
 # Each comparison reads all of that; more of them than this are not made.
@@ -85,10 +86,20 @@ class _Cutter:
         """Whether a new boot begins at a kernel's first line."""
         if boot.kernel_line is None or index - boot.kernel_line <= _TOGETHER:
             return False
+        if self.printed_by_command(boot.kernel_line, index):
+            return False
         if self.printed_before(boot.first, index):
             self.repeats.append(Part(boot.first, index))
             return False
         return True
+
+    def printed_by_command(self, first: int, index: int) -> bool:
+        """Whether the kernel's version is what a command printed: the line before asked for it, or it has no
+        stamp while the kernel's first line, line `first`, has one."""
+        found = self.found
+        if found.kernel_ns[index] < 0 <= found.kernel_ns[first]:
+            return True
+        return found.blob.endswith(_ASKS, found.starts[index - 1], found.ends[index - 1])
 
     def printed_before(self, first: int, index: int) -> bool:
         """Whether the kernel lines from `index` on repeat, stamp for stamp, lines of the same boot."""
@@ -141,8 +152,7 @@ def _stages(found: Columns) -> Iterator[tuple[int, Banner | None, bytes]]:
         if _KERNEL.match(blob, start):
             yield index, None, b""
         elif match := _STAGE.match(blob, start):
-            banner = console.BANNERS[(match.lastindex or 1) - 1]
-            yield index, banner, blob[start : found.ends[index]].rstrip()
+            yield index, console.banner_of(match), blob[start : found.ends[index]].rstrip()
 
 
 def _silent_restarts(cutter: _Cutter) -> list[int]:

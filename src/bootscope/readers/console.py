@@ -139,7 +139,9 @@ def _boot(found: Columns, form: Form, part: Part, options: Options, tool: Tool) 
     whole = (a, b) == (0, len(found))
     columns = (found.starts, found.ends, found.at_ns, found.level, found.kernel_ns)
     starts, ends, at_ns, level, kernel_ns = columns if whole else [c[a:b] for c in columns]
-    log = Log.of_columns(found.blob, starts, ends, at_ns, level, kernel_ns)
+    # A stamp on a line of its own is that of all lines until the next.
+    own = bytearray(b"\1") * (b - a) if form.sparse else found.own[a:b]
+    log = Log.of_columns(found.blob, starts, ends, at_ns, level, kernel_ns, own)
     boot = Boot(form.clock, log)
     boot.clock = _clock(boot, options)
     boot.facts["tool"] = f"{tool.name} {form.name}".removesuffix(tool.name).removesuffix("printk").strip()

@@ -34,14 +34,15 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
 
 def _packed(log: Log) -> list[bytes]:
     """A log's columns; those of numbers as they lie in memory."""
-    blob, *numbers = log.columns()
-    return [bytes(blob), *(column.tobytes() for column in numbers)]
+    blob, starts, ends, at_ns, level, kernel_ns, own = log.columns()
+    numbers = (starts, ends, at_ns, level, kernel_ns)
+    return [bytes(blob), *(column.tobytes() for column in numbers), bytes(own)]
 
 
 def _unpacked(_kind: type, packed: list[bytes]) -> Log:
-    blob, *numbers = packed
+    blob, *numbers, own = packed
     starts, ends, at_ns, level, kernel_ns = map(array, "qqqbq", numbers)
-    return Log.of_columns(blob, starts, ends, at_ns, level, kernel_ns)
+    return Log.of_columns(blob, starts, ends, at_ns, level, kernel_ns, bytearray(own))
 
 
 _decoder = msgspec.msgpack.Decoder(Kept, dec_hook=_unpacked)

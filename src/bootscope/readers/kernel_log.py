@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from bootscope.loaders.console import BOOT_LOADER
-from bootscope.readers.base import PREVIOUS_NEWLINE, Boot
+from bootscope.readers.base import PREVIOUS_NEWLINE, Boot, Log
 from bootscope.readers.boots import Part
 from bootscope.readers.early_kernel import CLOCK_BEGINS
 from bootscope.readers.initcalls import Calls
@@ -57,6 +57,15 @@ class Way:
         return line_ns if self.offset_ns is None or kernel_ns < 0 else kernel_ns + self.offset_ns
 
 
+@dataclass(frozen=True, slots=True)
+class _When:
+    """When a line came, off by `error_ns` at most; then or later with `earliest`."""
+
+    at_ns: int
+    error_ns: int
+    earliest: bool = False
+
+
 @dataclass
 class _Findings:
     calls: Calls
@@ -76,23 +85,33 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
     offset_ns, take, blob = way.offset_ns, findings.calls.take, found.blob
     for index, offset in zip(found.notable[first:last], found.words[first:last], strict=True):
-        kernel_ns = kernel_stamps[index]
+        kernel_ns = kernel_stamps[index] if found.own[index] else found.kernel_ns[index]
         at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
         if kernel_ns < 0 or not take(blob, offset, at_ns):
-            _take(findings, blob, offset, at_ns, way.error_ns)
+            when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
+            _take(findings, blob, offset, when)
     boot.tracks += findings.calls.tracks()
     boot.points += findings.points + findings.calls.open_calls()
-    boot.points += islice(_pending(found, part, way), _PENDING_MOST)
+    boot.points += islice(_pending(found, part, way, boot.log), _PENDING_MOST)
     boot.facts.update(findings.facts)
     _zero_stamps(boot)
     if not own_clock:
         _clock_facts(boot, way)
 
 
-def _take(findings: _Findings, blob: bytes, offset: int, at_ns: int, error_ns: int) -> None:
+def _when(log: Log, index: int, way: Way, kernel_ns: int, at_ns: int) -> _When | None:
+    """When line `index` came, which the kernel stamped with `kernel_ns` (-1: not) and which is placed at
+    `at_ns`; None where neither its own stamp nor one before it tells."""
+    if kernel_ns >= 0 and way.offset_ns is not None:
+        return _When(at_ns, way.error_ns)
+    since = log.stamped_line(index)
+    return _When(at_ns, way.error_ns, since < index) if since >= 0 else None
+
+
+def _take(findings: _Findings, blob: bytes, offset: int, when: _When | None) -> None:
     for name, kind, pattern in _POINTS:
-        if pattern.match(blob, offset):
-            findings.points.append(Point(at_ns, name, kind, error_ns))
+        if when and pattern.match(blob, offset):
+            findings.points.append(Point(when.at_ns, name, kind, when.error_ns, when.earliest))
     for name, pattern in _FACTS:
         match = pattern.match(blob, offset)
         if match and name not in findings.facts:
@@ -124,16 +143,18 @@ def kernel_way(boot: Boot) -> Way:
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 
 
-def _pending(found: Columns, part: Part, way: Way) -> Iterator[Point]:
+def _pending(found: Columns, part: Part, way: Way, log: Log) -> Iterator[Point]:
     """Devices that still waited for something when the kernel gave up waiting."""
     if part.first >= part.end:
         return
     for match in _PENDING.finditer(found.blob, found.starts[part.first], found.ends[part.end - 1]):
         index = bisect_left(found.starts, match.start() + 1) - 1
         device = found.blob[found.starts[index] : match.start()].split()[-1:]
-        if device:
-            at_ns = way.at(found.kernel_ns[index], found.at_ns[index])
-            yield Point(at_ns, f"{decode(device[0][:200])} still deferred", "mark", way.error_ns)
+        kernel_ns = found.kernel_ns[index]
+        when = _when(log, index - part.first, way, kernel_ns, way.at(kernel_ns, found.at_ns[index]))
+        if device and when:
+            name = f"{decode(device[0][:200])} still deferred"
+            yield Point(when.at_ns, name, "mark", when.error_ns, when.earliest)
 
 
 def _zero_stamps(boot: Boot) -> None:

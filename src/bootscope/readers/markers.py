@@ -66,12 +66,12 @@ MARKERS = (
 )
 
 
-NOTHING = re.compile("")
+ANYTHING = re.compile("")
 
 
 def said(name: str, text: str) -> Marker:
     """The marker of a user's own: a milestone reached by the first line that holds `text`."""
-    return Marker(name, "", (text,), NOTHING)
+    return Marker(name, "", (text,), ANYTHING)
 
 
 @dataclass(frozen=True, slots=True)

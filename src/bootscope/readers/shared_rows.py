@@ -18,21 +18,25 @@ _LONGEST_PROMPT = 120
 
 
 def give_stamps(found: Columns) -> None:
-    """Gives lines that a prompt and a line of the kernel share the stamp of the latter, as well as the lines
-    after them that have none. For lines on the kernel's clock.
+    """Takes the kernel's stamp from rows that a prompt and a line of the kernel share, in a log on the
+    kernel's clock.
 
-    The prompt itself was there before. A host's stamp is the prompt's, so the two say nothing of each other.
+    It becomes `kernel_ns` of the row, and the time of the lines after it that have no stamp. The row keeps
+    the time of the line before: its prompt was there first, and came then at the earliest. (A host's stamp
+    is the prompt's, so that the two say nothing of each other.)
     """
     rows = _rows(found)
     notable = dict(zip(found.notable, found.words, strict=True)) if rows else {}
+    following = len(found) - 1
     # From the last on, so that each line is written once.
     for index in sorted(rows, reverse=True):
         stamp = rows[index]
         kernel_ns = int(stamp[1] + stamp[2]) * 1000
-        found.kernel_ns[index], found.own[index] = kernel_ns, 1
-        end = found.own.find(1, index + 1)
-        for late in range(index, len(found) if end < 0 else end):
+        found.kernel_ns[index] = kernel_ns
+        stamped = found.own.find(1, index + 1)
+        for late in range(index + 1, following + 1 if stamped < 0 else min(stamped, following + 1)):
             found.at_ns[late] = kernel_ns
+        following = index
         words = WORDS.match(found.blob, stamp.end())
         if words and words[1] is not None:
             notable.setdefault(index, words.start(1))

@@ -6,10 +6,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 
-from bootscope.loaders.console import BANNERS
-from bootscope.loaders.model import Banner
+from bootscope.loaders.console import WHICH, banner_of
 from bootscope.readers.base import Log
 from bootscope.readers.markers import split_line
 
@@ -30,15 +28,7 @@ class StageLine:
     text: str
 
 
-@cache
-def _any() -> re.Pattern[str]:
-    return re.compile("|".join(f"({banner.pattern})" for banner in BANNERS))
-
-
-def banner_of(words: str) -> Banner | None:
-    """The banner that a line without stamps begins with."""
-    match = _any().match(words)
-    return BANNERS[(match.lastindex or 1) - 1] if match else None
+_STAGE = re.compile(WHICH)
 
 
 def stage_lines(log: Log, end: int) -> list[StageLine]:
@@ -48,10 +38,10 @@ def stage_lines(log: Log, end: int) -> list[StageLine]:
     last = ""
     for index in range(min(end, MOST_LINES, len(log))):
         text = log.text(index)
-        banner = banner_of(split_line(text)[1])
-        if banner is None or banner.milestone == last:
+        match = _STAGE.match(split_line(text)[1])
+        if match is None or banner_of(match).milestone == last:
             continue
-        last = banner.milestone
+        last = banner_of(match).milestone
         count[last] += 1
         name = last if count[last] == 1 else f"{last}-{count[last]}"
         found.append(StageLine(index, log.at_ns[index], name, text))

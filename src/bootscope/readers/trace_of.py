@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
 from bootscope.core.errors import printable
 from bootscope.readers import boot_end, early_kernel
-from bootscope.readers.base import NO_STAMP, Boot, Log
+from bootscope.readers.base import Log
 from bootscope.readers.fit import Map
-from bootscope.readers.join import File, Group, Joined, Member
+from bootscope.readers.hits import Hit, View, find_hits
+from bootscope.readers.join import File, Group, Joined
 from bootscope.readers.join_words import (
     after_words,
     boot_name,
@@ -22,9 +23,7 @@ from bootscope.readers.join_words import (
     refusal_words,
     silence_words,
 )
-from bootscope.readers.link import extent
-from bootscope.readers.markers import MARKERS, NOTHING, Marker, marker_lines, split_line
-from bootscope.readers.stages import stage_lines
+from bootscope.readers.markers import MARKERS, Marker, split_line
 from bootscope.timeline.trace import Point, Span, Table, Trace, Track
 
 PHASES_TRACK = "phases"
@@ -36,45 +35,6 @@ _AT_ONCE_NS = 10_000_000
 """An empty line may come before the first marker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A marker's line on the trace's clock; `evidence` is its text (untrusted), `error_ns` of its place."""
-
-    marker: Marker
-    at_ns: int
-    error_ns: int
-    evidence: str
-    firsts: tuple[tuple[Member, int], ...] = ()
-    """In which logs it is, and which line of theirs it is."""
-    earliest: bool = False
-    """Its line has no stamp of its own: it came then or later."""
-
-
-class _View:
-    """A group's boots with the way from their clocks to that of the trace, which never goes below 0."""
-
-    def __init__(self, files: Sequence[File], group: Group) -> None:
-        self.files = files
-        self.members = group.members
-        timed = [m for m in group.members if extent(self.boot(m)) != (0, 0)]
-        ends = [tuple(map(m.map.at, extent(self.boot(m)))) for m in timed] or [(0, 0)]
-        first_ns = min(e[0] for e in ends)
-        calendar = self.boot(group.members[0]).clock.name == "wall"
-        self.shift_ns = first_ns if calendar else min(0, first_ns)
-        self.total_ns = max(0, max(e[1] for e in ends) - self.shift_ns)
-
-    def boot(self, member: Member) -> Boot:
-        return self.files[member.file].reading.boots[member.boot]
-
-    def map(self, member: Member) -> Map:
-        """From a member's clock to the trace's."""
-        return member.map.then(Map(0, -self.shift_ns))
-
-    def console(self) -> Member | None:
-        """The member whose log tells the boot best: the first one with a log."""
-        return next((m for m in self.members if len(self.boot(m).log)), None)
-
-
 def trace_of(
     files: Sequence[File], joined: Joined, number: int, extra: Iterable[Marker] = (), *, lines: bool = True
 ) -> Trace:
@@ -84,9 +44,9 @@ def trace_of(
     trace stays small.
     """
     group = joined.groups[number]
-    view = _View(files, group)
+    view = View(files, group)
     own = tuple(extra)
-    hits, untimed = _timed(_hits(view, [*MARKERS, *own]), view)
+    hits, untimed = find_hits(view, [*MARKERS, *own])
     view.total_ns, after = _ended(view, hits, frozenset(marker.name for marker in own))
     points = _milestones(view, hits)
     if lines:
@@ -104,33 +64,13 @@ def trace_of(
     )
 
 
-def _timed(hits: list[Hit], view: _View) -> tuple[list[Hit], list[Hit]]:
-    """The hits whose time is known, at least as the earliest; and those that only have a place in the log."""
-    known: list[Hit] = []
-    unknown: list[Hit] = []
-    for hit in hits:
-        member, index = hit.firsts[0]
-        boot = view.boot(member)
-        stamps = boot.log.kernel_ns
-        if boot.clock.name == "none":
-            unknown.append(hit)
-        elif boot.clock.name != "kernel" or len(hit.firsts) > 1 or stamps[index] != NO_STAMP:
-            known.append(hit)
-        # Where no line has one, all lines are on the kernel's clock by another way.
-        elif (first := next((i for i, ns in enumerate(stamps) if ns != NO_STAMP), -1)) > index:
-            unknown.append(hit)
-        else:
-            known.append(replace(hit, earliest=first >= 0))
-    return known, unknown
-
-
 def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
     """What came in which order, where the log tells no time."""
     rows = tuple((hit.marker.name, hit.evidence) for hit in sorted(hits, key=lambda h: h.firsts[0][1]))
     return (Table(UNTIMED, ("what", "line"), rows),) if rows else ()
 
 
-def _ended(view: _View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tuple[str, ...]]:
+def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tuple[str, ...]]:
     """When the boot was through, and a note where the files go on."""
     end_ns = boot_end.told({h.marker.name: h.at_ns for h in hits}, own)
     init = next((h for h in hits if h.marker.name in ("init", "kernel-done") and h.firsts), None)
@@ -145,7 +85,7 @@ def _ended(view: _View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tupl
 
 def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
     """The log that tells this boot best, and the way from its stamps to the trace's clock."""
-    view = _View(files, group)
+    view = View(files, group)
     member = view.console()
     return (view.boot(member).log, view.map(member)) if member else (Log(), Map())
 
@@ -161,51 +101,25 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
         yield silence_words(span.name, early_kernel.Bound.of(span.detail))
 
 
-def _hits(view: _View, markers: list[Marker]) -> list[Hit]:
-    """The beginnings of the stages before Linux, then the first line of each marker in any of the logs."""
-    found: dict[str, Hit] = {}
-    stages: list[Hit] = []
-    for member in view.members:
-        boot, way = view.boot(member), view.map(member)
-        error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
-        hits = marker_lines(boot.log, markers)
-        kernel = hits["kernel-entry"].index if "kernel-entry" in hits else len(boot.log)
-        mine = [
-            Hit(Marker(s.name, s.name, (), NOTHING), way.at(s.at_ns), error_ns, s.text, ((member, s.index),))
-            for s in stage_lines(boot.log, kernel)
-        ]
-        stages = mine if len(mine) > len(stages) else stages
-        for marker in markers:
-            if marker.name in hits:
-                hit, known = hits[marker.name], found.get(marker.name)
-                own = early_kernel.began(boot, hit.index) if marker.name == "kernel-entry" else None
-                at_ns, off_ns = (way.at(own.at_ns), own.error_ns) if own else (way.at(hit.at_ns), 0)
-                firsts = (*(known.firsts if known else ()), (member, hit.index))
-                if known and known.at_ns <= at_ns:
-                    found[marker.name] = replace(known, firsts=firsts)
-                else:
-                    found[marker.name] = Hit(marker, at_ns, max(error_ns, off_ns), hit.text, firsts)
-    names = {h.marker.name for h in stages}
-    return [*stages, *(found[m.name] for m in markers if m.name in found and m.name not in names)]
-
-
-def _milestones(view: _View, hits: list[Hit]) -> list[Point]:
+def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     """One point for each milestone, the first where several files tell it; other points as they are."""
     points = [Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest) for h in hits]
     for member in view.members:
         way = view.map(member)
         points += [
-            Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + member.error_ns)
+            Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + member.error_ns, p.earliest)
             for p in view.boot(member).points
         ]
     first: dict[str, Point] = {}
-    for point in points:
-        if point.kind == "milestone" and (point.name not in first or point.at_ns < first[point.name].at_ns):
+    for point in (p for p in points if p.kind == "milestone"):
+        known = first.setdefault(point.name, point)
+        # One that is known comes before one of which only the earliest time is.
+        if (point.earliest, point.at_ns) < (known.earliest, known.at_ns):
             first[point.name] = point
     return [*first.values(), *(p for p in points if p.kind != "milestone")]
 
 
-def _phases(hits: list[Hit], view: _View) -> Iterator[Track]:
+def _phases(hits: list[Hit], view: View) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
     starts: list[tuple[int, str, Hit | None]] = []
     done = next((h for h in hits if h.marker.name == "kernel-done"), None)
@@ -251,21 +165,21 @@ def _with_initramfs(known: Mapping[str, Hit], switch: Hit) -> dict[str, Hit]:
     return {**known, "initramfs": first, "init": switch}
 
 
-def _name(phase: str, following: str, known: Mapping[str, Hit], view: _View) -> str:
+def _name(phase: str, following: str, known: Mapping[str, Hit], view: View) -> str:
     if phase != early_kernel.UNPACK:
         return phase
     member, index = known["kernel"].firsts[0] if following == "kernel" else (view.members[0], 0)
     return early_kernel.phase_name(following, view.boot(member).log, index)
 
 
-def _bounded(span: Span, kernel: Hit, view: _View) -> Span:
+def _bounded(span: Span, kernel: Hit, view: View) -> Span:
     """The silence before the kernel's first line, with what is known of it."""
     logs = [(view.boot(member), view.map(member), index) for member, index in kernel.firsts]
     found = early_kernel.bound(logs, span.start_ns, kernel.at_ns, kernel.error_ns)
     return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
-def _tracks(view: _View) -> Iterator[Track]:
+def _tracks(view: View) -> Iterator[Track]:
     """All tracks of all files; where two files use the same id, the later one's get the file's number."""
     taken = {PHASES_TRACK}
     for member in view.members:
@@ -281,7 +195,7 @@ def _tracks(view: _View) -> Iterator[Track]:
         taken |= {prefix + t.ident for t in tracks}
 
 
-def _lines(view: _View) -> list[Point]:
+def _lines(view: View) -> list[Point]:
     """Every line of every log once: what another log has too is taken from the first."""
     points: list[Point] = []
     known: set[str] = set()
@@ -302,7 +216,7 @@ def _lines(view: _View) -> list[Point]:
     return points
 
 
-def _tables(view: _View) -> tuple[Table, ...]:
+def _tables(view: View) -> tuple[Table, ...]:
     """All tables; those that several files have alike say which file they are of."""
     all_tables = [(member, table) for member in view.members for table in view.boot(member).tables]
     count = Counter(table.title for _, table in all_tables)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines that announce something in any log of a boot, and how well their times are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bootscope.readers import early_kernel
+from bootscope.readers.base import Boot
+from bootscope.readers.fit import Map
+from bootscope.readers.join import File, Group, Member
+from bootscope.readers.link import extent
+from bootscope.readers.markers import ANYTHING, Marker, marker_lines
+from bootscope.readers.stages import stage_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A marker's line on the trace's clock; `evidence` is its text (untrusted), `error_ns` of its place."""
+
+    marker: Marker
+    at_ns: int
+    error_ns: int
+    evidence: str
+    firsts: tuple[tuple[Member, int], ...] = ()
+    """In which logs it is, and which line of theirs it is."""
+    earliest: bool = False
+    """Its line has no stamp of its own: it came then or later."""
+    timed: bool = True
+    """Whether anything tells when it came; else `at_ns` means nothing."""
+
+
+class View:
+    """A group's boots with the way from their clocks to that of the trace, which never goes below 0."""
+
+    def __init__(self, files: Sequence[File], group: Group) -> None:
+        self.files = files
+        self.members = group.members
+        timed = [m for m in group.members if extent(self.boot(m)) != (0, 0)]
+        ends = [tuple(map(m.map.at, extent(self.boot(m)))) for m in timed] or [(0, 0)]
+        first_ns = min(e[0] for e in ends)
+        calendar = self.boot(group.members[0]).clock.name == "wall"
+        self.shift_ns = first_ns if calendar else min(0, first_ns)
+        self.total_ns = max(0, max(e[1] for e in ends) - self.shift_ns)
+
+    def boot(self, member: Member) -> Boot:
+        """What a member's file told of this boot."""
+        return self.files[member.file].reading.boots[member.boot]
+
+    def map(self, member: Member) -> Map:
+        """From a member's clock to the trace's."""
+        return member.map.then(Map(0, -self.shift_ns))
+
+    def console(self) -> Member | None:
+        """The member whose log tells the boot best: the first one with a log."""
+        return next((m for m in self.members if len(self.boot(m).log)), None)
+
+
+def find_hits(view: View, markers: Sequence[Marker]) -> tuple[list[Hit], list[Hit]]:
+    """The beginnings of the stages before Linux, then the first line of each marker: those whose time is
+    known, at least as the earliest, and those that only have a place in their log."""
+    stages: list[Hit] = []
+    found: dict[str, Hit] = {}
+    for member in view.members:
+        hits = {hit.marker.name: hit for hit in _of_markers(view, member, markers)}
+        kernel = hits["kernel-entry"].firsts[0][1] if "kernel-entry" in hits else len(view.boot(member).log)
+        mine = list(_of_stages(view, member, kernel))
+        stages = mine if len(mine) > len(stages) else stages
+        for name, hit in hits.items():
+            found[name] = _both(found[name], hit) if name in found else hit
+    names = {hit.marker.name for hit in stages}
+    every = [*stages, *(found[m.name] for m in markers if m.name in found and m.name not in names)]
+    return [hit for hit in every if hit.timed], [hit for hit in every if not hit.timed]
+
+
+def _both(a: Hit, b: Hit) -> Hit:
+    """One of two logs' lines for the same thing: the one that is known best, then the earlier one."""
+    best = min(a, b, key=lambda hit: (not hit.timed, hit.earliest, hit.at_ns))
+    return replace(best, firsts=(*a.firsts, *b.firsts))
+
+
+def _of_markers(view: View, member: Member, markers: Iterable[Marker]) -> Iterator[Hit]:
+    boot = view.boot(member)
+    lines = marker_lines(boot.log, markers)
+    for marker in markers:
+        if line := lines.get(marker.name):
+            hit = _hit(view, member, marker, line.index)
+            own = early_kernel.began(boot, line.index) if marker.name == "kernel-entry" else None
+            if own:
+                at_ns = view.map(member).at(own.at_ns)
+                hit = replace(hit, at_ns=at_ns, error_ns=max(hit.error_ns, own.error_ns))
+            yield hit
+
+
+def _of_stages(view: View, member: Member, end: int) -> Iterator[Hit]:
+    """The stages in a log's lines before `end`."""
+    for line in stage_lines(view.boot(member).log, end):
+        yield _hit(view, member, Marker(line.name, line.name, (), ANYTHING), line.index)
+
+
+def _hit(view: View, member: Member, marker: Marker, index: int) -> Hit:
+    boot = view.boot(member)
+    error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
+    since = boot.log.stamped_line(index)
+    at_ns = view.map(member).at(boot.log.at_ns[index])
+    timed = since >= 0 and boot.clock.name != "none"
+    return Hit(marker, at_ns, error_ns, boot.log.text(index), ((member, index),), since < index, timed)
