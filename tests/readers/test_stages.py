@@ -314,8 +314,14 @@ def test_beside_the_kernels_stamps_the_boot_loader_has_no_time_and_a_prompt_only
     assert list(found.milestones()) == ["kernel-entry", "init", "login"]
     assert found.earliest() == ["login"]
     assert [row[0] for row in found.tables[0].rows] == ["spl", "bootloader", "kernel-start"]
-    assert b'milestone="login"' not in openmetrics.make(Subject(found))
-    assert b'milestone="init"' in openmetrics.make(Subject(found))
+    metrics = openmetrics.make(Subject(found))
+    assert b'milestone="login"' not in metrics
+    assert b'milestone="init"' in metrics
+    assert b"bootscope_boot_seconds{" not in metrics
+    assert (b'phase="kernel"' in metrics, b'phase="init"' in metrics) == (True, False)
+    assert found.total_or_later
+    assert [span.detail.get("length") for span in found.spans("phase")] == [None, "or more", "not known"]
+    assert of_trace("x/001", found).why == "only its earliest end is known"
 
 
 def test_a_hosts_log_may_have_lines_without_a_stamp() -> None:

@@ -13,7 +13,7 @@ from statistics import median
 
 from bootscope.core.errors import UserError, unknown
 from bootscope.timeline.model import Timeline
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import LENGTH, Trace
 
 MILESTONE, PHASE, TOTAL = "milestone", "phase", "total"
 
@@ -115,16 +115,17 @@ def of_timeline(timeline: Timeline) -> BootTimes:
 
 def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
     """The times of an imported or measured boot, which is complete when it has the milestone `until`."""
-    times = {Quantity(MILESTONE, name): ns for name, ns in trace.milestones().items()}
+    if trace.known_total_ns is None and trace.points:
+        why = "only its earliest end is known" if trace.timed else "its log has no clock"
+        return BootTimes(boot_id, {}, complete=False, why=why)
+    times = {Quantity(MILESTONE, name): ns for name, ns in trace.known_milestones().items()}
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     for track in trace.tracks:
         if track.kind == PHASE:
-            for span in track.spans:
+            for span in (span for span in track.spans if LENGTH not in span.detail):
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
                 spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
-    if not trace.timed and trace.points:
-        return BootTimes(boot_id, {}, complete=False, why="its log has no clock")
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
     return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans)

@@ -64,11 +64,9 @@ def _time(ns: int | None) -> dict[str, str]:
 def make(subject: Subject) -> bytes:
     """The bytes of a JUnit .xml file."""
     trace = subject.trace
-    total_ns = trace.total_ns if trace.timed else None
-    exact = ((name, ns) for name, ns in trace.milestones().items() if name not in trace.earliest())
     cases = [
-        Case("bootscope", "boot", total_ns, subject.failure),
-        *(Case("bootscope.milestone", name, ns) for name, ns in exact),
-        *(Case("bootscope.phase", name, ns) for name, ns in sums.phases(trace).items()),
+        Case("bootscope", "boot", trace.known_total_ns, subject.failure),
+        *(Case("bootscope.milestone", name, ns) for name, ns in trace.known_milestones().items()),
+        *(Case("bootscope.phase", name, ns) for name, ns in sums.known_phases(trace).items()),
     ]
-    return document(trace.title, cases, total_ns, subject.facts, trace.notes)
+    return document(trace.title, cases, trace.known_total_ns, subject.facts, trace.notes)

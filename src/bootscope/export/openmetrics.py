@@ -41,27 +41,22 @@ def make(subject: Subject) -> bytes:
     boot = {"boot": trace.title}
 
     def timed(name: str, label: str, words: str, times: Mapping[str, int]) -> list[str]:
+        if not trace.timed:
+            return []
         samples = [({**boot, label: each}, seconds(ns)) for each, ns in times.items()]
         return family(f"bootscope_{name}_seconds", words, samples, "seconds")
 
-    whole, complete = seconds(trace.total_ns), "0" if subject.failure else "1"
-    exact = {name: ns for name, ns in trace.milestones().items() if name not in trace.earliest()}
+    complete, total_ns = "0" if subject.failure else "1", trace.known_total_ns
+    whole = [] if total_ns is None else [(boot, seconds(total_ns))]
     facts = {**boot, "clock": trace.clock, **subject.facts}
     active = "Time with activity of this kind, whether the boot waited for it or not."
     lines = [
-        *family(
-            "bootscope_boot_seconds",
-            "Time from power-on to the end of the boot.",
-            [(boot, whole)] if trace.timed else [],
-            "seconds",
-        ),
+        *family("bootscope_boot_seconds", "Time from power-on to the end of the boot.", whole, "seconds"),
         *family("bootscope_boot_complete", "1 if the boot reached its goal.", [(boot, complete)]),
-        *timed("phase", "phase", "Length of a phase.", sums.phases(trace)),
-        *timed("milestone", "milestone", "Time from power-on to a milestone.", exact),
-        *timed(
-            "spent", "kind", "Time by kind; adds up to the boot.", sums.spent(trace) if trace.timed else {}
-        ),
-        *timed("busy", "kind", active, sums.busy(trace) if trace.timed else {}),
+        *timed("phase", "phase", "Length of a phase.", sums.known_phases(trace)),
+        *timed("milestone", "milestone", "Time from power-on to a milestone.", trace.known_milestones()),
+        *timed("spent", "kind", "Time by kind; adds up to the boot.", sums.spent(trace)),
+        *timed("busy", "kind", active, sums.busy(trace)),
         *family("bootscope_boot_facts", "What booted; always 1.", [(facts, "1")]),
         "# EOF",
     ]

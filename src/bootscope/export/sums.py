@@ -7,17 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from bootscope.analysis.compare import SPLIT
-from bootscope.timeline.trace import Span, Trace
+from bootscope.timeline.trace import LENGTH, Span, Trace
 
 
 def phases(trace: Trace) -> dict[str, int]:
     """Phase -> ns, in order of time; stretches of one name are added up."""
-    return _by_name(trace, "phase")
+    return _by_name(trace.spans("phase"))
 
 
-def _by_name(trace: Trace, kind: str) -> dict[str, int]:
+def known_phases(trace: Trace) -> dict[str, int]:
+    """:func:`phases` without those whose length is only a bound."""
+    return _by_name(span for span in trace.spans("phase") if LENGTH not in span.detail)
+
+
+def _by_name(spans: Iterable[Span]) -> dict[str, int]:
     sums: dict[str, int] = defaultdict(int)
-    for span in trace.spans(kind):
+    for span in spans:
         sums[span.name] += max(0, span.duration_ns)
     return dict(sums)
 
@@ -61,5 +66,5 @@ def covered(spans: Iterable[Span]) -> int:
 
 def longest(trace: Trace, kind: str, top: int) -> list[tuple[str, int]]:
     """The names of that kind of track on which most time went, with that time in ns."""
-    sums = [(name, ns) for name, ns in _by_name(trace, kind).items() if ns]
+    sums = [(name, ns) for name, ns in _by_name(trace.spans(kind)).items() if ns]
     return sorted(sums, key=lambda item: (-item[1], item[0]))[:top]

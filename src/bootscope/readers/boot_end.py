@@ -15,10 +15,11 @@ _LONGEST_WAIT_NS = 120_000_000_000
 runs."""
 
 
-def told(milestones: dict[str, int], own: frozenset[str]) -> int | None:
-    """When a boot ended by its milestones (name -> ns); `own` are the user's. None where they do not tell."""
-    ends = [ns for name, ns in milestones.items() if name in ENDS or name in own]
-    return max(ends) if ends else milestones.get(_ELSE)
+def told(milestones: dict[str, int], own: frozenset[str]) -> str | None:
+    """The milestone that ended a boot, of those that it reached (name -> ns); `own` are the user's. None
+    where none of them does."""
+    ends = [name for name in milestones if name in ENDS or name in own]
+    return max(ends, key=milestones.__getitem__) if ends else _ELSE if _ELSE in milestones else None
 
 
 def last_line(boot: Boot, first: int) -> int | None:

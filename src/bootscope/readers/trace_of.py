@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -14,7 +14,7 @@ from bootscope.readers import boot_end, early_kernel
 from bootscope.readers.base import Log
 from bootscope.readers.fit import Map
 from bootscope.readers.hits import Hit, View, find_hits
-from bootscope.readers.join import File, Group, Joined
+from bootscope.readers.join import File, Group, Joined, Member
 from bootscope.readers.join_words import (
     after_words,
     boot_name,
@@ -24,7 +24,17 @@ from bootscope.readers.join_words import (
     silence_words,
 )
 from bootscope.readers.markers import MARKERS, Marker, split_line
-from bootscope.timeline.trace import Point, Span, Table, Trace, Track
+from bootscope.timeline.trace import (
+    LENGTH,
+    NOT_KNOWN,
+    OR_LESS,
+    OR_MORE,
+    Point,
+    Span,
+    Table,
+    Trace,
+    Track,
+)
 
 PHASES_TRACK = "phases"
 _FIRST = "lines before the first known one"
@@ -47,20 +57,22 @@ def trace_of(
     view = View(files, group)
     own = tuple(extra)
     hits, untimed = find_hits(view, [*MARKERS, *own])
-    view.total_ns, after = _ended(view, hits, frozenset(marker.name for marker in own))
+    end = _ended(view, hits, frozenset(marker.name for marker in own))
+    view.total_ns = end.at_ns
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)
-    phases = tuple(_phases(hits, view))
+    phases = tuple(_phases(hits, view, end))
     return Trace(
         title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
         clock=clock_words(files, group, view.shift_ns != 0),
-        total_ns=view.total_ns,
+        total_ns=end.at_ns,
+        total_or_later=end.earliest,
         tracks=(*phases, *_tracks(view)),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
-        notes=(*_notes(files, joined, group), *_silences(phases), *after),
+        notes=(*_notes(files, joined, group), *_silences(phases), *end.notes),
     )
 
 
@@ -70,17 +82,34 @@ def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
     return (Table(UNTIMED, ("what", "line"), rows),) if rows else ()
 
 
-def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> tuple[int, tuple[str, ...]]:
-    """When the boot was through, and a note where the files go on."""
-    end_ns = boot_end.told({h.marker.name: h.at_ns for h in hits}, own)
-    init = next((h for h in hits if h.marker.name in ("init", "kernel-done") and h.firsts), None)
-    if end_ns is None and init:
-        member, first = init.firsts[0]
-        last = boot_end.last_line(view.boot(member), first)
-        end_ns = None if last is None else view.map(member).at(view.boot(member).log.at_ns[last])
-    if end_ns is None or end_ns >= view.total_ns:
-        return view.total_ns, ()
-    return end_ns, (after_words(end_ns, view.total_ns),)
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on."""
+
+    at_ns: int
+    earliest: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
+    """When the boot was through; with the files where nothing tells."""
+    known = {hit.marker.name: hit for hit in hits}
+    name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
+    init = known.get("init") or known.get("kernel-done")
+    if name:
+        end_ns, earliest = known[name].at_ns, known[name].earliest
+    elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
+        end_ns, earliest = last_ns, False
+    else:
+        return _End(view.total_ns)
+    after = (after_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()
+    return _End(min(end_ns, view.total_ns), earliest, after)
+
+
+def _before_long_silence(view: View, member: Member, first: int) -> int | None:
+    boot = view.boot(member)
+    last = boot_end.last_line(boot, first)
+    return None if last is None else view.map(member).at(boot.log.at_ns[last])
 
 
 def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
@@ -119,7 +148,7 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     return [*first.values(), *(p for p in points if p.kind != "milestone")]
 
 
-def _phases(hits: list[Hit], view: View) -> Iterator[Track]:
+def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
     starts: list[tuple[int, str, Hit | None]] = []
     done = next((h for h in hits if h.marker.name == "kernel-done"), None)
@@ -139,16 +168,26 @@ def _phases(hits: list[Hit], view: View) -> Iterator[Track]:
         starts[0] = (0, *starts[0][1:])
     else:
         starts.insert(0, (0, BEFORE, None))
-    ends = [at_ns for at_ns, _, _ in starts[1:]] + [max(view.total_ns, starts[-1][0])]
-    after = [phase for _, phase, _ in starts[1:]] + [""]
+    ends = [*starts[1:], (max(end.at_ns, starts[-1][0]), "", end)]
     spans = (
         Span(
-            at_ns, end_ns, _name(phase, following, known, view), {"evidence": hit.evidence if hit else _FIRST}
+            at_ns,
+            end_ns,
+            _name(phase, following, known, view),
+            {"evidence": hit.evidence if hit else _FIRST, **_length(hit, next_hit)},
         )
-        for (at_ns, phase, hit), end_ns, following in zip(starts, ends, after, strict=True)
+        for (at_ns, phase, hit), (end_ns, following, next_hit) in zip(starts, ends, strict=True)
     )
     bounded = (_bounded(s, known["kernel"], view) if s.name == early_kernel.BOTH else s for s in spans)
     yield Track(PHASES_TRACK, "phase", "Phases, by console lines", tuple(bounded))
+
+
+def _length(start: Hit | None, end: Hit | _End | None) -> dict[str, str]:
+    """What a phase's length is said to be where one of its ends, or both, are only the earliest ones."""
+    begins, ends = bool(start and start.earliest), bool(end and end.earliest)
+    if not begins and not ends:
+        return {}
+    return {LENGTH: NOT_KNOWN if begins and ends else OR_LESS if begins else OR_MORE}
 
 
 def _in_order(known: Mapping[str, Hit]) -> list[str]:

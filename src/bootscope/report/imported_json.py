@@ -13,7 +13,7 @@ from bootscope.readers.link import HOW, Link
 from bootscope.report.jsondoc import fields, silences
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
-from bootscope.timeline.trace import Table, Trace
+from bootscope.timeline.trace import LENGTH, Table, Trace
 
 MISSED = 1000
 """Of the lines that were not understood, so many are listed; `lines_missed` counts them all."""
@@ -87,6 +87,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
         "title": visible(t.title),
         "clock": visible(t.clock),
         "total_ns": t.total_ns if t.timed else None,
+        "total_or_later": t.total_or_later,
         "phases": [
             {
                 "track": visible(track.title),
@@ -94,6 +95,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
                 **fields(s, "start_ns", "end_ns"),
                 "evidence": visible(str(s.detail.get("evidence", ""))),
                 **Bound.of(s.detail).detail,
+                **({LENGTH: s.detail[LENGTH]} if LENGTH in s.detail else {}),
             }
             for track in t.tracks
             if track.kind == "phase"

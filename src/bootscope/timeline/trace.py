@@ -34,6 +34,10 @@ TRACK_KINDS = (
 )
 
 
+LENGTH, OR_MORE, OR_LESS, NOT_KNOWN = "length", "or more", "or less", "not known"
+"""A detail of a phase whose length is a bound, and what it may say."""
+
+
 class Span(msgspec.Struct, frozen=True, gc=False):
     """A stretch of time on a track, in nanoseconds of the trace's clock; ``end_ns >= start_ns``.
 
@@ -103,7 +107,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Trace:
-    """One boot on one clock. `clock` says in words what that clock is and where its zero lies."""
+    """One boot on one clock. `clock` says in words what that clock is and where its zero lies; the boot took
+    `total_ns`."""
 
     title: str
     clock: str
@@ -113,6 +118,8 @@ class Trace:
     stacks: tuple[Stack, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    total_or_later: bool = False
+    """The line that ended the boot has no stamp of its own: it took `total_ns` or longer."""
 
     def track(self, ident: str) -> Track | None:
         """The track of that id, if there is one."""
@@ -126,6 +133,16 @@ class Trace:
     def timed(self) -> bool:
         """Whether anything in it has a time: a log without a clock has only an order."""
         return self.total_ns > 0
+
+    @property
+    def known_total_ns(self) -> int | None:
+        """How long the boot took; None where that is not known, or only a least time."""
+        return self.total_ns if self.timed and not self.total_or_later else None
+
+    def known_milestones(self) -> dict[str, int]:
+        """:meth:`milestones` without those of which only the earliest time is known."""
+        later = self.earliest()
+        return {name: ns for name, ns in self.milestones().items() if name not in later}
 
     def earliest(self) -> list[str]:
         """The milestones of which only the earliest time is known."""
