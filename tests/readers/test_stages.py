@@ -242,7 +242,7 @@ def test_what_comes_after_the_end_is_in_no_phase() -> None:
     found = boot(lines)
     assert found.total_ns == found.milestones()["login"] == 200_000_000
     assert max(span.end_ns for span in found.spans("phase")) == 200_000_000
-    assert "the boot ended at 0.200000 s; what follows, up to 3.200000 s, is no part of it" in found.notes
+    assert "the boot ended at 0.200000 s; what follows, up to 3.200000 s, is not part of it" in found.notes
 
 
 def test_after_the_end_nothing_is_a_silence() -> None:

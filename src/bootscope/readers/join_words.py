@@ -97,10 +97,11 @@ def silence_words(phase: str, found: Bound) -> str:
     return f"{most}; the kernel ran without a console for at least {least} (by its stamps)"
 
 
-def after_words(end_ns: int, last_ns: int) -> str:
-    """That the files go on after the boot's end."""
+def after_words(end_ns: int, last_ns: int, *, earliest: bool) -> str:
+    """That the files go on after the boot's end, which was then or, with `earliest`, later."""
     end, last = _seconds(end_ns)[1:], _seconds(last_ns)[1:]
-    return f"the boot ended at {end} s; what follows, up to {last} s, is no part of it"
+    later = " or later" if earliest else ""
+    return f"the boot ended at {end} s{later}; what follows, up to {last} s, is not part of it"
 
 
 def _milliseconds(ns: int) -> str:

@@ -102,7 +102,7 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
         end_ns, earliest = last_ns, False
     else:
         return _End(view.total_ns)
-    after = (after_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()
+    after = (after_words(end_ns, view.total_ns, earliest=earliest),) if end_ns < view.total_ns else ()
     return _End(min(end_ns, view.total_ns), earliest, after)
 
 
