@@ -272,3 +272,12 @@ def test_a_paste_that_is_moved_in_is_read_as_what_it_was(margin: str) -> None:
 def test_one_line_that_is_moved_in_moves_nothing() -> None:
     _, found = read("  [    0.000000] x\n" + BOARD)
     assert "lines moved in by blanks" not in [r.what for r in found.repairs]
+
+
+@pytest.mark.parametrize("margin", ["  ", "    ", "\t"])
+def test_a_paste_without_stamps_is_read_too(margin: str) -> None:
+    text = "\n".join(f"{margin}{line}" if line else "" for line in HANDOVER.splitlines()) + "\n"
+    name, found = read(text)
+    assert name == "plain"
+    assert found.boots[0].log.text(0).startswith("U-Boot 2023.04")
+    assert [repair.what for repair in found.repairs] == ["lines moved in by blanks"]

@@ -9,7 +9,7 @@ from bootscope.inventory.inventory import Inventory
 from bootscope.system.changes import Change
 
 _PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
-_NFS = ("/dev/nfs", "nfs:", "nfs")
+_NFS = ("/dev/nfs", "nfs")
 
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:
