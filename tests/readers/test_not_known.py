@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log does not tell is not said: no time without a clock, a bound where a line has no stamp of its own."""
+"""What a log does not tell is not said: no time without a clock, a bound for a line without a stamp."""
 
 from __future__ import annotations
 
