@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 120
-UNTIMED = "In the order of the log, which has no clock there"
+UNTIMED = "Without a time, in the order of the log"
 KERNEL = ("decompress", "early-kernel", "kernel")
 LINUX = ("kernel", "initramfs", "init")
 LEFT_OUT = ("earlier", "load", "application", "login", "console-ready", "systemd-finished", "default-target")

@@ -7,9 +7,11 @@ import pytest
 
 from bootscope.analysis.samples import of_trace
 from bootscope.capture.imported import Answers, Raw
-from bootscope.export import junit, openmetrics
+from bootscope.export import junit, markdown, openmetrics, svg
 from bootscope.export.base import Subject
+from bootscope.export.text import seconds
 from bootscope.importing.files import understand
+from bootscope.report.html import render
 
 from .test_stages import ARM64, FIRST_LINES, LATER, imported, phases, stamped
 
@@ -36,6 +38,7 @@ def test_a_log_without_a_clock_tells_an_order_and_no_seconds() -> None:
     assert b"_seconds{" not in openmetrics.make(subject)
     assert b"time=" not in junit.make(subject)
     assert not of_trace("x/001", found).complete
+    assert "<b>no clock</b>" in render([found])
 
 
 def test_beside_the_kernels_stamps_the_boot_loader_has_no_time_and_a_prompt_only_the_earliest() -> None:
@@ -52,6 +55,12 @@ def test_beside_the_kernels_stamps_the_boot_loader_has_no_time_and_a_prompt_only
     assert found.total_or_later
     assert [span.detail.get("length") for span in found.spans("phase")] == [None, "or more", "not known"]
     assert of_trace("x/001", found).why == "only its earliest end is known"
+    assert found.took(seconds) == "≥ 2 s"
+    assert "<code>login</code> | 2.000000 s or later |" in markdown.make(Subject(found)).decode()
+    assert "login or later" in svg.make(Subject(found)).decode()
+    page = render([found])
+    assert "<b>≥ 2.000</b> s" in page
+    assert '<td class="quiet">or later</td>' in page
 
 
 def test_a_hosts_log_may_have_lines_without_a_stamp() -> None:

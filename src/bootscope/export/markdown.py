@@ -48,13 +48,23 @@ def _phases(trace: Trace) -> list[str]:
     found = sums.phases(trace)
     if not found:
         return []
-    rows = [(code(n), f"{seconds(ns)} s", _share(ns, trace.total_ns)) for n, ns in found.items()]
-    rows.append(("**total**", f"**{seconds(trace.total_ns)} s**", ""))
+    known = sums.known_phases(trace)
+    rows = [
+        (code(n), f"{seconds(ns)} s", _share(ns, trace.total_ns))
+        if n in known
+        else (code(n), "not known", "")
+        for n, ns in found.items()
+    ]
+    rows.append(("**total**", f"**{trace.took(seconds)}**", ""))
     return ["### Phases", "", *table(("phase", "length", "share"), rows)]
 
 
 def _milestones(trace: Trace) -> list[str]:
-    rows = [(code(name), f"{seconds(ns, 6)} s") for name, ns in trace.milestones().items()]
+    later = trace.earliest()
+    rows = [
+        (code(name), f"{seconds(ns, 6)} s{' or later' if name in later else ''}")
+        for name, ns in trace.milestones().items()
+    ]
     return ["### Milestones", "", *table(("milestone", "reached at"), rows)] if rows else []
 
 
@@ -84,9 +94,9 @@ def _longest(trace: Trace) -> list[str]:
 def make(subject: Subject) -> bytes:
     """The bytes of a .md file."""
     trace = subject.trace
-    ended = f"**{seconds(trace.total_ns)} s**"
+    ended = f"**{trace.took(seconds)}**"
     if subject.failure:
-        ended = f"**not complete** after {seconds(trace.total_ns)} s: {code(subject.failure)}"
+        ended = f"**not complete** after {trace.took(seconds)}: {code(subject.failure)}"
     lines = [f"## Boot of {escaped(trace.title)}", "", ended, ""]
     lines += [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
     facts = [f"{escaped(k)}: {code(v)}" for k, v in subject.facts.items()]

@@ -202,7 +202,9 @@ def _processes(canvas: _Canvas, trace: Trace) -> None:
 def _milestones(canvas: _Canvas, trace: Trace, bottom: float) -> None:
     """Lines from top to bottom; names in three rows, so that close ones stay readable."""
     free = [0.0, 0.0, 0.0]
-    for name, at_ns in trace.milestones().items():
+    later = trace.earliest()
+    for known, at_ns in trace.milestones().items():
+        name = f"{known} or later" if known in later else known
         x, width = canvas.x(at_ns), len(name) * 6.2 + 8
         left = min(x + 3, WIDTH - width)
         row = next((r for r in (2, 1, 0) if free[r] <= left), None)
@@ -226,7 +228,7 @@ def make(subject: Subject) -> bytes:
     bottom = canvas.y
     _milestones(canvas, trace, bottom)
     marks, canvas.out = canvas.out, []
-    ended = f"not complete: {subject.failure}" if subject.failure else f"{seconds(trace.total_ns)} s"
+    ended = f"not complete: {subject.failure}" if subject.failure else trace.took(seconds)
     canvas.text(8, 24, f"{trace.title}: {ended}", "big")
     canvas.text(8, bottom + 20, "; ".join([trace.clock, *trace.notes][:4]), "quiet")
     height = bottom + 32

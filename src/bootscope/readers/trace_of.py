@@ -38,7 +38,7 @@ from bootscope.timeline.trace import (
 
 PHASES_TRACK = "phases"
 _FIRST = "lines before the first known one"
-UNTIMED = "In the order of the log, which has no clock there"
+UNTIMED = "Without a time, in the order of the log"
 BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000

@@ -116,12 +116,15 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "message": "",
         "until": "",
         "which": "",
-        "total": seconds(trace.total_ns),
+        "total": trace.took(seconds).removesuffix(" s"),
+        "unit": " s" if trace.timed else "",
         "phases": (),
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
         "errors": {
-            plain(p.name): span(p.error_ns) for p in trace.points if p.kind == "milestone" and p.error_ns
+            plain(p.name): "or later" if p.earliest else f"±{span(p.error_ns)}"
+            for p in trace.points
+            if p.kind == "milestone" and (p.earliest or p.error_ns)
         },
         "consumers": (),
         "silences": (),

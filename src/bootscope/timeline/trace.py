@@ -10,7 +10,7 @@ and the garbage collector need not look at it, since nothing in it can refer bac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -138,6 +138,12 @@ class Trace:
     def known_total_ns(self) -> int | None:
         """How long the boot took; None where that is not known, or only a least time."""
         return self.total_ns if self.timed and not self.total_or_later else None
+
+    def took(self, seconds: Callable[[int], str]) -> str:
+        """How long the boot took, for people: ``3.2 s``, ``≥ 3.2 s``, ``no clock``; `seconds` writes ns."""
+        return (
+            f"{'≥ ' if self.total_or_later else ''}{seconds(self.total_ns)} s" if self.timed else "no clock"
+        )
 
     def known_milestones(self) -> dict[str, int]:
         """:meth:`milestones` without those of which only the earliest time is known."""
