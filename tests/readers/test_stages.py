@@ -12,7 +12,7 @@ import pytest
 
 from bootscope.capture.imported import Answers, Raw
 from bootscope.importing.files import Understood, understand
-from bootscope.loaders.console import BANNERS, WHICH, banner_of
+from bootscope.loaders.console import ANY, BANNERS, WHICH, banner_of
 from bootscope.report.imported import quiet
 from bootscope.timeline.trace import Trace
 
@@ -87,6 +87,7 @@ def test_each_program_is_known_by_its_first_line(name: str) -> None:
     assert (found.milestone, found.text in line) == (name, True)
     match = re.match(WHICH, line)
     assert match is not None
+    assert re.match(ANY, line)
     assert banner_of(match) is found
 
 
@@ -107,6 +108,7 @@ def test_each_program_is_known_by_its_first_line(name: str) -> None:
 def test_a_vendors_words_are_known_and_others_words_are_not(line: str, name: str) -> None:
     match = re.match(WHICH, line)
     assert (banner_of(match).milestone if match else "") == name
+    assert bool(re.match(ANY, line)) == bool(name)
 
 
 def test_every_stage_of_the_table_is_tried() -> None:

@@ -22,7 +22,7 @@ FIRST = (
     Banner(r"DDR (?:[Vv]ersion )?V?\d{1,2}\.\d|DDR [0-9a-f]{7,10} \S{1,20} \d\d/", "ddr-init", Order.FIRST),
     Banner(r"Boot1(?: Release Time|: Release)", "miniloader", Order.EARLY_LOADER),
     Banner(rf"{_COUNTED}(?:Preloader (?:Start|Build)|\[PLFM\])|preloader_v\.\d", "preloader", Order.FIRST),
-    Banner(r"\S{2,12} at .{20,40} version \S{1,12} free bootbase", "bootbase", Order.FIRST),
+    Banner(r"[A-Z]{2}\d{4,6} at .{20,40} version \S{1,12} free bootbase", "bootbase", Order.FIRST),
     Banner(r"IPL(?:_CUST)? g[0-9a-f]{7}", "ipl", Order.FIRST),
     Banner(rf"{_COUNTED}\[TegraBoot\] \(version", "tegraboot", Order.FIRST),
     Banner(r"Format: Log Type - Time\(microsec\)|[SB] - QC_IMAGE_VERSION_STRING=", "xbl", Order.FIRST),
