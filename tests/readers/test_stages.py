@@ -10,10 +10,10 @@ import re
 
 import pytest
 
+from bootscope.analysis.silences import quiet
 from bootscope.capture.imported import Answers, Raw
 from bootscope.importing.files import Understood, understand
 from bootscope.loaders.console import ANY, BANNERS, WHICH, banner_of
-from bootscope.report.imported import quiet
 from bootscope.timeline.trace import Trace
 
 FIRST_LINES = {

@@ -14,13 +14,14 @@ from bootscope.analysis import (
     initcalls,
     lower_bound,
     processes,
+    silence_rows,
     storage,
     waits,
 )
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows, in_phase
-from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, check_milestone, check_phase
+from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, check_milestone, check_phase
 from bootscope.core.errors import unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
@@ -31,6 +32,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     "storage": lambda e, s, p: storage.view(e, p),
     "console": lambda e, s, p: console_cost.view(e, p),
     "waits": lambda e, s, p: (waits.view(e, s),),
+    SILENCES: lambda e, s, p: (silence_rows.view(e.timeline),),
     CRITICAL_PATH: lambda e, s, p: (critical.view(e, s),),
     "floor": lambda e, s, p: (lower_bound.view(e),),
 }

@@ -3,9 +3,21 @@
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count, islice, pairwise
+from operator import sub
+from typing import TYPE_CHECKING
 
 from bootscope.timeline.model import Timeline
+
+if TYPE_CHECKING:
+    # What an index has needs nothing of what makes it, and that takes longer to load than the index to read.
+    from bootscope.analysis.gaps import Reason
+    from bootscope.importing.files import Understood
+    from bootscope.timeline.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +34,15 @@ class Silence:
         """Length in nanoseconds."""
         return self.end_ns - self.start_ns
 
+    @property
+    def reason(self) -> Reason | None:
+        """What usually stands in such a gap; None if nothing is known of it."""
+        from bootscope.analysis.gaps import reason
+        from bootscope.readers.markers import split_line
+
+        before, after = (split_line(line.decode("utf-8", "replace"))[1] for line in (self.before, self.after))
+        return reason(before, after, self.duration_ns)
+
 
 def silences(tl: Timeline, top: int = 5) -> list[Silence]:
     """The longest `top` silences, longest first; the ones before the first and after the last line count."""
@@ -32,3 +53,40 @@ def silences(tl: Timeline, top: int = 5) -> list[Silence]:
         end_ns, before = line.end_ns, line.data or before
     found.append(Silence(end_ns, tl.total_ns, before, b"(end of the recording)"))
     return sorted(found, key=lambda s: -s.duration_ns)[:top]
+
+
+def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
+    """The longest silences of an imported boot's console until its end, longest first, from stamp to stamp:
+    of a line only one moment is known. None without a log, or without a clock."""
+    log, way = u.log(number)
+    if not len(log) or not trace.timed:
+        return []
+
+    def said(index: int) -> bytes:
+        return log.text(index).encode("utf-8", "backslashreplace")
+
+    # A boot that ends before its log has no silence after the end.
+    stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
+    last = len(stamps) - 1
+    # Only the stamps are looked at, since a log may have a million lines.
+    gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
+    found = [
+        Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), said(-at), said(-at + 1))
+        for _, at in heapq.nlargest(top, gaps)
+    ]
+    found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
+    found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
+    return _longest(found, top)
+
+
+def silences_of_trace(trace: Trace, top: int = 5) -> list[Silence]:
+    """The longest silences between the console lines that a trace has, until its end."""
+    points = sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)
+    lines = [
+        (p.at_ns, p.name.encode("utf-8", "backslashreplace")) for p in points if p.at_ns <= trace.total_ns
+    ]
+    return _longest((Silence(a, b, said, then) for (a, said), (b, then) in pairwise(lines)), top)
+
+
+def _longest(found: Iterable[Silence], top: int) -> list[Silence]:
+    return heapq.nsmallest(top, (s for s in found if s.duration_ns > 0), key=lambda s: -s.duration_ns)

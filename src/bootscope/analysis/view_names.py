@@ -7,7 +7,18 @@ from bootscope.core.errors import unknown
 from bootscope.timeline.model import Timeline
 
 CRITICAL_PATH = "critical-path"
-NAMES = ("initcalls", "functions", "processes", "storage", "console", "waits", CRITICAL_PATH, "floor")
+SILENCES = "silences"
+NAMES = (
+    "initcalls",
+    "functions",
+    "processes",
+    "storage",
+    "console",
+    "waits",
+    SILENCES,
+    CRITICAL_PATH,
+    "floor",
+)
 
 
 def check_milestone(timeline: Timeline, milestone: str) -> None:

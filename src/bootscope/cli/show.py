@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.rows import Rows
-from bootscope.analysis.view_names import CRITICAL_PATH, NAMES
+from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
@@ -100,18 +100,24 @@ class Show(Verb):
 def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> None:
     """Shows a boot of an imported run, or one of a real board."""
     # The readers are not loaded for a recording.
+    from bootscope.analysis import silence_rows
+    from bootscope.analysis.silences import quiet
     from bootscope.analysis.trace_rows import rows_of_trace
     from bootscope.report import imported, imported_json, run_boots
     from bootscope.runs.heard import MEASURED
 
     refuse(args, ("board",), "recomputes costs, which only boots of an emulated board have")
     boot = run.boot(number)
-    if args.view:
-        tables = rows_of_trace(args.view, boot.trace(lines=False), args.phase)
+    trace = boot.trace(lines=False)
+    if args.view == SILENCES:
+        rows_of = silence_rows.of_heard(boot.understood, boot.index, trace, args.phase)
+        _show_tables(args, boot.boot_id, (rows_of,), all_rows)
+    elif args.view:
+        tables = rows_of_trace(args.view, trace, args.phase)
         _show_tables(args, boot.boot_id, tables, all_rows)
     elif args.json:
-        quiet = imported.quiet(boot.understood, boot.index, boot.trace(lines=False), args.top)
-        print_json("show-imported", imported_json.show(boot, quiet, args.top))
+        found = quiet(boot.understood, boot.index, trace, args.top)
+        print_json("show-imported", imported_json.show(boot, found, args.top))
     else:
         if boot.how == MEASURED and number is None:
             run_boots.show(terminal(), run.times())

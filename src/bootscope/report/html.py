@@ -20,6 +20,7 @@ from bootscope import __version__
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.samples import SampleSet
+from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.views import View
 from bootscope.core.text import seconds, size, span, visible
 from bootscope.export.text import plain
@@ -127,7 +128,7 @@ def _of_trace(trace: Trace) -> dict[str, object]:
             if p.kind == "milestone" and (p.earliest or p.error_ns)
         },
         "consumers": (),
-        "silences": (),
+        "silences": silences_of_trace(trace),
         "disagreements": (),
         "console": _lines(trace),
         "parts": (),
@@ -211,7 +212,7 @@ def render(
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
     and the `total` and `until` of its headline.
     """
-    page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80))
+    page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible)
     return page.render(
         boots=[
             {**(_of_trace(boot) if isinstance(boot, Trace) else _boot(boot)), **more}

@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-import heapq
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import count, islice
-from operator import sub
 
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.analysis.silences import Silence
+from bootscope.analysis.silences import Silence, quiet
 from bootscope.core.text import seconds, size, span, visible
 from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.tables import FittedTable, make_table
-from bootscope.report.terminal import bar_cells
+from bootscope.report.terminal import bar_cells, reason_text
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
 from bootscope.timeline.trace import LENGTH, NOT_KNOWN, OR_LESS, OR_MORE, Span, Table, Trace, Track
@@ -130,30 +126,6 @@ def _join(out: Console, u: Understood) -> None:
 # ---- one boot ----
 
 
-def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
-    """The longest silences of a boot's console until its end, longest first, from stamp to stamp: of a line
-    only one moment is known. None without a log, or without a clock."""
-    log, way = u.log(number)
-    if not len(log) or not trace.timed:
-        return []
-
-    def said(index: int) -> bytes:
-        return log.text(index).encode("utf-8", "backslashreplace")
-
-    # A boot that ends before its log has no silence after the end.
-    stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
-    last = len(stamps) - 1
-    # Only the stamps are looked at, since a log may have a million lines.
-    gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
-    found = [
-        Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), said(-at), said(-at + 1))
-        for _, at in heapq.nlargest(top, gaps)
-    ]
-    found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
-    found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
-    return sorted((s for s in found if s.duration_ns > 0), key=lambda s: -s.duration_ns)[:top]
-
-
 def show(out: Console, boot: SeenBoot, top: int) -> None:
     """The overview of a boot of a real board, or an imported one."""
     trace = boot.trace(lines=False)
@@ -251,9 +223,10 @@ def _table(out: Console, found: Table, top: int) -> None:
 
 def _silences(out: Console, found: Sequence[Silence]) -> None:
     if found:
-        table = make_table("longest silences", ">from s", "after the line", "before the line")
+        heads = ("longest silences", ">from s", "after the line", "before the line", "reason")
+        table = make_table(*heads, spare=("before the line",))
         for s in found:
             before, after = Text(visible(s.before, 50)), Text(visible(s.after, 50))
-            table.add_row(span(s.duration_ns), seconds(s.start_ns), before, after)
+            table.add_row(span(s.duration_ns), seconds(s.start_ns), before, after, reason_text(s))
         out.print(table)
         out.print()

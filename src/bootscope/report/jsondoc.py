@@ -10,6 +10,7 @@ from bootscope.core.text import visible
 
 if TYPE_CHECKING:
     from bootscope.analysis.compare import Comparison
+    from bootscope.analysis.gaps import Reason
     from bootscope.analysis.silences import Silence
     from bootscope.analysis.views import View
 
@@ -22,9 +23,20 @@ def fields(found: object, *names: str) -> dict[str, object]:
 def silences(found: Iterable[Silence]) -> list[dict[str, object]]:
     """Stretches in which the console said nothing."""
     return [
-        {**fields(s, "start_ns", "end_ns"), "before": visible(s.before), "after": visible(s.after)}
+        {
+            **fields(s, "start_ns", "end_ns"),
+            "before": visible(s.before),
+            "after": visible(s.after),
+            **_reason(s.reason),
+        }
         for s in found
     ]
+
+
+def _reason(found: Reason | None) -> dict[str, object]:
+    if not found:
+        return {"reason": None, "sure": None, "do": None}
+    return {"reason": visible(found.words), **fields(found, "sure", "do")}
 
 
 def show(v: View, top: int) -> dict[str, object]:

@@ -13,12 +13,16 @@ from bootscope.core.text import cut, seconds, span, visible
 from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
-_TEXT_WIDTH = {"why": 80, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48, "started_by": 32}
+_TEXT_WIDTH = {
+    "why": 80, "reason": 120, "do": 120, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48,
+    "started_by": 32,
+}  # fmt: skip
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
 # Table -> columns that go first, in this order, where a terminal has no room for all.
 _SPARE = {
     "initcalls": ("level", "storage_ns", "console_ns", "waiting_ns", "task"),
     "processes": ("pid", "runnable_ns", "waiting_ns", "start_ns", "life_ns", "storage_ns", "console_ns"),
+    "silences": ("do", "start_ns", "after"),
     "storage": ("start_ns", "commands"),
     "accesses": ("sector",),
     "console": ("cpu_ns", "wait_ns", "level"),

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.consumers import Consumer, phase_at
+from bootscope.analysis.silences import Silence
 from bootscope.analysis.views import View
 from bootscope.capture.record import BootEnd
 from bootscope.core.text import cut, seconds, setting, span, visible
@@ -130,7 +131,8 @@ def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top
 
 
 def _print_silences(out: Console, v: View, top: int) -> None:
-    table = make_table("=longest silences", ">from s", "=phase", "after the line", "before the line")
+    heads = ("=longest silences", ">from s", "=phase", "after the line", "before the line", "reason")
+    table = make_table(*heads, spare=("before the line", "phase"))
     for silence in v.silences[: min(top, 5)]:
         table.add_row(
             span(silence.duration_ns),
@@ -138,8 +140,15 @@ def _print_silences(out: Console, v: View, top: int) -> None:
             phase_at(v.timeline.phases, silence.start_ns).name,
             Text(cut(visible(silence.before), 44)),
             Text(cut(visible(silence.after), 44)),
+            reason_text(silence),
         )
     out.print(table)
+
+
+def reason_text(silence: Silence) -> Text:
+    """What usually stands in such a gap; empty if nothing is known of it."""
+    reason = silence.reason
+    return Text(visible(reason.words, 120) if reason else "", "cyan")
 
 
 def _print_doubts(out: Console, tl: Timeline) -> None:

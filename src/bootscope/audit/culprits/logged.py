@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import re
+import heapq
 from collections.abc import Iterator
 
+from bootscope.analysis.gaps import reason
 from bootscope.analysis.trace_rows import self_times
 from bootscope.audit.culprits.calls import DRIVER
 from bootscope.audit.culprits.console import QUIET, SILENT
@@ -14,36 +15,15 @@ from bootscope.core.text import cut, size
 from bootscope.inventory.bootlog import BootLog, total_bytes
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import hidden_by_quiet
-from bootscope.loaders import console
 from bootscope.loaders.registry import BUILT
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 from bootscope.timeline.trace import Trace
 
-_LONGEST = 50
+_LONGEST, _MOST = 50, 200
+"""Characters of a line; silences that are looked at, since a log may have a million lines."""
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
 _LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
 _LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
-_COMPRESSION = ("kernel-compression", "kernel-uncompressed", "kernel-remove-unused")
-_ENTROPY = "start it after the application, or give the kernel a seed"
-_KNOWN = {
-    console.COUNTDOWN: (
-        f"{BUILT.title} waits for a key",
-        Cure("a boot delay of 0", BUILT.cures.countdown),
-    ),
-    f"^{console.HANDOVER}": (
-        "the kernel unpacks itself and starts, before its console works",
-        Cure("a smaller or better compressed kernel", _COMPRESSION),
-    ),
-    r"^Calibrating delay loop": (
-        "the kernel calibrates its delay loop",
-        Cure("lpj= on the command line", ("kernel-lpj",)),
-    ),
-    r"[Rr]andom (?:number|seed)|uninitialized urandom": (
-        "something waits for random numbers",
-        Cure(_ENTROPY, ("postpone-rc-scripts", "init-app-first")),
-    ),
-}
-"""What a line tells of the silence after it, by its pattern."""
 _UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
 _CALL = Cure("remove it or defer it", DRIVER)
 _TIMED = {
@@ -54,10 +34,11 @@ _TIMED = {
 
 
 def silences(log: BootLog) -> Iterator[Culprit]:
-    """Every step from one line to the next, by the kernel's own stamps where it has them."""
+    """The longest steps from one line to the next, by the kernel's own stamps where it has them."""
     kernel, init = log.index(BEGINS), log.index(f"{INIT}|^{FREED}")
-    for index in range(len(log.lines) - 1):
-        gap_ns = log.gap_ns(index)
+    gaps = ((log.gap_ns(index) or 0, -index) for index in range(len(log.lines) - 1))
+    for gap_ns, place in heapq.nlargest(_MOST, gaps):
+        index = -place
         # What initcall_debug says of an initcall is told with the initcall.
         if gap_ns and not log.lines[index].text.startswith("calling "):
             look = _LOOK_PROGRAMS if 0 <= init <= index else _LOOK_KERNEL
@@ -70,17 +51,16 @@ def _silence(log: BootLog, index: int, gap_ns: int, look: Cure) -> Culprit:
     said = (line for line in reversed(log.lines[max(0, index - 3) : index + 1]) if line.text.strip())
     before, after = log.lines[index], log.lines[index + 1]
     last = next(said, before)
-    known = (told for pattern, told in _KNOWN.items() if re.search(pattern, last.text))
-    what, cure = next(known, ("no console output", look))
+    why = reason(last.text, after.text, gap_ns)
     start_ns = before.at_ns if log.timed else max(0, before.kernel_ns)
     return Culprit(
         kind="silences",
-        what=what,
+        what=why.words if why else "no console output",
         where=f"after '{_shown(last.text)}', before '{_shown(after.text)}'",
         cost_ns=gap_ns,
         start_ns=start_ns,
         end_ns=start_ns + gap_ns,
-        cure=cure,
+        cure=Cure(why.do.partition("; ")[0], why.techniques) if why else look,
         at_most=True,
     )
 

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What usually stands in a gap of the console: told by the lines before and after it.
+
+The kinds are tables in `gap_kinds/`: `before` and `after` are regular expressions for the two lines (both
+must fit where both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
+what would help, `techniques` are ids of the catalogue, the best first. `sure` is `known` where the lines
+themselves say so, else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from bootscope.loaders import console
+from bootscope.loaders.registry import BUILT
+
+KNOWN, LIKELY = "known", "likely"
+_TABLES = Path(__file__).with_name("gap_kinds")
+_LONGEST = 400
+"""Of a line, so many characters are looked at."""
+_NS_OF_MS = 1_000_000
+_COMPRESSION = ("kernel-compression", "kernel-uncompressed", "kernel-remove-unused")
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why nothing is said for a while: `what` and what to `do`, in words. `same` is the device or driver that
+    speaks before and after (untrusted, from a board); empty where that is not one."""
+
+    kind: str
+    what: str
+    sure: str
+    do: str
+    techniques: tuple[str, ...] = ()
+    source: str = ""
+    idle: bool = False
+    same: str = ""
+
+    @property
+    def words(self) -> str:
+        """The reason as it is shown: what is only likely says so."""
+        told = self.what if self.sure == KNOWN else f"{LIKELY}: {self.what}"
+        return f"{told} (same probe: {self.same})" if self.same and self.same not in told else told
+
+
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of gap, as its table has it."""
+
+    what: str
+    sure: str
+    do: str
+    source: str
+    before: str = ""
+    after: str = ""
+    least_ms: int = 0
+    most_ms: int = 0
+    techniques: tuple[str, ...] = ()
+    idle: bool = False
+
+    def fits(self, before: str, after: str, gap_ns: int) -> bool:
+        """Whether a gap of that length between these lines is of this kind."""
+        if gap_ns < self.least_ms * _NS_OF_MS or (self.most_ms and gap_ns > self.most_ms * _NS_OF_MS):
+            return False
+        pairs = ((self.before, before), (self.after, after))
+        return all(_compiled(pattern).search(line) for pattern, line in pairs if pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """All kinds by id, as they are tried: what both lines tell, what is known, the rest."""
+    found = dict(_of_loaders())
+    for path in sorted(_TABLES.glob("*.toml")):
+        found |= msgspec.toml.decode(path.read_bytes(), type=dict[str, Kind])
+    return dict(sorted(found.items(), key=lambda item: _order(item[1])))
+
+
+def _order(kind: Kind) -> tuple[bool, bool]:
+    return not (kind.before and kind.after), kind.sure != KNOWN
+
+
+def _of_loaders() -> dict[str, Kind]:
+    """Those whose lines are known with the boot loaders."""
+    return {
+        "countdown": Kind(
+            f"{BUILT.title} waits for a key",
+            KNOWN,
+            "a boot delay of 0",
+            "the line itself counts down",
+            before=console.COUNTDOWN,
+            techniques=BUILT.cures.countdown,
+        ),
+        "kernel-start": Kind(
+            "the kernel unpacks itself (if packed) and starts, without its console",
+            LIKELY,
+            "a smaller or better compressed kernel; earlycon shows more",
+            "the boot loader's last line",
+            before=f"^{console.HANDOVER}",
+            techniques=_COMPRESSION,
+        ),
+    }
+
+
+_DEVICE = re.compile(r"([\w-]{2,40} [\w.-]{1,40}[:.@-][\w.:-]{1,60}|[A-Za-z][\w./-]{2,40}): ")
+"""What Linux's dev_info and pr_fmt put in front: driver and device, or one of the two."""
+_NO_PROBE = re.compile(
+    r"(?:systemd|random|audit|init|INIT|procd|usb|hub|usbcore|Run|udevd|TERM|NET|IPv6|ACPI|printk"
+    r"|clocksource|WARNING|NOTICE|INFO|Freeing|kmodloader|mount_root|BUG|EXT4-fs|device)\b|EXT4-fs"
+)
+"""Prefixes that many share: they do not tell one probe."""
+
+
+def same_probe(before: str, after: str) -> str:
+    """The device or driver that speaks in both lines; empty if it is not the same one."""
+    one, two = _DEVICE.match(before), _DEVICE.match(after)
+    if not one or not two or one[1] != two[1] or _NO_PROBE.match(one[1]):
+        return ""
+    return one[1]
+
+
+def reason(before: str, after: str, gap_ns: int) -> Reason | None:
+    """What usually stands in a gap of `gap_ns` between two lines without their stamps; None if nothing is
+    known of it. The lines are untrusted."""
+    before, after = before[:_LONGEST].strip(), after[:_LONGEST].strip()
+    same = same_probe(before, after)
+    for ident, kind in kinds().items():
+        if (kind.before or kind.after) and kind.fits(before, after, gap_ns):
+            return _reason(ident, kind, same)
+    if not same:
+        return None
+    do = "its driver's waits: parameters, asynchronous probing, or a module that is loaded later"
+    techniques = ("kernel-async-probe", "kernel-driver-params", "kernel-modules-later")
+    return Reason(
+        "same-probe", f"same probe: {same}", LIKELY, do, techniques, "both lines name it", same=same
+    )
+
+
+def _reason(ident: str, kind: Kind, same: str) -> Reason:
+    return Reason(ident, kind.what, kind.sure, kind.do, kind.techniques, kind.source, kind.idle, same)
