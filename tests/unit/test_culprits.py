@@ -122,11 +122,15 @@ def test_units_and_initcalls_of_a_trace_are_told_by_their_own_time() -> None:
         Track("d", "service", "dev-ttyS0.device", (Span(0, 950, "starting"),)),
         Track("i", "initcall", "initcalls", (Span(0, 500, "outer"), Span(100, 400, "inner"))),
     )
-    found = {c.what: c.cost_ns for c in spans(Trace("t", "c", 1_000, tracks))}
-    assert found == {
+    probes = Track("p", "probe", "Driver probes", (Span(120, 380, "1c0f000.mmc"), Span(600, 650, "late")))
+    culprits_of = {c.what: c for c in spans(Trace("t", "c", 1_000, (*tracks, probes)))}
+    assert culprits_of["kernel: probe of 1c0f000.mmc"].where == "in initcall inner"
+    assert {what: c.cost_ns for what, c in culprits_of.items()} == {
         "unit network.service": 900,
+        "kernel: probe of 1c0f000.mmc": 260,
+        "kernel: probe of late": 50,
         "kernel: initcall outer": 200,
-        "kernel: initcall inner": 300,
+        "kernel: initcall inner": 40,
     }
 
 

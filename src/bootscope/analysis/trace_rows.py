@@ -4,25 +4,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
+from bootscope.analysis import process_rows
+from bootscope.analysis.nesting import Nested, nested
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.core.errors import UserError, unknown
-from bootscope.timeline.trace import Span, Trace, Track
+from bootscope.timeline.trace import Trace
 
 _KINDS = {
     "initcalls": ("initcall", "probe"),
-    "processes": ("process", "service", "cpu"),
+    "processes": ("service",),
     "storage": ("storage",),
     "console": ("console",),
     "waits": ("wait",),
 }
+_TITLES = {"processes": "Units"}
+"""What a view calls its spans, where that is not its own name."""
 SPANS = (
     Column("what", "what", "text"),
     Column("track", "track", "text"),
     Column("start_ns", "start s", "at"),
     Column("total_ns", "total ms", "ns"),
     Column("self_ns", "self ms", "ns"),
+    Column("inside", "inside", "text"),
     Column("detail", "", "text"),
 )
 FUNCTIONS = (
@@ -40,7 +44,8 @@ def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Ro
     if phase is not None:
         _check_phase(name, trace, phase)
     rows = _functions(trace) if name == "functions" else _spans(name, trace)
-    if not rows:
+    processes = process_rows.view(trace, phase) if name == "processes" else None
+    if not rows and not processes:
         raise UserError(
             f"the imported data has no {name}",
             hint="bootscope show without --view lists what it has",
@@ -48,9 +53,9 @@ def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Ro
     rows = [row for row in rows if phase is None or row["phase"] == phase]
     rows.sort(key=lambda row: (-int(row["self_ns"] or 0), str(row["what"])))
     columns = FUNCTIONS if name == "functions" else SPANS
-    return (
-        Rows(name, f"{name.capitalize()} of {trace.title}", columns, tuple(rows), "longest self time first"),
-    )
+    title = f"{_TITLES.get(name, name.capitalize())} of {trace.title}"
+    table = Rows(name, title, columns, tuple(rows), "longest self time first")
+    return (*((processes,) if processes else ()), *((table,) if rows or not processes else ()))
 
 
 def _check_phase(name: str, trace: Trace, phase: str) -> None:
@@ -62,38 +67,23 @@ def _check_phase(name: str, trace: Trace, phase: str) -> None:
 
 
 def _spans(name: str, trace: Trace) -> list[dict[str, Cell]]:
-    found: list[dict[str, Cell]] = []
-    for track in trace.tracks:
-        if track.kind in _KINDS.get(name, ()):
-            found += [_row(span, own, track, trace) for span, own in self_times(track)]
-    return found
+    tracks = [track for track in trace.tracks if track.kind in _KINDS.get(name, ())]
+    return [_row(found, trace) for found in nested(tracks)]
 
 
-def self_times(track: Track) -> Iterator[tuple[Span, int]]:
-    """Each span with its time in ns without the spans nested in it."""
-    inside: dict[int, int] = defaultdict(int)
-    open_spans: list[int] = []
-    for number, span in enumerate(track.spans):
-        while open_spans and track.spans[open_spans[-1]].end_ns < span.end_ns:
-            open_spans.pop()
-        if open_spans and not track.overlaps:
-            inside[open_spans[-1]] += span.duration_ns
-        open_spans.append(number)
-    for number, span in enumerate(track.spans):
-        yield span, max(0, span.duration_ns - inside[number])
-
-
-def _row(span: Span, own_ns: int, track: Track, trace: Trace) -> dict[str, Cell]:
+def _row(found: Nested, trace: Trace) -> dict[str, Cell]:
+    span = found.span
     phases = next((t.spans for t in trace.tracks if t.kind == "phase"), ())
     phase = next((p.name for p in reversed(phases) if p.start_ns <= span.start_ns), "")
     return {
         "what": span.name,
-        "track": track.title,
+        "track": found.track.title,
         "phase": phase,
         "start_ns": span.start_ns,
         "end_ns": span.end_ns,
         "total_ns": span.duration_ns,
-        "self_ns": own_ns,
+        "self_ns": found.own_ns,
+        "inside": found.inside.span.name if found.inside else "",
         "detail": ", ".join(f"{key} {value}" for key, value in span.detail.items()),
     }
 

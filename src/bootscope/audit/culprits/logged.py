@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterator
 
 from bootscope.analysis.gaps import reason
-from bootscope.analysis.trace_rows import self_times
+from bootscope.analysis.nesting import Nested, nested
 from bootscope.audit.culprits.calls import DRIVER
 from bootscope.audit.culprits.console import QUIET, SILENT
 from bootscope.audit.culprits.model import Culprit, Cure
@@ -96,20 +96,24 @@ def printed(known: Inventory) -> Iterator[Culprit]:
 def spans(trace: Trace) -> Iterator[Culprit]:
     """Initcalls, probes and systemd's units, each by its own time; the boot waited that long at most, since
     others may have run beside it."""
-    for track in trace.tracks:
-        # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
-        if track.kind in _TIMED and not track.title.endswith(".device"):
-            word, view, cure = _TIMED[track.kind]
-            unit = track.kind == "service"
-            for span, own_ns in self_times(track):
-                yield Culprit(
-                    kind="spans",
-                    what=f"{word} {track.title if unit else span.name}",
-                    where=span.name if unit else track.title,
-                    cost_ns=own_ns,
-                    start_ns=span.start_ns,
-                    end_ns=span.end_ns,
-                    seen_in=view,
-                    cure=cure,
-                    at_most=True,
-                )
+    # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
+    tracks = [t for t in trace.tracks if t.kind in _TIMED and not t.title.endswith(".device")]
+    for found in nested(tracks):
+        word, view, cure = _TIMED[found.track.kind]
+        unit = found.track.kind == "service"
+        yield Culprit(
+            kind="spans",
+            what=f"{word} {found.track.title if unit else found.span.name}",
+            where=found.span.name if unit else _in_what(found),
+            cost_ns=found.own_ns,
+            start_ns=found.span.start_ns,
+            end_ns=found.span.end_ns,
+            seen_in=view,
+            cure=cure,
+            at_most=True,
+        )
+
+
+def _in_what(found: Nested) -> str:
+    """The initcall that a probe lies in, else its track."""
+    return f"in initcall {found.inside.span.name}" if found.inside else found.track.title
