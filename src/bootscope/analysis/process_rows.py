@@ -110,5 +110,12 @@ def _of_processors(trace: Trace) -> Iterator[dict[str, Cell]]:
     for pid, own in spans.items():
         start_ns, end_ns = min(s.start_ns for s in own), max(s.end_ns for s in own)
         name = f"{own[-1].name} ({pid})"
-        cells: dict[str, Cell] = {"what": name, "track": name, "pid": pid, "start_ns": start_ns, "end_ns": end_ns}
-        yield {**cells, "total_ns": end_ns - start_ns, "cpu_ns": sum(s.duration_ns for s in own)}
+        yield {
+            "what": name,
+            "track": name,
+            "pid": pid,
+            "start_ns": start_ns,
+            "end_ns": end_ns,
+            "total_ns": end_ns - start_ns,
+            "cpu_ns": sum(s.duration_ns for s in own),
+        }
