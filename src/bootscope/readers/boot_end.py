@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import gmtime
 
-from bootscope.readers.base import Boot
+from bootscope.readers.base import Boot, Log
 
 ENDS = ("login", "console-ready", "systemd-finished")
 """Milestones that end a boot; the last of those that are there counts, and the user's own with them."""
@@ -25,8 +26,24 @@ def told(milestones: dict[str, int], own: frozenset[str]) -> str | None:
 def last_line(boot: Boot, first: int) -> int | None:
     """The last line of a boot that no line ends, from line `first` on: the one before a long silence; None
     where there is none."""
-    stamps = boot.log.at_ns
-    if first >= len(stamps) or stamps[-1] - stamps[first] <= _LONGEST_WAIT_NS:
+    log = boot.log
+    if first >= len(log) or log.at_ns[-1] - log.at_ns[first] <= _LONGEST_WAIT_NS:
         return None
-    gaps = enumerate(pairwise(stamps[first:]), first)
-    return next((index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS), None)
+    calendar = boot.clock.name == "wall"
+    gaps = enumerate(pairwise(log.at_ns[first:]), first)
+    long = (index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS)
+    silent = (index for index in long if not _speaks(log, index))
+    return next((index for index in silent if not calendar or _was_set(log.at_ns[index])), None)
+
+
+def _speaks(log: Log, index: int) -> bool:
+    """Whether lines without a stamp, of which `index` is the last, may fill the time to the next stamp."""
+    since = log.stamped_line(index)
+    return log.at_ns[index + 1] - log.at_ns[index] <= (index - since + 1) * _LONGEST_WAIT_NS
+
+
+def _was_set(at_ns: int) -> bool:
+    """Whether a calendar shows another day than the first of January: there boards begin that have no
+    battery, until somebody sets the clock, which is no silence."""
+    day = gmtime(at_ns // 1_000_000_000)
+    return (day.tm_mon, day.tm_mday) != (1, 1)

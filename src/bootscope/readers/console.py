@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from bootscope.loaders.console import ANY
 from bootscope.readers import clock_mend
 from bootscope.readers.base import (
     STAMPS,
@@ -30,6 +31,7 @@ from bootscope.readers.kernel_log import describe
 from bootscope.readers.lines import Lines, decode
 from bootscope.readers.shared_rows import give_stamps
 from bootscope.readers.stamp_forms import PRINTK, Columns, Form, best, read
+from bootscope.timeline.kernel_lines import BEGINS
 
 _HEAD_LINES_BYTES = 65536
 
@@ -56,9 +58,19 @@ def clean_head(head: bytes) -> Lines:
     return console_lines(whole or head)
 
 
+_SPOKEN = re.compile(rb"^(?:" + f"{ANY}|{BEGINS}".encode() + rb")", re.MULTILINE)
+
+
 def form_share(source: Source, forms: Sequence[Form]) -> tuple[Form | None, float]:
-    """The form that most lines of a source have, and their share, by a sample of the whole."""
-    return best(clean_head(source.sample), forms)
+    """The form that most lines of a source have, and their share, by a sample of the whole.
+
+    None where fewer than half have it, and boot loader and kernel speak without: whoever stamps a console
+    stamps these too, so that the stamps are of a program that the board started.
+    """
+    form, share = best(clean_head(source.sample), forms)
+    if form and share < 0.5 and not form.sparse and _SPOKEN.search(clean_head(source.head).blob):
+        return None, 0.0
+    return form, share
 
 
 def read_console(source: Source, options: Options, tool: Tool, form: Form | None = None) -> Reading:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consoles that were pasted into a text, each line moved in."""
+"""Lines of consoles where they ought to begin: pasted ones moved back, noise before first words taken off."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+from bootscope.loaders.console import ANY
 from bootscope.readers.base import Repair
 from bootscope.readers.lines import Lines, split
 
@@ -14,22 +15,38 @@ _HEAD_BYTES = 65536
 _MOST_COLUMNS = 16
 _LEAST_LINES = 3
 # Stamps of the kernel that do not begin their lines.
-_MOVED = re.compile(rb"^([ \t]{1,%d})(?:<\d{1,3}>)?\[ {0,11}\d{1,9}\.\d{6}\]" % _MOST_COLUMNS, re.MULTILINE)
-_IN_PLACE = re.compile(rb"^(?:<\d{1,3}>)?\[ {0,11}\d{1,9}\.\d{6}\]", re.MULTILINE)
-
-
+_STAMP = rb"(?:<\d{1,3}>)?\[ {0,11}\d{1,9}\.\d{6}[\]@]"
+_MOVED = re.compile(rb"^([ \t]{1,%d})" % _MOST_COLUMNS + _STAMP, re.MULTILINE)
+_IN_PLACE = re.compile(rb"^" + _STAMP, re.MULTILINE)
 _BLANKS = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
+# A port that is switched on, or set to another speed, sends some bytes that nobody wrote.
+_NOISE = re.compile(
+    rb"^[\x80-\xff][\x01-\x08\x0e-\x1f\x7f-\xff]{0,7}(?=" + ANY.encode() + rb")", re.MULTILINE
+)
 
 
 def console_lines(data: bytes) -> Lines:
     """The clean lines of a console (:func:`~bootscope.readers.lines.split`), moved back where all lines, or
-    nearly all stamps of the kernel, stand behind the same blanks."""
-    lines = split(data)
+    nearly all stamps of the kernel, stand behind the same blanks; without noise before a program's first
+    words."""
+    lines = _without_noise(split(data))
     margin = _margin(lines.blob[:_HEAD_BYTES])
     if not margin:
         return lines
     blob, moved = re.subn(rb"^" + margin, b"", lines.blob, flags=re.MULTILINE)
     return replace(lines, blob=blob, repairs=[*lines.repairs, Repair("lines moved in by blanks", moved, 1)])
+
+
+def _without_noise(lines: Lines) -> Lines:
+    if lines.blob.isascii():
+        return lines
+    first = _NOISE.search(lines.blob)
+    if first is None:
+        return lines
+    blob, count = _NOISE.subn(b"", lines.blob)
+    line = lines.blob.count(b"\n", 0, first.start()) + 1
+    what = "noise before a program's first words removed"
+    return replace(lines, blob=blob, repairs=[*lines.repairs, Repair(what, count, line)])
 
 
 def _margin(head: bytes) -> bytes:

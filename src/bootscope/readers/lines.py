@@ -23,6 +23,8 @@ V = TypeVar("V")
 _ESCAPE = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\a-z=>])"
 )
+# The same as a program shows it that makes control characters visible: colours, and where the cursor goes.
+_SHOWN_ESCAPE = re.compile(rb"\^\[\[[0-9;?]{0,16}[mKJHhl]")
 _LINE = re.compile(rb"[^\n]*\n")
 # A block repeated this short may be a habit of the board; longer, it is a file joined to itself.
 _REPEAT_MIN_BYTES = 512
@@ -142,13 +144,18 @@ def _one_line_end(data: bytes, repairs: list[Repair]) -> bytes:
 
 
 def _without_escapes(blob: bytes, repairs: list[Repair]) -> bytes:
-    first = blob.find(b"\x1b")
-    if first < 0:
-        return blob
-    clean, count = _ESCAPE.subn(b"", blob)
-    if count:
-        repairs.append(Repair("terminal escape codes removed", count, _line_of(blob, first)))
-    return clean
+    for sign, codes, what in (
+        (b"\x1b", _ESCAPE, "terminal escape codes removed"),
+        (b"^[[", _SHOWN_ESCAPE, "terminal escape codes written out as ^[ removed"),
+    ):
+        first = blob.find(sign)
+        if first < 0:
+            continue
+        line = _line_of(blob, first)
+        blob, count = codes.subn(b"", blob)
+        if count:
+            repairs.append(Repair(what, count, line))
+    return blob
 
 
 def _once(blob: bytes, repairs: list[Repair]) -> bytes:

@@ -24,7 +24,9 @@ from bootscope.timeline.kernel_lines import (
 )
 
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
-_PREFIX = re.compile(r"(?:<\d{1,3}>)?(?:kernel: )?\s{0,8}(?:\[ {0,12}(\d{1,10})\.(\d{6})\] ?)?" + CALLER)
+_PREFIX = re.compile(
+    r"(?:<\d{1,3}>)?(?:kernel: )?\s{0,8}(?:\[ {0,12}(\d{1,10})\.(\d{6})(?:@\d{1,3})?\] ?)?" + CALLER
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,10 @@ _FRACTION_NS = [10 ** (9 - digits) for digits in range(10)]
 
 # What printk puts before its text: level, seconds and microseconds, and who called it. The width is bounded
 # so that no line costs more than its length.
-KERNEL_STAMP = rb"\[ {0,11}(\d{1,9})\.(\d{6})\]"
+# Amlogic's kernels put the CPU behind it (`[    0.000000@0]`).
+KERNEL_STAMP = rb"\[ {0,11}(\d{1,9})\.(\d{6})(?:@\d{1,3})?\]"
 # As current kernels write it: at least five places before the point.
-STRICT_KERNEL_STAMP = rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})\]"
+STRICT_KERNEL_STAMP = rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})(?:@\d{1,3})?\]"
 _LEVEL = rb"(?:<\d{1,3}>)?"
 _KERNEL = rb"(?:<(\d{1,3})>)?(?:" + KERNEL_STAMP + rb" ?)?"
 _CALLER = CALLER.encode()

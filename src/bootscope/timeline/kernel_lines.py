@@ -9,7 +9,8 @@ BEGINS = r"Booting Linux on|Linux version \d"
 FREED = r"Freeing (?:unused kernel (?:image \(initmem\) )?|init )memory"
 INIT = r"Run \S{1,200} as init process"
 LOGIN = (
-    r"(?!Last )\S{0,80} ?login: ?(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}\]))"
+    r"(?!Last )\S{0,80} ?login: ?"
+    r"(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}[\]@]))"
 )
 """A prompt, alone or with the name behind it, and with a line of the kernel on the same row."""
 PANIC, PANIC_END = "Kernel panic - not syncing", "---[ end Kernel panic"
@@ -22,7 +23,7 @@ CALLER = (
 )
 """Who called printk, before its words: thread or CPU (CONFIG_PRINTK_CALLER), CPU and process as Samsung's
 (``[0: swapper/0: 1] ``) and MediaTek's (``(0)[1:swapper/0]``) kernels write them, or the level once more."""
-STAMP = re.compile(rf"^\[ *\d+\.\d+\] ?{CALLER}")
+STAMP = re.compile(rf"^\[ *\d+\.\d+(?:@\d{{1,3}})?\] ?{CALLER}")
 """printk's time and caller, as a recorded console has them."""
 FINISHED = r"systemd\[1\]: Startup finished in "
 """systemd's own word that all jobs of the boot are done."""

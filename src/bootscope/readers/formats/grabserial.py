@@ -15,9 +15,9 @@ from dataclasses import replace
 from functools import partial
 
 from bootscope.readers.base import UNKNOWN, Options, Reader, Reading, Repair, Source
-from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.console import Tool, clean_head, form_share, read_console
 from bootscope.readers.lines import split
-from bootscope.readers.stamp_forms import DAY_NS, Form, best, clock_of, clock_s, date_s, filled
+from bootscope.readers.stamp_forms import DAY_NS, Form, clock_of, clock_s, date_s, filled
 from bootscope.timeline.trace import Point
 
 _ELAPSED = clock_of("host", "the first byte received; the launch, with -l", 6)
@@ -70,7 +70,7 @@ def _sure(source: Source) -> int:
     head = clean_head(source.sample)
     if _is_hex(head.blob):
         return 90
-    form, part = best(head, _tool(source).forms)
+    form, part = form_share(source, _tool(source).forms)
     if not form or part < 0.2:
         return 0
     if form.name == "-t -n" and _like_kernel(head.blob):

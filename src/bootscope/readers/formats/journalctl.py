@@ -29,8 +29,13 @@ from bootscope.readers.stamp_forms import (
 )
 
 # The host, then who said it: `kernel: `, `systemd[1]: `.
-_WHO = rb"(?:[^\s\[\]:]{1,64} )?(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
-_SAID = rb"(?:([^\s\[\]:]{1,64}) )?([^\s\[\]]{1,64}?)(\[\d{1,10}\])?: "
+# BusyBox' syslogd puts facility and level between the two (sysklogd/syslogd.c).
+_FACILITY = (
+    rb"(?:(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d)"
+    rb"\.(?:emerg|alert|crit|err|warn|notice|info|debug) )?"
+)
+_WHO = rb"(?:[^\s\[\]:]{1,64} )?" + _FACILITY + rb"(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
+_SAID = rb"(?:([^\s\[\]:]{1,64}) )?" + _FACILITY + rb"([^\s\[\]]{1,64}?)(\[\d{1,10}\])?: "
 _DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
 _MONTH = rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of other people's logs that look odd: noise, colours written out, unusual stamps, other clocks.
+
+Each case is the smallest one that shows it; the times are ours.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from bootscope.readers.base import Source
+from bootscope.readers.detect import recognised
+from bootscope.readers.lines import split
+
+from .test_stages import FIRST_LINES, imported, phases
+
+KERNEL = """\
+[    0.000000] Linux version 6.1.0 (a@b) (gcc) #1
+[    0.500000] devtmpfs: initialized
+[    2.000000] Run /sbin/init as init process
+"""
+SECOND = 1_000_000_000
+
+
+def best(data: bytes) -> str:
+    """The name of the format that data is taken for."""
+    found = recognised(Source("x.log", data))
+    return found[0].reader.name if found else ""
+
+
+def test_dates_of_a_program_on_the_board_are_no_stamps_of_a_host() -> None:
+    boot = [FIRST_LINES["bootloader"], "Starting kernel ...", "Linux version 3.0.8 (a@b) (gcc) #1"]
+    boot += ["Freeing init memory: 120K"]
+    dated = [f"[1970-01-01 01:00:{second:02}] [-main-180]crit:init system" for second in range(3)]
+    found = imported("\n".join([*boot, *dated, "camera login: ", ""]).encode()).trace(1)
+    assert (found.timed, found.milestones()) == (False, {})
+
+
+def test_a_host_that_was_told_to_stamp_later_still_counts() -> None:
+    dated = [f"[2026-11-24 12:00:{second:02}] line" for second in range(30)]
+    assert best("\n".join([FIRST_LINES["bootloader"], *dated, ""]).encode()) == "minicom"
+
+
+def test_the_cpu_behind_the_kernels_stamp() -> None:
+    text = KERNEL.replace("00]", "00@2]").encode()
+    found = imported(text).trace(1)
+    assert found.milestones() == {"kernel-entry": 0, "init": 2 * SECOND}
+
+
+@pytest.mark.parametrize("noise", [b"\xe0", b"\xef\xbf\xbd", b"\xf8\x80\x7f\x01"])
+def test_noise_before_a_programs_first_words(noise: bytes) -> None:
+    text = noise + f"{FIRST_LINES['ddr-init']}\n{FIRST_LINES['miniloader']}\n{KERNEL}".encode()
+    found = imported(text)
+    assert [row[0] for row in found.trace(1).tables[0].rows] == ["ddr-init", "miniloader"]
+    (repair,) = (r for r in found.files[0].reading.repairs if "noise" in r.what)
+    assert (repair.count, repair.first_line) == (1, 1)
+
+
+def test_letters_of_other_languages_are_no_noise() -> None:
+    text = f"{FIRST_LINES['miniloader']}\nGrüße: {FIRST_LINES['ddr-init']}\n{KERNEL}"
+    assert [row[0] for row in imported(text.encode()).trace(1).tables[0].rows] == ["miniloader"]
+
+
+def test_colours_that_are_written_out() -> None:
+    lines = split(b"first\n^[[1m[NOTE ]  coreboot^[[0m\nkey ^[[A\n")
+    assert list(lines) == ["first", "[NOTE ]  coreboot", "key ^[[A"]
+    assert [(r.what, r.count, r.first_line) for r in lines.repairs] == [
+        ("terminal escape codes written out as ^[ removed", 2, 2)
+    ]
+
+
+def test_a_syslog_with_facility_and_level() -> None:
+    lines = [
+        "Jan  1 00:00:04 cam syslog.info syslogd started: BusyBox v1.20.2",
+        "Jan  1 00:00:04 cam user.info kernel: Booting Linux on physical CPU 0",
+        "Jan  1 00:00:04 cam user.notice kernel: Linux version 3.4.35 (a@b) (gcc) #25",
+        "Jan  1 00:00:05 cam user.info kernel: Freeing init memory: 104K",
+        "Jan  1 00:00:17 cam user.debug daemon: battery",
+    ]
+    text = "\n".join([*lines, "Jan  1 08:00:00 cam user.debug daemon: the clock was set", ""])
+    assert best(text.encode()) == "journalctl"
+    found = imported(text.encode()).trace(1)
+    assert found.milestones() == {"kernel-entry": 0, "kernel-done": SECOND}
+    assert not [note for note in found.notes if "ended" in note]
+    later = "\n".join([*lines, "Jan  1 08:00:00 cam user.debug daemon: later", ""]).replace(
+        "Jan  1", "Jan  2"
+    )
+    assert [note for note in imported(later.encode()).trace(1).notes if "the boot ended at" in note]
+
+
+def test_lines_without_a_stamp_may_fill_a_silence() -> None:
+    late = "[  200.000000] Kernel panic - not syncing: x\n"
+    silent = imported(f"{KERNEL}{late}".encode()).trace(1)
+    asking = imported(f"{KERNEL}IP-Config: no response after 100 secs - giving up\n{late}".encode()).trace(1)
+    assert (silent.total_ns, asking.total_ns) == (2 * SECOND, 200 * SECOND)
+
+
+def test_levels_without_stamps_are_a_kernels_log() -> None:
+    text = (
+        b"<5>Linux version 3.4.11 (a@b) (gcc) #3\n<4>prom init\n<6>Freeing unused kernel memory: 216k freed\n"
+    )
+    assert best(text) == "plain"
+    found = imported(text).trace(1)
+    assert not found.timed
+    assert [row[0] for row in found.tables[0].rows] == ["kernel-entry", "kernel-done"]
+
+
+def test_a_kernels_log_deep_in_a_report() -> None:
+    report = b"# CONFIG_A is not set\n" * 20_000
+    text = report + KERNEL.encode() + b"\n==== top ====\n" + b"  1 root\n" * 500
+    assert best(report) == ""
+    assert best(text) == "plain"
+    assert imported(text).trace(1).milestones() == {"kernel-entry": 0, "init": 2 * SECOND}
+
+
+def test_a_stamp_of_fewer_places_is_the_kernels_before_its_first_words() -> None:
+    text = f"{FIRST_LINES['bootloader']}\nStarting kernel ...\n{KERNEL.replace('[    ', '[  ')}"
+    found = imported(text.encode()).trace(1)
+    assert found.milestones() == {"kernel-entry": 0, "init": 2 * SECOND}
+    assert phases(found)[-1] == "init"
