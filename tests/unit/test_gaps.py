@@ -25,7 +25,7 @@ CASES = [
     ("Calibrating delay loop... 99.73 BogoMIPS (lpj=498688)", "pid_max: default: 32768", "delay-loop", KNOWN),
     ("mmcblk1: p1 p2", "ubi0: scanning is finished", "ubi-attach", KNOWN),
     ("Waiting for root device /dev/mmcblk0p2...", "mmc0: new SDHC card", "root-wait", KNOWN),
-    ("Waiting for root device PARTUUID=0...", "x.mmc: deferred probe pending", "deferred-probe", KNOWN),
+    ("Waiting for root device PARTUUID=0...", "x.mmc: deferred probe pending", "deferred-root", KNOWN),
     ("Sending DHCP requests .", "sd 0:0:0:0: [sda] 100 512-byte blocks", "kernel-dhcp", KNOWN),
     ("printk: console [ttyS0] enabled", "vc4-drm gpu: bound hvs", "console-replay", LIKELY),
     ("Unpacking initramfs...", "Freeing initrd memory: 8288K", "initramfs-unpack", KNOWN),

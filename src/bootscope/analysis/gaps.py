@@ -112,7 +112,7 @@ _DEVICE = re.compile(r"([\w-]{2,40} [\w.-]{1,40}[:.@-][\w.:-]{1,60}|[A-Za-z][\w.
 """What Linux's dev_info and pr_fmt put in front: driver and device, or one of the two."""
 _NO_PROBE = re.compile(
     r"(?:systemd|random|audit|init|INIT|procd|usb|hub|usbcore|Run|udevd|TERM|NET|IPv6|ACPI|printk"
-    r"|clocksource|WARNING|NOTICE|INFO|Freeing|kmodloader|mount_root|BUG|EXT4-fs|device)\b|EXT4-fs"
+    r"|clocksource|WARNING|NOTICE|INFO|Freeing|kmodloader|mtdblock|mount_root|BUG|EXT4-fs|device)\b|EXT4-fs"
 )
 """Prefixes that many share: they do not tell one probe."""
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
+from bootscope.analysis.gaps import reason
 from bootscope.artefacts.file_facts import Piece
 from bootscope.capture.imported import Answers, Raw
 from bootscope.core.errors import UserError, printable
@@ -15,11 +17,18 @@ from bootscope.inventory.inventory import Part
 from bootscope.inventory.log_indicators import countdown_s
 from bootscope.loaders.console import COUNTDOWN
 from bootscope.readers.base import Boot
+from bootscope.readers.boot_end import ENDS as END_MILESTONES
 from bootscope.readers.detect import recognised
+from bootscope.readers.markers import split_line
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
+from bootscope.timeline import kernel_lines
 
 _MOST_LINES = 200_000
+INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
+_REST_NS = 15_000_000_000
+_NO_REASON = ("same-probe", "usb-enumeration", "usb-enumerated", "random", "link-up")
+"""Kinds of gaps that say nothing of a boot that goes on."""
 _SMP = re.compile(r"^Linux version .* #\d\S* (SMP\b)?", re.MULTILINE)
 
 
@@ -44,7 +53,7 @@ def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
         raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
-    log = _log(boot, boots or found.boots, file.reader.name)
+    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot))
     pieces = [Piece(f.name, "log", f"{f.reader.title}, not read") for f in found.files if f is not file]
     return [_piece(file, boot, log), *pieces]
 
@@ -60,11 +69,40 @@ def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
     return None
 
 
-def _log(boot: Boot, boots: int, tool: str) -> BootLog:
+def _ends(found: Understood, boot: Boot) -> int | None:
+    """After how many lines of its log the first boot was through; None where no clock tells."""
+    log, way = found.log(1)
+    trace = found.trace(1, lines=False)
+    if log is not boot.log or not trace.timed:
+        return None
+    ends = max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))
+    told = any(name in END_MILESTONES for name in trace.milestones())
+    return ends if told else _before_rest(boot, ends)
+
+
+def _before_rest(boot: Boot, ends: int) -> int:
+    """Of a log in which no line tells the end of the boot: the kernel's alone is silent for long when the
+    system is up, and says what happens to it then."""
+    log = boot.log
+    if boot.clock.name != "kernel":
+        return ends
+    first = next((i for i in range(ends) if INIT.search(log.text(i))), ends)
+    for index in range(first, ends - 1):
+        gap_ns = log.at_ns[index + 1] - log.at_ns[index]
+        # A program's line without a stamp tells that the boot goes on.
+        if gap_ns > _REST_NS and log.kernel_ns[index] >= 0:
+            before, after = (split_line(log.text(i))[1] for i in (index, index + 1))
+            found = reason(before, after, gap_ns)
+            if not found or found.kind in _NO_REASON:
+                return index + 1
+    return ends
+
+
+def _log(boot: Boot, boots: int, tool: str, ends: int | None) -> BootLog:
     log = boot.log
     count = min(len(log), _MOST_LINES)
     lines = [log_line(log.at_ns[i], log.text(i), log.kernel_ns[i], log.level[i]) for i in range(count)]
-    return BootLog(lines, boot.clock.name, boot.clock.stamp, boots, tool, boot.clock.resolution_ns)
+    return BootLog(lines, boot.clock.name, boot.clock.stamp, boots, tool, boot.clock.resolution_ns, ends)
 
 
 def _piece(file: FileRead, boot: Boot, log: BootLog) -> Piece:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.audit.findings import Audit
+from bootscope.audit.outlook import outlook, without_figure
 from bootscope.audit.pitfalls.find import Warned
 from bootscope.audit.result import AuditResult, run_audit
 from bootscope.audit.subject import Subject, subject
@@ -20,11 +21,14 @@ from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
 from bootscope.core.paths import cache_dir, store_dir
+from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
 from bootscope.report import culprits
 
 FINDINGS, ROWS = 5, 7
 """How many findings, and rows of techniques, are shown where nobody says."""
+MATTER = 10
+"""How many rows of what would matter, where only logs are known."""
 
 
 class AuditVerb(Verb):
@@ -65,11 +69,32 @@ class AuditVerb(Verb):
 def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:
     _print_about(out, about)
     run = _run(args.what, about.boot)
+    if not about.seen and about.known.log and about.known.parts <= {Part.LOG, Part.COMMAND_LINE}:
+        _print_outlook(out, args, found)
+        return
     culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
     if found.audit.findings:
         out.print()
         top = None if args.all else args.top or ROWS
         text.techniques(out, text.ordered(found.groups), top, args.losses or args.all)
+    text.others(out, found.audit, args.all)
+    text.pitfalls(out, found.pitfalls, args.pitfalls)
+
+
+def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult) -> None:
+    """Of logs: what would matter, in one list, and how much more there is."""
+    rows = outlook(found)
+    shown = len(rows) if args.all else args.top or MATTER
+    culprits.show(out, rows, shown, _specs(found.audit), "")
+    more = max(0, len(rows) - shown), without_figure(found)
+    if any(more) and not args.all:
+        words = (
+            f"and {more[0]} smaller; {more[1]} techniques without a figure, which only a try tells (--all)"
+        )
+        out.print(words, style="dim")
+    if args.all and found.audit.findings:
+        out.print()
+        text.techniques(out, text.ordered(found.groups), None, True)
     text.others(out, found.audit, args.all)
     text.pitfalls(out, found.pitfalls, args.pitfalls)
 
@@ -104,6 +129,7 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
     instead = {f.spec: group[0].spec for group in looked_at.groups for f in group[1:]}
     return {
         "findings": culprits.document(looked_at.culprits, _specs(found)),
+        "rows": culprits.document(outlook(looked_at), _specs(found)),
         "techniques": [
             {
                 "technique": f.spec,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,7 +36,7 @@ class LogLine:
 class BootLog:
     """The lines of one boot. `clock` is RECORDED or one of readers.base.Clock; `stamp` is the moment of a
     line that it tells; `boots` is how many boots the files held; `tool` is the reader's name. Steps of the
-    clock are `resolution_ns` long.
+    clock are `resolution_ns` long. The boot was through after `ends` lines, where that is known.
     """
 
     lines: Sequence[LogLine]
@@ -45,6 +45,7 @@ class BootLog:
     boots: int = 1
     tool: str = ""
     resolution_ns: int = 1
+    ends: int | None = None
 
     @cached_property
     def text(self) -> str:
@@ -59,6 +60,25 @@ class BootLog:
         """The first line in which a pattern is found; -1 where there is none."""
         compiled = re.compile(pattern)
         return next((i for i, line in enumerate(self.lines) if compiled.search(line.text)), -1)
+
+    @property
+    def own(self) -> Sequence[LogLine]:
+        """The lines until the end of the boot."""
+        return self.lines if self.ends is None else self.lines[: self.ends]
+
+    def steps(self) -> Iterator[tuple[int, int, int]]:
+        """(index, index of the next line of the boot that has a stamp, ns between them), as far as a clock
+        tells: a program's lines without a stamp may stand between two of the kernel's."""
+        own, before = self.own, -1
+        for index, line in enumerate(own):
+            if self.timed:
+                if (gap_ns := self.gap_ns(index - 1)) is not None:
+                    yield index - 1, index, gap_ns
+            elif line.kernel_ns >= 0:
+                # The clock stands still until the kernel has found it.
+                if before >= 0 and line.kernel_ns > own[before].kernel_ns:
+                    yield before, index, line.kernel_ns - own[before].kernel_ns
+                before = index
 
     @property
     def timed(self) -> bool:

@@ -150,9 +150,12 @@ class Inventory:
 
     @property
     def filesystem(self) -> str:
-        """The kind of the root file system, as settings or command line tell it; empty where neither does."""
-        told = self.settings.get("rootfs.filesystem", "") or self.word("rootfstype") or ""
-        return told.partition(",")[0]
+        """The kind of the root file system, as settings, the kernel's log or the command line tell it; empty
+        where none does."""
+        if told := self.settings.get("rootfs.filesystem", ""):
+            return told.partition(",")[0]
+        mounted = self.logged(r"VFS: Mounted root \((\w{1,20}) filesystem\)")
+        return mounted[1] if mounted else (self.word("rootfstype") or "").partition(",")[0]
 
     @property
     def memory_bytes(self) -> int:

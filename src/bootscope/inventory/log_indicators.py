@@ -34,7 +34,25 @@ def kernel_console(known: Inventory) -> str | None:
         return ""
     if not known.log or not known.log.kernel_lines:
         return None
+    if known.log.clock == "kernel" and not serial_console(known):
+        # Read from the kernel's own buffer: nothing tells that a line was waited for.
+        return None
     return _lines_words(known, hidden_by_quiet(known.log))
+
+
+CONSOLE = re.compile(r"(?<!boot)console \[(?!tty\d|hvc|netcon|ttynull|efi|vga)\w+\] enabled")
+"""A console of the kernel that is a serial line."""
+_LEAST_LEVEL = 5
+"""A console that shows only what is more urgent than this is quiet already."""
+
+
+def serial_console(known: Inventory) -> bool:
+    """Whether the kernel's log tells that its messages went over a serial line while it started."""
+    level = number(known.word("loglevel") or "")
+    if known.word("quiet") is not None or (level is not None and level < _LEAST_LEVEL):
+        return False
+    told = re.search(r"(?<!\S)console=tty[A-Za-z]", known.command_line)
+    return bool(told or (known.log and CONSOLE.search(known.log.text)))
 
 
 def loader_is_silent(known: Inventory) -> bool:

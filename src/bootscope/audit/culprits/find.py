@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bootscope.analysis.hook_coverage import missing
 from bootscope.audit.culprits import calls, console, processes, storage
-from bootscope.audit.culprits.logged import printed, silences, spans
+from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
+from bootscope.audit.culprits.silent import REPLAY, silences
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.model import Hooked
@@ -30,7 +31,10 @@ def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
         boot = RecordedBoot(known.view.evidence, known.view.ground)
         found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
         return _ranked([*found, *_unseen(known, boot)], known.view.timeline.total_ns)
-    found = [*(spans(trace) if trace else ()), *printed(known), *(silences(known.log) if known.log else ())]
+    messages = list(printed(known))
+    # What waited for the line when the console came is told with the messages.
+    quiet = silences(known.log, REPLAY if messages else ()) if known.log else ()
+    found = [*(spans(trace) if trace else ()), *messages, *quiet]
     return _ranked(found, max((c.end_ns for c in found), default=0))
 
 

@@ -3,27 +3,20 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from bootscope.analysis.gaps import reason
 from bootscope.analysis.nesting import Nested, nested
 from bootscope.audit.culprits.calls import DRIVER
 from bootscope.audit.culprits.console import QUIET, SILENT
 from bootscope.audit.culprits.model import Culprit, Cure
-from bootscope.core.text import cut, size
-from bootscope.inventory.bootlog import BootLog, total_bytes
+from bootscope.core.text import size
+from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
 from bootscope.inventory.inventory import Inventory
-from bootscope.inventory.log_indicators import hidden_by_quiet
-from bootscope.loaders.registry import BUILT
-from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
+from bootscope.inventory.log_indicators import CONSOLE, hidden_by_quiet, serial_console
 from bootscope.timeline.trace import Trace
 
-_LONGEST, _MOST = 50, 200
-"""Characters of a line; silences that are looked at, since a log may have a million lines."""
-_LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
-_LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
-_LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
+KERNELS = "kernel messages"
 _UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
 _CALL = Cure("remove it or defer it", DRIVER)
 _TIMED = {
@@ -33,64 +26,54 @@ _TIMED = {
 }
 
 
-def silences(log: BootLog) -> Iterator[Culprit]:
-    """The longest steps from one line to the next, by the kernel's own stamps where it has them."""
-    kernel, init = log.index(BEGINS), log.index(f"{INIT}|^{FREED}")
-    gaps = ((log.gap_ns(index) or 0, -index) for index in range(len(log.lines) - 1))
-    for gap_ns, place in heapq.nlargest(_MOST, gaps):
-        index = -place
-        # What initcall_debug says of an initcall is told with the initcall.
-        if gap_ns and not log.lines[index].text.startswith("calling "):
-            look = _LOOK_PROGRAMS if 0 <= init <= index else _LOOK_KERNEL
-            yield _silence(log, index, gap_ns, _LOOK_LOADER if kernel > index else look)
-
-
-def _silence(log: BootLog, index: int, gap_ns: int, look: Cure) -> Culprit:
-    """The silence after line `index`; `look` is how to find out what runs there."""
-    # An empty line ends what was said before it.
-    said = (line for line in reversed(log.lines[max(0, index - 3) : index + 1]) if line.text.strip())
-    before, after = log.lines[index], log.lines[index + 1]
-    last = next(said, before)
-    why = reason(last.text, after.text, gap_ns)
-    start_ns = before.at_ns if log.timed else max(0, before.kernel_ns)
-    return Culprit(
-        kind="silences",
-        what=why.words if why else "no console output",
-        where=f"after '{_shown(last.text)}', before '{_shown(after.text)}'",
-        cost_ns=gap_ns,
-        start_ns=start_ns,
-        end_ns=start_ns + gap_ns,
-        cure=Cure(why.do.partition("; ")[0], why.techniques) if why else look,
-        at_most=True,
-    )
-
-
-def _shown(text: str) -> str:
-    """The beginning of a line, without what was written over."""
-    return cut(text.partition("\b")[0].strip(), _LONGEST)
-
-
 def printed(known: Inventory) -> Iterator[Culprit]:
     """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
     bytes take on it."""
-    log, (baud, why) = known.log, known.baud
-    if not log or not log.timed:
-        return
+    log = known.log
+    if log and log.timed:
+        yield from _by_the_line(known, log)
+    elif log and serial_console(known):
+        yield from _by_the_kernel(known, log)
+
+
+def _by_the_line(known: Inventory, log: BootLog) -> Iterator[Culprit]:
     for who, lines, cure in (
-        ("kernel messages", hidden_by_quiet(log), QUIET),
+        (KERNELS, hidden_by_quiet(log), QUIET),
         ("boot loaders' messages", log.loader_lines, SILENT),
     ):
         if lines:
-            yield Culprit(
-                kind="printed",
-                what=f"{len(lines)} {who}, {size(total_bytes(lines))}, over the serial line",
-                where=f"at {baud} baud: {why}",
-                cost_ns=known.line_ns(total_bytes(lines)),
-                start_ns=lines[0].at_ns,
-                end_ns=lines[-1].at_ns,
-                cure=cure,
-                at_most=True,
-            )
+            yield _printed(known, who, lines, known.line_ns(total_bytes(lines)), cure)
+
+
+def _by_the_kernel(known: Inventory, log: BootLog) -> Iterator[Culprit]:
+    """By the kernel's own stamps: no message took longer than until the next one's stamp, and what came
+    before the console came over the line when it was there."""
+    own = {id(line) for line in log.own}
+    lines = [line for line in hidden_by_quiet(log) if id(line) in own]
+    if not lines:
+        return
+    waits = [known.line_ns(line.bytes) for line in lines]
+    gaps = [max(0, b.kernel_ns - a.kernel_ns) for a, b in pairwise(lines)] + [0]
+    here = next((i for i, line in enumerate(lines) if CONSOLE.search(line.text)), 0)
+    early = any("bootconsole" in line.text for line in lines[:here])
+    at_once_ns = 0 if early else min(max(gaps[max(0, here - 1)], gaps[here]), sum(waits[:here]))
+    cost_ns = at_once_ns + sum(map(min, gaps[here * (not early) :], waits[here * (not early) :]))
+    yield _printed(known, KERNELS, lines, min(cost_ns, sum(waits)), QUIET)
+
+
+def _printed(known: Inventory, who: str, lines: Sequence[LogLine], cost_ns: int, cure: Cure) -> Culprit:
+    baud, why = known.baud
+    first, last = ((n.at_ns if known.log and known.log.timed else n.kernel_ns) for n in (lines[0], lines[-1]))
+    return Culprit(
+        kind="printed",
+        what=f"{len(lines)} {who}, {size(total_bytes(lines))}, over the serial line",
+        where=f"at {baud} baud: {why}",
+        cost_ns=cost_ns,
+        start_ns=first,
+        end_ns=last,
+        cure=cure,
+        at_most=True,
+    )
 
 
 def spans(trace: Trace) -> Iterator[Culprit]:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Silences of a log, with the reason if one is known: gaps of one reason are one culprit."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from bootscope.analysis.gaps import LIKELY, Reason, reason
+from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.starting import Starting
+from bootscope.core.text import cut, span
+from bootscope.inventory.bootlog import BootLog, LogLine
+from bootscope.loaders.registry import BUILT
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
+
+_LONGEST, _MOST = 50, 200
+"""Characters of a line; silences that are looked at, since a log may have a million lines."""
+_LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
+_LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
+_LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
+_WAITS = ("start-job", "job-timeout", "wait-online", "udev-settle", "kernel-dhcp")
+"""Kinds that one line is enough for, wherever it stands in a gap."""
+_UNITS, _NAMED = "units", 3
+"""A kind of gaps that are one culprit, of which so many are named."""
+_BLAME = "systemd-analyze blame and critical-chain say who waits for whom; import reads both"
+REPLAY = ("console-replay", "console-replayed")
+"""Kinds of gaps that are the kernel's messages on their way over the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Nothing with a stamp was said from line `first` to line `last`."""
+
+    first: int
+    last: int
+    ns: int
+    why: Reason | None
+
+    @property
+    def key(self) -> str:
+        """What gaps of one reason have in common; empty if nothing is known of it."""
+        return f"{self.why.kind} {self.why.same if self.why.kind != _UNITS else ''}" if self.why else ""
+
+
+def silences(log: BootLog, leave_out: Sequence[str] = ()) -> Iterator[Culprit]:
+    """The longest steps of the boot from one line to the next, by the kernel's own stamps where it has them;
+    without those of a kind to `leave_out`, and those in which nothing waits."""
+    groups: dict[str, list[_Gap]] = {}
+    for gap in _gaps(log):
+        if not gap.why or not (gap.why.idle or gap.why.kind in leave_out):
+            groups.setdefault(gap.key or f"#{gap.first}", []).append(gap)
+    kernel, init = log.index(BEGINS), log.index(f"{INIT}|^{FREED}")
+    for found in groups.values():
+        first = found[0].first
+        look = _LOOK_PROGRAMS if 0 <= init <= first else _LOOK_KERNEL
+        yield _culprit(log, found, _LOOK_LOADER if kernel > first else look)
+
+
+def _gaps(log: BootLog) -> Iterator[_Gap]:
+    # What initcall_debug says of an initcall is told with the initcall.
+    steps = (s for s in log.steps() if not log.lines[s[0]].text.startswith("calling "))
+    units = Starting(log.own)
+    for ns, first, last in heapq.nlargest(_MOST, ((ns, first, last) for first, last, ns in steps)):
+        yield _Gap(first, last, ns, _reason(log.lines, units, (first, last), ns))
+
+
+def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], gap_ns: int) -> Reason | None:
+    """Of a step, by the lines around it, or else by what systemd was starting. Where lines without a stamp
+    are in it, nobody knows in which part it was: then nothing is certain."""
+    first, last = place
+    said = [i for i in range(max(0, first - 3), last) if lines[i].text.strip()] or [first]
+    said = [i for i in said if i >= first] or said[-1:]
+    pairs = zip(said, [*said[1:], last], strict=True)
+    found = [r for a, b in pairs if (r := reason(lines[a].text, lines[b].text, gap_ns))]
+    if len(said) == 1:
+        return found[0] if found else _units(units.during(first, last))
+    waited = next((r for r in found if r.kind in _WAITS), None) or _units(units.during(first, last))
+    ends = reason(lines[first].text, lines[last].text, gap_ns)
+    best = waited or (found[-1] if found else ends)
+    return msgspec.structs.replace(best, sure=LIKELY) if best else None
+
+
+def _units(names: Sequence[str]) -> Reason | None:
+    if not names:
+        return None
+    what, techniques = "systemd starts units", ("systemd-long-units",)
+    return Reason(_UNITS, what, LIKELY, _BLAME, techniques, "its own lines", same=", ".join(names[:2]))
+
+
+def _units_where(found: Sequence[_Gap]) -> str:
+    """Which units were starting in gaps, those of the longest gaps first."""
+    spent: Counter[str] = Counter()
+    for gap in found:
+        spent[gap.why.same if gap.why else ""] += gap.ns
+    longest = "; ".join(f"{span(ns)}: {names}" for names, ns in spent.most_common(_NAMED))
+    return f"{longest}{' ...' if len(spent) > _NAMED else ''}"
+
+
+def _culprit(log: BootLog, found: Sequence[_Gap], look: Cure) -> Culprit:
+    """Gaps of one reason, the longest first."""
+    longest, why = found[0], found[0].why
+    places = [_start_ns(log, gap) for gap in found]
+    ends = [start + gap.ns for start, gap in zip(places, found, strict=True)]
+    times = f"{len(found)} times, the longest {span(longest.ns)} " if len(found) > 1 else ""
+    where = times + _where(log, longest)
+    if why and why.kind == _UNITS:
+        where = _units_where(found)
+    return Culprit(
+        kind="silences",
+        what=_words(why) if why else "no console output",
+        where=where,
+        cost_ns=sum(gap.ns for gap in found),
+        start_ns=min(places),
+        end_ns=max(ends),
+        cure=Cure(why.do.partition("; ")[0], why.techniques) if why else look,
+        at_most=True,
+    )
+
+
+def _words(why: Reason) -> str:
+    return f"{LIKELY}: {why.what}" if why.kind == _UNITS else why.words
+
+
+def _start_ns(log: BootLog, gap: _Gap) -> int:
+    line = log.lines[gap.first]
+    return line.at_ns if log.timed else max(0, line.kernel_ns)
+
+
+def _where(log: BootLog, gap: _Gap) -> str:
+    # An empty line ends what was said before it.
+    said: Iterable[LogLine] = reversed(log.lines[max(0, gap.first - 3) : gap.first + 1])
+    before = next((line for line in said if line.text.strip()), log.lines[gap.first])
+    between = sum(bool(line.text.strip()) for line in log.lines[gap.first + 1 : gap.last])
+    more = f", {between} lines without a stamp between" if between else ""
+    return f"after '{_shown(before.text)}', before '{_shown(log.lines[gap.last].text)}'{more}"
+
+
+def _shown(text: str) -> str:
+    """The beginning of a line, without what was written over."""
+    return cut(text.partition("\b")[0].strip(), _LONGEST)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of systemd's units were starting at a line of a console: those begun and not yet told as started."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bootscope.core.text import cut
+from bootscope.inventory.bootlog import LogLine
+
+_SYSTEMD = re.compile(r"systemd\[1\]: |^\[ {0,2}OK {0,2}\] (?:Reached|Started|Finished|Mounted|Created)")
+_BEGINS = re.compile(r"(?:^|\s|\]: )(?:Starting|Mounting|Activating swap) (\S.{1,100}?)\.\.\.")
+_ENDS = re.compile(
+    r"(?:Started|Finished|Mounted|Activated swap|Failed to (?:start|mount)|Stopped|Skipped)"
+    r" (\S.{1,100}?)\.? *$"
+)
+_NAMED, _LONGEST = 3, 40
+"""So many units are named, with so many characters."""
+_FAR = 150
+"""Lines: of a unit that began further back the end is taken for lost."""
+
+
+class Starting:
+    """The units of a log, by the lines that tell of their beginnings and ends."""
+
+    def __init__(self, lines: Sequence[LogLine]) -> None:
+        self._units: list[tuple[int, int, str]] = []
+        texts = [line.text[:400].strip() for line in lines]
+        first = next((index for index, text in enumerate(texts) if _SYSTEMD.search(text)), len(texts))
+        begun: dict[str, int] = {}
+        # A boot loader starts a kernel with the same word.
+        for index, text in enumerate(texts[first:], first):
+            if (started := _BEGINS.search(text)) and "[" not in started[1]:
+                begun[_plain(started[1])] = index
+            elif (ended := _ENDS.search(text)) and (name := _plain(ended[1])) in begun:
+                self._units.append((begun.pop(name), index, name))
+        self._units += [(at, min(len(texts), at + _FAR), name) for name, at in begun.items()]
+
+    def during(self, first: int, last: int) -> tuple[str, ...]:
+        """The units that were starting from before line `first` and were through before line `last`, those
+        that began first in front; then those that began by then and were not, the latest in front."""
+        through = sorted(u for u in self._units if u[0] <= first < u[1] < last)
+        not_yet = sorted((u for u in self._units if u[0] < last <= u[1]), reverse=True)
+        return tuple(dict.fromkeys(name for _, _, name in (*through, *not_yet)))[:_NAMED]
+
+
+def _plain(name: str) -> str:
+    """A unit in words: newer systemd writes its file name in front of them."""
+    return cut(name.partition(" - ")[2] or name, _LONGEST)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an audit says of the gaps of a log: reasons, units of systemd, and what is no gap of the boot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.audit.culprits.model import Culprit
+from bootscope.audit.culprits.silent import silences
+from bootscope.audit.culprits.starting import Starting
+from bootscope.audit.outlook import outlook
+from bootscope.audit.result import look_at
+
+from .conftest import Command
+from .known_builders import inventory_of, log_of
+from .test_audit_files import found_in
+
+MS = 1_000_000
+KERNEL = ["[    0.000000] Linux version 6.1.0", "[    0.100000] Kernel command line: console=ttyS0,115200"]
+
+
+def culprits_of(*lines: str) -> list[Culprit]:
+    return sorted(silences(log_of([*KERNEL, *lines])), key=lambda c: -c.cost_ns)
+
+
+def test_gaps_of_one_reason_are_one_row() -> None:
+    dead = "omap_i2c 20010000.i2c: controller timed out"
+    best, *_ = culprits_of(f"[    1.000000] {dead}", f"[    2.000000] {dead}", f"[    3.500000] {dead}")
+    assert best.what == "an I2C transfer has no answer until its time-out (same probe: omap_i2c 20010000.i2c)"
+    assert best.cost_ns == 2500 * MS
+    assert best.where.startswith("2 times, the longest 1.500 s after")
+
+
+def test_units_of_a_gap_are_those_that_were_starting() -> None:
+    lines = [
+        "[    1.000000] systemd[1]: Hostname set to <a>.",
+        "[    1.100000] systemd[1]: Reached target Slices.",
+        "         Starting Rebuild Hardware Database...",
+        "[    1.200000] foo: a",
+        "         Starting Network Manager...",
+        "[  OK  ] Started Network Manager.",
+        "[  OK  ] Finished Rebuild Hardware Database.",
+        "         Starting Docker...",
+        "[    6.200000] foo: b",
+        "[  OK  ] Started Docker.",
+    ]
+    best = culprits_of(*lines)[0]
+    assert best.what == "likely: systemd starts units"
+    assert best.where.startswith("5.000 s: Rebuild Hardware Database, Docker")
+    assert best.cost_ns == 5000 * MS + 100 * MS
+
+
+def test_a_boot_loader_starts_no_unit() -> None:
+    log = log_of(["Starting kernel ...", "[    0.000000] a", "[    3.000000] init: b"])
+    assert Starting(log.lines).during(1, 2) == ()
+
+
+def test_lines_without_a_stamp_make_a_reason_likely() -> None:
+    lines = [
+        "[    1.000000] foo: a",
+        "A start job is running for /dev/sda (5s / 1min 30s)",
+        "[    9.000000] b: c",
+    ]
+    assert culprits_of(*lines)[0].what == "likely: systemd waits for the named job"
+
+
+def test_an_idle_system_is_no_culprit() -> None:
+    assert not [
+        c
+        for c in culprits_of("[    1.000000] vio28: disabling", "[   31.000000] foo: a")
+        if c.cost_ns > 10**9 * 2
+    ]
+
+
+def test_messages_take_no_longer_than_the_kernels_stamps_allow() -> None:
+    lines = [
+        *KERNEL,
+        *(f"[    0.{200 + n:03}000] {'x' * 69}" for n in range(100)),
+        "[    0.400000] printk: console [ttyS0] enabled",
+        "[    0.600000] foo: after it",
+        "[    5.000000] foo: much later",
+    ]
+    known = inventory_of(log=log_of(lines), command_line="console=ttyS0,115200")
+    found = look_at(known).culprits
+    (printed,) = [c for c in found if c.kind == "printed"]
+    # What came before the console: no longer than the step at which it was there; then each by its bytes.
+    assert 200 * MS < printed.cost_ns < 210 * MS
+    assert not [c for c in found if "messages so far" in c.what], "it is told once"
+    quiet = inventory_of(log=log_of(lines), command_line="console=ttyS0,115200 quiet")
+    assert not [c for c in look_at(quiet).culprits if c.kind == "printed"]
+
+
+def test_rows_are_one_list_with_the_largest_gain_first() -> None:
+    lines = [
+        *KERNEL,
+        "[    0.200000] Calibrating delay loop... 9 BogoMIPS (lpj=4980736)",
+        "[    0.240000] x: y",
+    ]
+    known = inventory_of(log=log_of(lines), command_line="console=ttyS0,115200")
+    rows = outlook(look_at(known))
+    assert [row.cost_ns for row in rows] == sorted((row.cost_ns for row in rows), reverse=True)
+    techniques = [name for row in rows for name in row.cure.techniques if name == "kernel-lpj"]
+    assert len(techniques) == 1, "a technique that cures a culprit is no second row"
+
+
+def test_at_most_ten_rows_then_how_many_there_are(main_here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "boot.log"
+    path.write_text(
+        "\n".join([*KERNEL, *(f"[  {2 * n + 1:3}.000000] part{n}: {n}" for n in range(16))]) + "\n"
+    )
+    text = main_here("audit", str(path)).stdout
+    assert text.count("-> ") == 10
+    assert "smaller; " in text and "only a try tells (--all)" in text
+    assert main_here("audit", str(path), "--all").stdout.count("-> ") > 10
+
+
+def test_a_root_on_flash_or_in_memory_gets_nothing_that_needs_a_disk() -> None:
+    ubi = found_in(command_line="root=ubi0:rootfs rootfstype=ubifs", log=log_of("Linux version 6.1.0"))
+    assert "raw flash" in ubi.not_for_us["fs-erofs-ro=none"]
+    assert "raw flash" in ubi.not_for_us["fs-squashfs-ro=gzip"]
+    squash = ["Linux version 6.1.0", "VFS: Mounted root (squashfs filesystem) readonly on device 31:5."]
+    there = found_in(command_line="console=ttyS0", log=log_of(squash))
+    assert there.not_for_us["fs-squashfs-ro=gzip"] == "the root is squashfs already"
+    assert "raw flash" in there.not_for_us["fs-f2fs-btrfs-rw=f2fs"]
+    memory = found_in(
+        command_line="console=ttyS0", log=log_of(["Linux version 6.1.0", "Run /init as init process"])
+    )
+    assert "in memory" in memory.not_for_us["fs-erofs-ro=none"]
