@@ -65,8 +65,13 @@ def _gaps(log: BootLog) -> Iterator[_Gap]:
     # What initcall_debug says of an initcall is told with the initcall.
     steps = (s for s in log.steps() if not log.lines[s[0]].text.startswith("calling "))
     units = Starting(log.own)
+    run, speaks = log.index(f"^{INIT}"), log.index(r"^systemd\[1\]: ")
     for ns, first, last in heapq.nlargest(_MOST, ((ns, first, last) for first, last, ns in steps)):
-        yield _Gap(first, last, ns, _reason(log.lines, units, (first, last), ns))
+        why = _reason(log.lines, units, (first, last), ns)
+        if not why and 0 <= run < first and last == speaks:
+            # Drivers may speak while it is read from the root.
+            why = reason(log.lines[run].text, log.lines[last].text, ns)
+        yield _Gap(first, last, ns, why)
 
 
 def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], gap_ns: int) -> Reason | None:
@@ -75,13 +80,17 @@ def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], g
     first, last = place
     said = [i for i in range(max(0, first - 3), last) if lines[i].text.strip()] or [first]
     said = [i for i in said if i >= first] or said[-1:]
-    pairs = zip(said, [*said[1:], last], strict=True)
-    found = [r for a, b in pairs if (r := reason(lines[a].text, lines[b].text, gap_ns))]
-    if len(said) == 1:
-        return found[0] if found else _units(units.during(first, last))
+    *inner, end = (
+        reason(lines[a].text, lines[b].text, gap_ns) for a, b in zip(said, [*said[1:], last], strict=True)
+    )
+    if not inner:
+        return end or _units(units.during(first, last))
+    found = [r for r in (*inner, end) if r]
     waited = next((r for r in found if r.kind in _WAITS), None) or _units(units.during(first, last))
-    ends = reason(lines[first].text, lines[last].text, gap_ns)
-    best = waited or (found[-1] if found else ends)
+    # What most lines speak of; the last line with a stamp is only one of them.
+    often = Counter(r.kind for r in found).most_common(1)
+    best = waited or next((r for r in found if r.kind == often[0][0]), None)
+    best = best or reason(lines[first].text, lines[last].text, gap_ns)
     return msgspec.structs.replace(best, sure=LIKELY) if best else None
 
 

@@ -15,6 +15,7 @@ _ENDS = re.compile(
     r"(?:Started|Finished|Mounted|Activated swap|Failed to (?:start|mount)|Stopped|Skipped)"
     r" (\S.{1,100}?)\.? *$"
 )
+_SLOW = re.compile(r"Rebuild|Generat|Docker|Container|Wait|Check|Expand|Grow|Resiz|hwdb")
 _NAMED, _LONGEST = 3, 40
 """So many units are named, with so many characters."""
 _FAR = 150
@@ -38,9 +39,10 @@ class Starting:
         self._units += [(at, min(len(texts), at + _FAR), name) for name, at in begun.items()]
 
     def during(self, first: int, last: int) -> tuple[str, ...]:
-        """The units that were starting from before line `first` and were through before line `last`, those
-        that began first in front; then those that began by then and were not, the latest in front."""
-        through = sorted(u for u in self._units if u[0] <= first < u[1] < last)
+        """The units that were starting from before line `first` and were through before line `last`: what is
+        known to take long, then what began first. Then those that were not through, the latest first."""
+        through = [u for u in self._units if u[0] <= first < u[1] < last]
+        through.sort(key=lambda unit: (not _SLOW.search(unit[2]), unit))
         not_yet = sorted((u for u in self._units if u[0] < last <= u[1]), reverse=True)
         return tuple(dict.fromkeys(name for _, _, name in (*through, *not_yet)))[:_NAMED]
 
