@@ -126,3 +126,25 @@ def test_a_root_on_flash_or_in_memory_gets_nothing_that_needs_a_disk() -> None:
         command_line="console=ttyS0", log=log_of(["Linux version 6.1.0", "Run /init as init process"])
     )
     assert "in memory" in memory.not_for_us["fs-erofs-ro=none"]
+
+
+def test_a_program_at_work_is_the_reason_where_lines_say_nothing() -> None:
+    lines = [
+        "[    1.000000] kmodloader: loading kernel modules from /etc/modules.d/*",
+        "[    1.100000] foo",
+        "[    4.100000] bar",
+        "[    4.200000] kmodloader: done loading kernel modules from /etc/modules.d/*",
+        "[    4.300000] procd: - init -",
+        "[    4.400000] foo",
+        "[    9.400000] bar",
+    ]
+    found = {c.what: c.cost_ns for c in culprits_of(*lines)}
+    assert found["likely: modules are loaded, and their devices probed"] >= 3000 * MS
+    assert found["likely: start scripts run, one after the other"] >= 5000 * MS
+
+
+def test_a_chip_that_spoke_last_is_no_reason_for_half_a_minute() -> None:
+    assert (
+        culprits_of("[    1.000000] Bluetooth: hci0: up", "[   31.000000] a: b")[0].what
+        == "no console output"
+    )

@@ -142,5 +142,11 @@ def reason(before: str, after: str, gap_ns: int) -> Reason | None:
     )
 
 
+def as_reason(ident: str) -> Reason:
+    """The kind of that id as the reason of a gap in which its program is known to be at work. Raises KeyError
+    for an unknown one."""
+    return _reason(ident, kinds()[ident], "")
+
+
 def _reason(ident: str, kind: Kind, same: str) -> Reason:
     return Reason(ident, kind.what, kind.sure, kind.do, kind.techniques, kind.source, kind.idle, same)

@@ -54,12 +54,26 @@ class BootLog:
 
     def find(self, pattern: str) -> re.Match[str] | None:
         """The first place where a pattern matches; `^` and `$` stand for the ends of a line."""
-        return re.search(pattern, self.text, re.MULTILINE)
+        if pattern not in self._found:
+            self._found[pattern] = re.search(pattern, self.text, re.MULTILINE)
+        return self._found[pattern]
 
     def index(self, pattern: str) -> int:
         """The first line in which a pattern is found; -1 where there is none."""
-        compiled = re.compile(pattern)
-        return next((i for i, line in enumerate(self.lines) if compiled.search(line.text)), -1)
+        if pattern not in self._indexes:
+            compiled = re.compile(pattern)
+            found = (i for i, line in enumerate(self.lines) if compiled.search(line.text))
+            self._indexes[pattern] = next(found, -1)
+        return self._indexes[pattern]
+
+    # An audit asks for the same expressions again and again, of logs with hundreds of thousands of lines.
+    @cached_property
+    def _found(self) -> dict[str, re.Match[str] | None]:
+        return {}
+
+    @cached_property
+    def _indexes(self) -> dict[str, int]:
+        return {}
 
     @property
     def own(self) -> Sequence[LogLine]:

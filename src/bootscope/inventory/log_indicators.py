@@ -40,7 +40,8 @@ def kernel_console(known: Inventory) -> str | None:
     return _lines_words(known, hidden_by_quiet(known.log))
 
 
-CONSOLE = re.compile(r"(?<!boot)console \[(?!tty\d|hvc|netcon|ttynull|efi|vga)\w+\] enabled")
+_CONSOLE = r"(?<!boot)console \[(?!tty\d|hvc|netcon|ttynull|efi|vga)\w+\] enabled"
+CONSOLE = re.compile(_CONSOLE)
 """A console of the kernel that is a serial line."""
 _LEAST_LEVEL = 5
 """A console that shows only what is more urgent than this is quiet already."""
@@ -52,7 +53,7 @@ def serial_console(known: Inventory) -> bool:
     if known.word("quiet") is not None or (level is not None and level < _LEAST_LEVEL):
         return False
     told = re.search(r"(?<!\S)console=tty[A-Za-z]", known.command_line)
-    return bool(told or (known.log and CONSOLE.search(known.log.text)))
+    return bool(told or known.logged(_CONSOLE))
 
 
 def loader_is_silent(known: Inventory) -> bool:

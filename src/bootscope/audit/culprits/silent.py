@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bootscope.analysis.gaps import LIKELY, Reason, reason
+from bootscope.analysis.gaps import LIKELY, Reason, as_reason, reason
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.starting import Starting
 from bootscope.core.text import cut, span
@@ -28,6 +28,13 @@ _WAITS = ("start-job", "job-timeout", "wait-online", "udev-settle", "kernel-dhcp
 _UNITS, _NAMED = "units", 3
 """A kind of gaps that are one culprit, of which so many are named."""
 _BLAME = "systemd-analyze blame and critical-chain say who waits for whom; import reads both"
+_MODULES = r"^kmodloader: {} .*/etc/modules\.d"
+_AT_WORK = (
+    (r"^init: - preinit -", r"^procd: - early -", "failsafe"),
+    (_MODULES.format("loading"), _MODULES.format("done loading"), "modules"),
+    (r"procd: - init -|^INIT: Entering runlevel|^Starting syslogd", "", "init-scripts"),
+)
+"""Where no systemd is: a line after which a program is at work, the one that ends it, and the kind of gap."""
 REPLAY = ("console-replay", "console-replayed")
 """Kinds of gaps that are the kernel's messages on their way over the line."""
 
@@ -66,11 +73,15 @@ def _gaps(log: BootLog) -> Iterator[_Gap]:
     steps = (s for s in log.steps() if not log.lines[s[0]].text.startswith("calling "))
     units = Starting(log.own)
     run, speaks = log.index(f"^{INIT}"), log.index(r"^systemd\[1\]: ")
+    at_work = [(log.index(begins), log.index(ends) if ends else -1, kind) for begins, ends, kind in _AT_WORK]
     for ns, first, last in heapq.nlargest(_MOST, ((ns, first, last) for first, last, ns in steps)):
         why = _reason(log.lines, units, (first, last), ns)
         if not why and 0 <= run < first and last == speaks:
             # Drivers may speak while it is read from the root.
             why = reason(log.lines[run].text, log.lines[last].text, ns)
+        if not why and speaks < 0:
+            there = (kind for a, b, kind in at_work if 0 <= a <= first and (b < 0 or last <= b))
+            why = next((as_reason(kind) for kind in there), None)
         yield _Gap(first, last, ns, why)
 
 
