@@ -20,6 +20,11 @@ SECOND = 10**9
 
 CASES = [
     ("Hit any key to stop autoboot:  2", "Starting", "countdown", KNOWN),
+    ("Starting kernel ...", "Uncompressing Linux... done", "kernel-start", LIKELY),
+    ("Starting kernel ...", "Booting Linux on physical CPU 0x0000000000 [0x410f]", "kernel-start-64", LIKELY),
+    ("Run /sbin/init as init process", "imx8mp login:", "user-space", KNOWN),
+    ("Starting kernel ...", "board login:", "quiet", KNOWN),
+    ("Run /sbin/init as init process", "random: crng init done", "init-starts", LIKELY),
     ("BOOTP broadcast 1", "DHCP client bound to address 10.0.0.2", "loader-dhcp", KNOWN),
     ("Waiting for PHY auto negotiation to complete......", "done", "loader-phy", KNOWN),
     ("Calibrating delay loop... 99.73 BogoMIPS (lpj=498688)", "pid_max: default: 32768", "delay-loop", KNOWN),

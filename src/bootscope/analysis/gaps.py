@@ -97,13 +97,30 @@ def _of_loaders() -> dict[str, Kind]:
             before=console.COUNTDOWN,
             techniques=BUILT.cures.countdown,
         ),
+        # An arm64 kernel's first line has ten digits; its Image is never packed.
+        "kernel-start-64": Kind(
+            "the kernel starts, before its console works",
+            LIKELY,
+            "earlycon shows more; less memory to be cleared, fewer pages to be set up",
+            "the boot loader's last line, the kernel's first one",
+            before=f"^{console.HANDOVER}",
+            after=r"^Booting Linux on physical CPU 0x[0-9a-f]{10}\b",
+        ),
         "kernel-start": Kind(
             "the kernel unpacks itself (if packed) and starts, without its console",
             LIKELY,
             "a smaller or better compressed kernel; earlycon shows more",
-            "the boot loader's last line",
+            "the boot loader's last line, the kernel's first one",
             before=f"^{console.HANDOVER}",
+            after="^(?:Uncompressing |Booting Linux|Linux version)",
             techniques=_COMPRESSION,
+        ),
+        "quiet": Kind(
+            "the kernel and all programs until that line, not told apart: nothing is printed",
+            KNOWN,
+            "boot once without quiet; what is printed then costs time of its own",
+            "the boot loader's last line, and no line of a kernel after it",
+            before=f"^{console.HANDOVER}",
         ),
     }
 
@@ -111,7 +128,7 @@ def _of_loaders() -> dict[str, Kind]:
 _DEVICE = re.compile(r"([\w-]{2,40} [\w.-]{1,40}[:.@-][\w.:-]{1,60}|[A-Za-z][\w./-]{2,40}): ")
 """What Linux's dev_info and pr_fmt put in front: driver and device, or one of the two."""
 _NO_PROBE = re.compile(
-    r"(?:systemd|random|audit|init|INIT|procd|usb|hub|usbcore|Run|udevd|TERM|NET|IPv6|ACPI|printk"
+    r"(?:systemd|random|boot|audit|init|INIT|procd|usb|hub|usbcore|Run|udevd|TERM|NET|IPv6|ACPI|printk"
     r"|clocksource|WARNING|NOTICE|INFO|Freeing|kmodloader|mtdblock|mount_root|BUG|EXT4-fs|device)\b|EXT4-fs"
 )
 """Prefixes that many share: they do not tell one probe."""

@@ -15,6 +15,7 @@ from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.starting import Starting
 from bootscope.core.text import cut, span
 from bootscope.inventory.bootlog import BootLog, LogLine
+from bootscope.loaders import console
 from bootscope.loaders.registry import BUILT
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
@@ -61,11 +62,12 @@ def silences(log: BootLog, leave_out: Sequence[str] = ()) -> Iterator[Culprit]:
     for gap in _gaps(log):
         if not gap.why or not (gap.why.idle or gap.why.kind in leave_out):
             groups.setdefault(gap.key or f"#{gap.first}", []).append(gap)
-    kernel, init = log.index(BEGINS), log.index(f"{INIT}|^{FREED}")
+    kernel, init = log.index(f"{BEGINS}|^{console.HANDOVER}"), log.index(f"{INIT}|^{FREED}")
     for found in groups.values():
         first = found[0].first
         look = _LOOK_PROGRAMS if 0 <= init <= first else _LOOK_KERNEL
-        yield _culprit(log, found, _LOOK_LOADER if kernel > first else look)
+        before = kernel > first and log.lines[first].kernel_ns < 0
+        yield _culprit(log, found, _LOOK_LOADER if before else look)
 
 
 def _gaps(log: BootLog) -> Iterator[_Gap]:
@@ -156,8 +158,11 @@ def _where(log: BootLog, gap: _Gap) -> str:
     said: Iterable[LogLine] = reversed(log.lines[max(0, gap.first - 3) : gap.first + 1])
     before = next((line for line in said if line.text.strip()), log.lines[gap.first])
     between = sum(bool(line.text.strip()) for line in log.lines[gap.first + 1 : gap.last])
-    more = f", {between} lines without a stamp between" if between else ""
-    return f"after '{_shown(before.text)}', before '{_shown(log.lines[gap.last].text)}'{more}"
+    more = f", {between} line{'s' if between > 1 else ''} without a stamp between" if between else ""
+    then = next(
+        (line for line in log.lines[gap.last : gap.last + 3] if line.text.strip()), log.lines[gap.last]
+    )
+    return f"after '{_shown(before.text)}', before '{_shown(then.text)}'{more}"
 
 
 def _shown(text: str) -> str:
