@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.silent import silences
 from bootscope.audit.culprits.starting import Starting
@@ -12,7 +15,7 @@ from bootscope.audit.outlook import outlook
 from bootscope.audit.result import look_at
 
 from .conftest import Command
-from .known_builders import inventory_of, log_of
+from .known_builders import inventory_of, log_of, timed
 from .test_audit_files import found_in
 
 MS = 1_000_000
@@ -148,3 +151,40 @@ def test_a_chip_that_spoke_last_is_no_reason_for_half_a_minute() -> None:
         culprits_of("[    1.000000] Bluetooth: hci0: up", "[   31.000000] a: b")[0].what
         == "no console output"
     )
+
+
+def test_a_clock_of_seconds_bounds_a_gap_by_one_more_and_tells_no_single_second() -> None:
+    rows = [(0, "Linux version 6.1"), (1000, "foo: a"), (2000, "bar: b"), (8000, "baz: c")]
+    found = list(silences(timed(rows, resolution_ns=1000 * MS)))
+    assert [c.cost_ns for c in found] == [7000 * MS]
+
+
+def test_a_journal_is_no_serial_line_and_its_clock_does_not_begin_with_the_boot() -> None:
+    at = 1_700_000_000_000
+    rows = [(at, "Linux version 6.1"), (at + 100, "foo: a"), (at + 6000, "bar: b")]
+    found = look_at(inventory_of(log=timed(rows, tool="journalctl"), command_line="")).culprits
+    assert [c.kind for c in found] == ["silences", "silences"]
+    assert found[0].cost_ns == 5900 * MS
+
+
+_WORDS = st.sampled_from(
+    [
+        "systemd[1]: Starting a...",
+        "Started a.",
+        "[  OK  ] x",
+        "Run /sbin/init as init process",
+        "a login:",
+        "",
+        "foo: b",
+    ]
+)
+_LINES = st.lists(
+    st.tuples(st.one_of(st.none(), st.integers(0, 100_000)), st.one_of(_WORDS, st.text(max_size=20)))
+)
+
+
+@given(_LINES, st.booleans(), st.integers(0, 9))
+def test_any_log_is_taken(lines: list[tuple[int | None, str]], host: bool, ends: int) -> None:
+    rows = [text if at is None else f"[{at / 1000:12.6f}] {text}" for at, text in lines]
+    log = timed([(n, row) for n, row in enumerate(rows)], ends=ends) if host else log_of(rows, ends=ends)
+    assert all(c.cost_ns > 0 and c.what and c.end_ns >= c.start_ns for c in silences(log))

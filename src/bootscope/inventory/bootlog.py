@@ -15,6 +15,8 @@ from bootscope.timeline.kernel_lines import BEGINS, INIT
 
 RECORDED = "board"
 """The clock of a recording: board time, exact, and known to mean the first byte of a line."""
+_COARSE_NS = 100_000_000
+"""A clock with longer steps than this tells lengths by them only."""
 _PREFIX_BYTES = 15
 """What `[    0.000000] ` takes in front of a line, where the log has it cut off."""
 _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall level)")
@@ -81,13 +83,17 @@ class BootLog:
         return self.lines if self.ends is None else self.lines[: self.ends]
 
     def steps(self) -> Iterator[tuple[int, int, int]]:
-        """(index, index of the next line of the boot that has a stamp, ns between them), as far as a clock
-        tells: a program's lines without a stamp may stand between two of the kernel's."""
+        """(index, index of the next line of the boot that has a stamp, most ns between them), as far as a
+        clock tells: a program's lines without a stamp may stand between two of the kernel's. Of a clock that
+        counts seconds, a step of one may be next to nothing."""
         own, before = self.own, -1
+        coarse_ns = self.resolution_ns if self.timed and self.resolution_ns >= _COARSE_NS else 0
         for index, line in enumerate(own):
             if self.timed:
-                if (gap_ns := self.gap_ns(index - 1)) is not None:
-                    yield index - 1, index, gap_ns
+                gap_ns = self.gap_ns(index - 1)
+                slack_ns = 0 if line.kernel_ns >= 0 else coarse_ns
+                if gap_ns is not None and gap_ns > slack_ns:
+                    yield index - 1, index, gap_ns + slack_ns
             elif line.kernel_ns >= 0:
                 # The clock stands still until the kernel has found it.
                 if before >= 0 and line.kernel_ns > own[before].kernel_ns:

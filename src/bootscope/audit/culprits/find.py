@@ -35,7 +35,9 @@ def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
     # What waited for the line when the console came is told with the messages.
     quiet = silences(known.log, REPLAY if messages else ()) if known.log else ()
     found = [*(spans(trace) if trace else ()), *messages, *quiet]
-    return _ranked(found, max((c.end_ns for c in found), default=0))
+    # A journal's clock does not begin with the boot.
+    ends, starts = [c.end_ns for c in found], [c.start_ns for c in found]
+    return _ranked(found, max(ends, default=0) - min(starts, default=0))
 
 
 _UNSEEN = {

@@ -17,6 +17,8 @@ from bootscope.inventory.log_indicators import CONSOLE, hidden_by_quiet, serial_
 from bootscope.timeline.trace import Trace
 
 KERNELS = "kernel messages"
+_BUFFERED = ("dmesg", "journalctl", "syslog", "logread")
+"""Readers of logs that a program took from the kernel's buffer: they are none of a line."""
 _UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
 _CALL = Cure("remove it or defer it", DRIVER)
 _TIMED = {
@@ -30,7 +32,7 @@ def printed(known: Inventory) -> Iterator[Culprit]:
     """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
     bytes take on it."""
     log = known.log
-    if log and log.timed:
+    if log and log.timed and log.tool not in _BUFFERED:
         yield from _by_the_line(known, log)
     elif log and serial_console(known):
         yield from _by_the_kernel(known, log)
