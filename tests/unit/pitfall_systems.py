@@ -136,6 +136,11 @@ USERLAND: dict[str, tuple[Given, Given, str]] = {
         {"files": {"/sbin/udevadm": "-> /bin/busybox"}},
         "S10udev",
     ),
+    "network-twice": (
+        {"log": "IP-Config: Complete:\n[  OK  ] Started Network Manager."},
+        {"log": "         Starting Network Manager...\n         Starting Network Manager Wait Online..."},
+        "the kernel (ip=), NetworkManager",
+    ),
     "useless-fork": (
         script("v=`cat /proc/version | cut -d' ' -f3`"),
         script('cat "$seed" > /dev/urandom; read -r v < /proc/version'),

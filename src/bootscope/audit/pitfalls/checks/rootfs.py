@@ -147,6 +147,23 @@ def _udev(known: Inventory) -> str:
     return listed([*lines, *filter(service.search, known.files)], 1)
 
 
+_STARTS = r"Start(?:ing|ed) (?:[\w.-]{1,40}\.service - )?"
+_NETWORKS = {
+    "the kernel (ip=)": r"^(?:IP-Config: Complete|Sending DHCP requests)",
+    "systemd-networkd": rf"{_STARTS}Network (?:Configuration|Service)\b",
+    "NetworkManager": rf"{_STARTS}Network Manager(?! Wait)\b|<info>.*NetworkManager \(",
+    "ConnMan": rf"{_STARTS}Connection service|connmand(?:\[\d+\])?: ",
+    "dhcpcd": rf"{_STARTS}.{{0,40}}minimalistic network|dhcpcd(?:\[\d+\])?: |^dhcpcd-\d",
+    "ifupdown": rf"{_STARTS}Raise network interfaces|Configuring network interfaces",
+}
+
+
+@check("network-twice", Part.LOG)
+def _network(known: Inventory) -> str:
+    found = [name for name, pattern in _NETWORKS.items() if known.logged(pattern)]
+    return ", ".join(found) if len(found) > 1 else ""
+
+
 _FORKS = (
     r"\bcat\s+[\w/$.{}\"'-]+\s*\|",
     r"(?:`|\$\()\s*(?:cat|expr|basename|dirname|echo|cut|sed|awk|printf|seq|tr)\b",
