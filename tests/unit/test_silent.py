@@ -14,7 +14,7 @@ from bootscope.audit.culprits.starting import Starting
 from bootscope.audit.outlook import outlook
 from bootscope.audit.result import look_at
 
-from .conftest import Command
+from .conftest import Command, Give
 from .known_builders import inventory_of, log_of, timed
 from .test_audit_files import found_in
 
@@ -115,6 +115,14 @@ def test_at_most_ten_rows_then_how_many_there_are(main_here: Command, tmp_path: 
     assert text.count("-> ") == 10
     assert "smaller; " in text and "only a try tells (--all)" in text
     assert main_here("audit", str(path), "--all").stdout.count("-> ") > 10
+
+
+def test_the_audit_of_an_import_names_the_view_that_shows_a_gap(main_here: Command, give: Give) -> None:
+    give("a.log", "\n".join([*KERNEL, "[    9.000000] foo"]).encode())
+    main_here("import", "a.log")
+    text = main_here("audit", "last").stdout
+    assert "bootscope show last --view ..." in text and "(silences)" in text
+    assert "what-if" not in text, "nothing is predicted of an import"
 
 
 def test_a_root_on_flash_or_in_memory_gets_nothing_that_needs_a_disk() -> None:

@@ -70,7 +70,7 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditR
     _print_about(out, about)
     run = _run(args.what, about.boot)
     if not about.seen and about.known.log and about.known.parts <= {Part.LOG, Part.COMMAND_LINE}:
-        _print_outlook(out, args, found)
+        _print_outlook(out, args, found, (args.what or ["last"])[0] if about.trace else "")
         return
     culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
     if found.audit.findings:
@@ -81,11 +81,11 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditR
     text.pitfalls(out, found.pitfalls, args.pitfalls)
 
 
-def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult) -> None:
-    """Of logs: what would matter, in one list, and how much more there is."""
+def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, run: str) -> None:
+    """Of logs: what would matter, in one list, and how much more there is. `run` is how `show` calls them."""
     rows = outlook(found)
     shown = len(rows) if args.all else args.top or MATTER
-    culprits.show(out, rows, shown, _specs(found.audit), "")
+    culprits.show(out, rows, shown, _specs(found.audit), run, recorded=False)
     more = max(0, len(rows) - shown), without_figure(found)
     if any(more) and not args.all:
         words = (

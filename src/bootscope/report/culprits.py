@@ -24,12 +24,14 @@ def applying(cure: Cure, specs: Specs) -> str:
     return next((specs[name] for name in cure.techniques if name in specs), "")
 
 
-def show(out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: str) -> None:
+def show(
+    out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: str, *, recorded: bool = True
+) -> None:
     """The `top` culprits: what, where, the view that shows it, what to do. `run` is how `show` calls the
-    boot; empty where it can show none."""
+    boot; empty where it can show none. Of a boot that was not `recorded` nothing is predicted."""
     if not found:
         return
-    seen = f" (bootscope show {run} --view ...; what-if {run} ...)" if run else ""
+    seen = f" (bootscope show {run} --view ...{f'; what-if {run} ...' if recorded else ''})" if run else ""
     out.print(Text.assemble(("what takes the time", "bold"), (seen, "dim")))
     table = make_table(">", "", show_header=False)
     for culprit in found[:top]:

@@ -140,6 +140,7 @@ def _culprit(log: BootLog, found: Sequence[_Gap], look: Cure) -> Culprit:
         start_ns=min(places),
         end_ns=max(ends),
         cure=Cure(why.do.partition("; ")[0], why.techniques) if why else look,
+        seen_in="--view silences",
         at_most=True,
     )
 
