@@ -42,3 +42,9 @@ def test_a_kernel_without_stamps_speaks_from_its_first_line_to_the_first_program
     assert log_of(["Welcome", "login: "], clock="none").kernel_lines == ()
     falcon = log_of(["U-Boot SPL 2025.01", "Trying to boot from MMC1", *said, "Welcome"], clock="none")
     assert [line.text for line in falcon.loader_lines] == ["U-Boot SPL 2025.01", "Trying to boot from MMC1"]
+
+
+def test_an_old_kernel_ends_where_it_frees_its_memory() -> None:
+    said = ["Linux version 3.0.8", "usb: new", "Freeing init memory: 120K"]
+    log = log_of([*said, "Auto login as root ...", "[cpu_hp.c]: camera"], clock="none")
+    assert [line.text for line in log.kernel_lines] == said

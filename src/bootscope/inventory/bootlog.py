@@ -11,7 +11,7 @@ from functools import cached_property
 from bootscope.loaders import console
 from bootscope.readers.base import FIRST_BYTE, NO_STAMP
 from bootscope.readers.markers import split_line
-from bootscope.timeline.kernel_lines import BEGINS, INIT
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
 RECORDED = "board"
 """The clock of a recording: board time, exact, and known to mean the first byte of a line."""
@@ -130,7 +130,7 @@ class BootLog:
         stamped = tuple(line for line in self.lines if line.kernel_ns >= 0)
         if stamped or not self.has_kernel_start:
             return stamped
-        start, end = self.index(BEGINS), self.index(f"^{INIT}")
+        start, end = self.index(BEGINS), max(self.index(f"^{INIT}"), self.index(f"^{FREED}"))
         return tuple(self.lines[start : end + 1 if end >= start else len(self.lines)])
 
     @cached_property
