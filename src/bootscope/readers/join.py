@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bootscope.core.errors import UserError, printable
-from bootscope.readers.base import Reading
+from bootscope.readers.base import Boot, Reading
 from bootscope.readers.fit import Map
 from bootscope.readers.link import BESIDE, TOLD, Link, Refusal, Side, extent, link
 from bootscope.readers.match import Moments
@@ -17,6 +17,9 @@ MAX_BOOTS = 100
 """Of all files together that are compared with each other."""
 # Whose clock the boot is shown on: the one that ran from the start, seen from outside, first.
 _REFERENCE = ("host", "wall", "sample", "counter", "kernel", "userspace", "none")
+# A clock that counts in steps longer than this is no reference for a finer one: every time of a dmesg would get
+# the error of the journal's whole seconds.
+_COARSE_NS = 10_000_000
 
 Key = tuple[int, int]
 
@@ -197,9 +200,7 @@ def _figures_beside(sides: Sequence[Side], trees: list[Tree]) -> list[Tree]:
 
 def _group(members: Sequence[Side], links: Sequence[Link], reference: int | None) -> Group:
     """Leads every member to the clock of the best."""
-    best = min(
-        members, key=lambda s: (s.file != reference, _rank(s.data.clock.name), -len(s.data.log), s.key)
-    )
+    best = min(members, key=lambda s: (s.file != reference, *_worth(s.data), s.key))
     found: dict[Key, Member] = {best.key: Member(best.file, best.boot, Map(), 0)}
     todo = [best.key]
     while todo:
@@ -216,5 +217,8 @@ def _group(members: Sequence[Side], links: Sequence[Link], reference: int | None
     return Group((found[best.key], *rest), tuple(links))
 
 
-def _rank(clock: str) -> int:
-    return _REFERENCE.index(clock) if clock in _REFERENCE else len(_REFERENCE)
+def _worth(boot: Boot) -> tuple[bool, int, int]:
+    """How good a reference a boot's clock is, the best first: none too coarse, seen from outside, of most lines."""
+    clock = boot.clock.name
+    rank = _REFERENCE.index(clock) if clock in _REFERENCE else len(_REFERENCE)
+    return clock == "none" or boot.clock.resolution_ns > _COARSE_NS, rank, -len(boot.log)
