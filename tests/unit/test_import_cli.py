@@ -294,7 +294,7 @@ def test_show_tells_where_the_time_goes_and_nothing_hostile_gets_through(
     assert "\x1b" not in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["init", "2.000", "2.000", "50.0", "%", "█" * 30] in lines
-    assert ["login", "4.000000", "±1.0", "ms"] in lines
+    assert ["login", "4.000000", "≥1.0", "ms"] in lines
     assert "2.000 s" in done.stdout
 
 

@@ -70,6 +70,11 @@ def span(ns: int) -> str:
     return f"{ns} ns"
 
 
+def error_words(error_ns: int, or_more: bool = False) -> str:
+    """How far off a time may be: `±12.0 µs`; `≥1.0 µs` where that is the least; "" for exact."""
+    return f"{'≥' if or_more else '±'}{span(error_ns)}" if error_ns else ""
+
+
 def signed(ns: int) -> str:
     """A change: `+12.3 ms`, `-8 ns`, `0`."""
     return f"{'+' if ns > 0 else '-'}{span(abs(ns))}" if ns else "0"

@@ -95,6 +95,13 @@ class Clock:
     stamp: str = WHEN_LOGGED
     counter_id: str = ""
     at_power: bool = False
+    delay_known: bool = False
+    """`resolution_ns` holds how late the computer that stamped a console's line saw it."""
+
+    @property
+    def delay_unmeasured(self) -> bool:
+        """Whether a computer beside the board stamped what it heard, and nothing tells how late."""
+        return self.name in ("host", "wall") and self.stamp != WHEN_LOGGED and not self.delay_known
 
 
 KERNEL = Clock("kernel", "when the kernel's clock began", 1_000)

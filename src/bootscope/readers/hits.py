@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bootscope.readers import early_kernel
 from bootscope.readers.base import Boot
+from bootscope.readers.delay import Delay, delay
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Member
 from bootscope.readers.link import extent
@@ -29,6 +30,8 @@ class Hit:
     """Its line has no stamp of its own: it came then or later."""
     timed: bool = True
     """Whether anything tells when it came; else `at_ns` means nothing."""
+    error_or_more: bool = False
+    """`error_ns` is the least that it may be off by."""
 
 
 class View:
@@ -43,6 +46,7 @@ class View:
         calendar = self.boot(group.members[0]).clock.name == "wall"
         self.shift_ns = first_ns if calendar else min(0, first_ns)
         self.total_ns = max(0, max(e[1] for e in ends) - self.shift_ns)
+        self._delays: dict[tuple[int, int], Delay] = {}
 
     def boot(self, member: Member) -> Boot:
         """What a member's file told of this boot."""
@@ -51,6 +55,13 @@ class View:
     def map(self, member: Member) -> Map:
         """From a member's clock to the trace's."""
         return member.map.then(Map(0, -self.shift_ns))
+
+    def delay(self, member: Member) -> Delay:
+        """What the times of a member's lines may be off by, on its own clock."""
+        key = member.file, member.boot
+        if key not in self._delays:
+            self._delays[key] = delay(self.boot(member))
+        return self._delays[key]
 
     def console(self) -> Member | None:
         """The member whose log tells the boot best: the first one with a log."""
@@ -89,7 +100,8 @@ def _of_markers(view: View, member: Member, markers: Iterable[Marker]) -> Iterat
             own = early_kernel.began(boot, line.index) if marker.name == "kernel-entry" else None
             if own:
                 at_ns = view.map(member).at(own.at_ns)
-                hit = replace(hit, at_ns=at_ns, error_ns=max(hit.error_ns, own.error_ns))
+                error_ns = max(hit.error_ns, own.error_ns)
+                hit = replace(hit, at_ns=at_ns, error_ns=error_ns)
             yield hit
 
 
@@ -101,8 +113,10 @@ def _of_stages(view: View, member: Member, end: int) -> Iterator[Hit]:
 
 def _hit(view: View, member: Member, marker: Marker, index: int) -> Hit:
     boot = view.boot(member)
-    error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
+    late = view.delay(member)
     since = boot.log.stamped_line(index)
     at_ns = view.map(member).at(boot.log.at_ns[index])
     timed = since >= 0 and boot.clock.name != "none"
-    return Hit(marker, at_ns, error_ns, boot.log.text(index), ((member, index),), since < index, timed)
+    error_ns, firsts = member.error_ns + late.error_ns, ((member, index),)
+    text = boot.log.text(index)
+    return Hit(marker, at_ns, error_ns, text, firsts, since < index, timed, late.or_more)

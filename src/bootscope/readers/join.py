@@ -17,8 +17,8 @@ MAX_BOOTS = 100
 """Of all files together that are compared with each other."""
 # Whose clock the boot is shown on: the one that ran from the start, seen from outside, first.
 _REFERENCE = ("host", "wall", "sample", "counter", "kernel", "userspace", "none")
-# A clock that counts in steps longer than this is no reference for a finer one: every time of a dmesg would get
-# the error of the journal's whole seconds.
+# A clock that counts in steps longer than this is no reference for a finer one: every time of a dmesg would
+# get the error of the journal's whole seconds.
 _COARSE_NS = 10_000_000
 
 Key = tuple[int, int]
@@ -218,7 +218,7 @@ def _group(members: Sequence[Side], links: Sequence[Link], reference: int | None
 
 
 def _worth(boot: Boot) -> tuple[bool, int, int]:
-    """How good a reference a boot's clock is, the best first: none too coarse, seen from outside, of most lines."""
+    """How good a reference a boot's clock is: not coarse, then seen from outside, then of most lines."""
     clock = boot.clock.name
     rank = _REFERENCE.index(clock) if clock in _REFERENCE else len(_REFERENCE)
     return clock == "none" or boot.clock.resolution_ns > _COARSE_NS, rank, -len(boot.log)

@@ -50,6 +50,8 @@ class Way:
 
     offset_ns: int | None
     error_ns: int = 0
+    or_more: bool = False
+    """`error_ns` is only the least: nothing tells how late a line was stamped."""
 
     def at(self, kernel_ns: int, line_ns: int) -> int:
         """When the line was printed that the kernel stamped with `kernel_ns` and its carrier with
@@ -59,11 +61,17 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class _When:
-    """When a line came, off by `error_ns` at most; then or later with `earliest`."""
+    """When a line came, off by `error_ns` at most (at least, with `error_or_more`); then or later with
+    `earliest`."""
 
     at_ns: int
     error_ns: int
-    earliest: bool = False
+    earliest: bool
+    error_or_more: bool
+
+    def point(self, name: str, kind: str) -> Point:
+        """Something that happened then."""
+        return Point(self.at_ns, name, kind, self.error_ns, self.earliest, self.error_or_more)
 
 
 @dataclass
@@ -103,15 +111,15 @@ def _when(log: Log, index: int, way: Way, kernel_ns: int, at_ns: int) -> _When |
     """When line `index` came, which the kernel stamped with `kernel_ns` (-1: not) and which is placed at
     `at_ns`; None where neither its own stamp nor one before it tells."""
     if kernel_ns >= 0 and way.offset_ns is not None:
-        return _When(at_ns, way.error_ns)
+        return _When(at_ns, way.error_ns, False, way.or_more)
     since = log.stamped_line(index)
-    return _When(at_ns, way.error_ns, since < index) if since >= 0 else None
+    return _When(at_ns, way.error_ns, since < index, way.or_more) if since >= 0 else None
 
 
 def _take(findings: _Findings, blob: bytes, offset: int, when: _When | None) -> None:
     for name, kind, pattern in _POINTS:
         if when and pattern.match(blob, offset):
-            findings.points.append(Point(when.at_ns, name, kind, when.error_ns, when.earliest))
+            findings.points.append(when.point(name, kind))
     for name, pattern in _FACTS:
         match = pattern.match(blob, offset)
         if match and name not in findings.facts:
@@ -132,14 +140,14 @@ def kernel_way(boot: Boot) -> Way:
     resolution_ns = boot.clock.resolution_ns + 1000
     rest = sorted([sign * d for _, d in pairs])
     if len(rest) < _FIT_ENOUGH:
-        return Way(None, boot.clock.resolution_ns)
+        return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
     close_ns = _CLOSE_NS + 2 * resolution_ns
     off = [(k, sign * d - least_ns) for k, d in pairs]
     used = sorted([abs(d) for k, d in off if d <= close_ns + k // _DRIFT])
     if len(used) * 3 < len(pairs):
-        return Way(None, boot.clock.resolution_ns)
+        return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 
 
@@ -153,8 +161,7 @@ def _pending(found: Columns, part: Part, way: Way, log: Log) -> Iterator[Point]:
         kernel_ns = found.kernel_ns[index]
         when = _when(log, index - part.first, way, kernel_ns, way.at(kernel_ns, found.at_ns[index]))
         if device and when:
-            name = f"{decode(device[0][:200])} still deferred"
-            yield Point(when.at_ns, name, "mark", when.error_ns, when.earliest)
+            yield when.point(f"{decode(device[0][:200])} still deferred", "mark")
 
 
 def _zero_stamps(boot: Boot) -> None:

@@ -132,11 +132,13 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
 
 def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     """One point for each milestone, the first where several files tell it; other points as they are."""
-    points = [Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest) for h in hits]
+    points = [
+        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more) for h in hits
+    ]
     for member in view.members:
         way = view.map(member)
         points += [
-            Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + member.error_ns, p.earliest)
+            msgspec.structs.replace(p, at_ns=way.at(p.at_ns), error_ns=p.error_ns + member.error_ns)
             for p in view.boot(member).points
         ]
     first: dict[str, Point] = {}

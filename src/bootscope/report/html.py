@@ -22,7 +22,7 @@ from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.views import View
-from bootscope.core.text import seconds, size, span, visible
+from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
 from bootscope.report.columns import columns
 from bootscope.report.pages import sources, template
@@ -123,7 +123,7 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
         "errors": {
-            plain(p.name): "or later" if p.earliest else f"±{span(p.error_ns)}"
+            plain(p.name): "or later" if p.earliest else error_words(p.error_ns, p.error_or_more)
             for p in trace.points
             if p.kind == "milestone" and (p.earliest or p.error_ns)
         },

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.analysis.silences import Silence, quiet
-from bootscope.core.text import seconds, size, span, visible
+from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
@@ -185,8 +185,7 @@ def _milestones(out: Console, trace: Trace) -> None:
     if found:
         table = make_table("milestone", ">s", ">error")
         for p in found:
-            error = f"±{span(p.error_ns)}" if p.error_ns else ""
-            error = "or later" if p.earliest else error
+            error = "or later" if p.earliest else error_words(p.error_ns, p.error_or_more)
             table.add_row(Text(shown(p.name)), seconds(p.at_ns, 6), error)
         out.print(table)
         out.print()

@@ -119,6 +119,9 @@ def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:
         "reached_ns": found.ns if found else None,
         "error_ns": found.error_ns if found else None,
         "milestone_errors_ns": {visible(p.name): p.error_ns for p in t.points if p.kind == "milestone"},
+        "milestone_errors_or_more": [
+            visible(p.name) for p in t.points if p.kind == "milestone" and p.error_or_more
+        ],
         "tracks": [_track(t, index, top) for index in range(len(t.tracks))],
         "tables": [_table(x, top) for x in t.tables],
         "silences": silences(quiet),

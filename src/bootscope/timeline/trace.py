@@ -74,14 +74,15 @@ class Track:
 
 class Point(msgspec.Struct, frozen=True, gc=False):
     """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`,
-    `pin`, `wake` or `mark`; `error_ns` how far off it may be. With `earliest` it was then or later: its line
-    has no stamp of its own, and comes after one that has."""
+    `pin`, `wake` or `mark`; `error_ns` how far off it may be, with `error_or_more` the least of that. With
+    `earliest` it was then or later: its line has no stamp of its own, and comes after one that has."""
 
     at_ns: int
     name: str
     kind: str = "mark"
     error_ns: int = 0
     earliest: bool = False
+    error_or_more: bool = False
 
 
 class Stack(msgspec.Struct, frozen=True, gc=False):

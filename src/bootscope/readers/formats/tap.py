@@ -60,7 +60,7 @@ def _read(source: Source, options: Options) -> Reading:
         raise FormatError(source.name, "tap", 1, error.message) from error
     zero = dating.zero_of(found)
     zero_ns, error_ns = zero.at_ns, max(1, stamp_error_ns(found) + zero.error_ns)
-    boot = Boot(Clock("host", zero.words, error_ns, FIRST_BYTE, at_power=zero.at_power))
+    boot = Boot(Clock("host", zero.words, error_ns, FIRST_BYTE, at_power=zero.at_power, delay_known=True))
     empty = 0
     for at_ns, line in dating.lines(found, found.rate):
         text = line.decode("utf-8", "backslashreplace")
