@@ -71,9 +71,14 @@ class _Boot:
             return True
         if self.highest >= Order.LOADER > stage.order and stage.order != Order.SECURE:
             return True
-        if self.stages.get(stage.milestone) != words:
+        if self.stages.get(stage.milestone) != words or self._restarts_itself(stage):
             return False
         return not (self.last and self.last.order == Order.SECURE and stage.order == Order.EARLY_LOADER)
+
+    def _restarts_itself(self, stage: Banner) -> bool:
+        """Whether the first firmware of all begins again before anything else ran, as coreboot does when its
+        verified boot or the embedded controller asks for it."""
+        return stage.order == Order.FIRST and self.stages.keys() == {stage.milestone}
 
 
 @dataclass

@@ -12,6 +12,8 @@ from bootscope.readers.stamp_forms import DAY_NS, LATEST_NS, NS, Columns, Form
 
 # Messages of several CPUs may be written a little out of order; that is no fault of the clock.
 _OUT_OF_ORDER_NS = NS
+# So many lines may be ahead of their time by more: another CPU writes while one writes a long dump.
+_MOST_AHEAD = 3
 # A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
 _LONGEST_GAP_NS = DAY_NS
 # Finer gaps are cut off too, but a boot has too few lines for that to matter.
@@ -96,6 +98,13 @@ def _rebase(at_ns: array[int], first: int, end: int, line_of: array[int]) -> lis
     return [Repair(what, len(where), line_of[where[0]])]
 
 
+def _before_ahead(at_ns: array[int], first: int, index: int, at: int, allowed_ns: int) -> int:
+    """The stamp before a few lines that came ahead of their time, when line `index` has stamp `at`; 0 where
+    more than a few are later than that."""
+    before = range(index - 2, max(first, index - 1 - _MOST_AHEAD) - 1, -1)
+    return next((at_ns[i] for i in before if at_ns[i] <= at + allowed_ns), 0)
+
+
 def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
     """A clock that was set back: everything after is moved on, so that no time runs backwards.
 
@@ -107,6 +116,10 @@ def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: arr
     latest_ns = at_ns[first] if end > first else 0
     for index in range(first + 1, end):
         at = min(at_ns[index] + offset_ns, LATEST_NS)
+        late = allowed_ns and at < latest_ns - allowed_ns
+        if late and (before_ns := _before_ahead(at_ns, first, index, at, allowed_ns)):
+            latest_ns = before_ns
+            small.append(index - 1)
         if at < latest_ns - allowed_ns:
             offset_ns += latest_ns - at
             at = latest_ns

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bootscope.loaders.console import ANY
-from bootscope.readers import clock_mend
+from bootscope.readers import clock_mend, other_clocks
 from bootscope.readers.base import (
     STAMPS,
     UNKNOWN,
@@ -117,6 +117,8 @@ def reading(
         what = f"{len(cut.boots)} boots in one file, read separately"
         result.repairs.append(Repair(what, len(cut.boots) - 1, line_of[cut.boots[1].first]))
     for part in cut.boots:
+        if form is PRINTK:
+            result.repairs += other_clocks.forget(found, part, line_of[part.first] if len(found) else 1)
         if form.deltas:
             result.repairs += clock_mend.sum_gaps(found, form, part.first, part.end, line_of)
         clock_mend.lead(found.at_ns, found.own, part.first, part.end)

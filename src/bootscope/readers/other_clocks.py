@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps before the kernel's first line that are not of its clock, though they look alike."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.readers.base import NO_STAMP, Repair
+from bootscope.readers.boots import Part
+from bootscope.readers.stamp_forms import Columns
+from bootscope.timeline.kernel_lines import BEGINS
+
+_KERNEL = re.compile(BEGINS.encode())
+_LOOK_AHEAD_LINES = 20_000
+
+
+def forget(found: Columns, part: Part, first_number: int) -> list[Repair]:
+    """Takes the stamps from lines of a boot before the kernel's first line that are later than its stamp, in
+    a log on the kernel's clock, in place.
+
+    Firmware that counts from power-on wrote them, or the system that ran before. How its clock lies to the
+    kernel's is not told. `first_number` is the number of the file's line that part.first is.
+    """
+    kernel = _first_line(found, part)
+    if kernel is None:
+        return []
+    begin_ns = found.at_ns[kernel]
+    before = [i for i in range(part.first, kernel) if found.own[i] and found.at_ns[i] > begin_ns]
+    if not before or _printed_again(found, part, kernel, before):
+        return []
+    for index in before:
+        found.own[index] = 0
+        found.kernel_ns[index] = NO_STAMP
+    what = "stamps before the kernel's first line are of another clock: ignored"
+    return [Repair(what, len(before), first_number + before[0] - part.first)]
+
+
+def _first_line(found: Columns, part: Part) -> int | None:
+    for index, start in zip(found.notable, found.words, strict=True):
+        if index >= part.end:
+            break
+        if index >= part.first and found.own[index] and _KERNEL.match(found.blob, start):
+            return index
+    return None
+
+
+def _printed_again(found: Columns, part: Part, kernel: int, before: list[int]) -> bool:
+    """Whether it is the same kernel's log, from the beginning by a command, that the lines before are of."""
+    end = min(part.end, kernel + _LOOK_AHEAD_LINES)
+    later = {found.at_ns[index] for index in range(kernel, end) if found.own[index]}
+    return sum(found.at_ns[index] in later for index in before) * 2 >= len(before)
