@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares bootscope with what is true of boot logs that other people published.
 
-    python tools/foreign_logs.py FOLDER [NAME ...] [--fetch] [--plain]
+    python tools/foreign_logs.py FOLDER [NAME ...] [--fetch] [--plain] [--list FILE]
 
 FOLDER holds the logs of foreign_logs.toml as NAME.log, each with the content that its sha256 names; --fetch
 gets those that are missing from GitHub. Each log is imported by the command `bootscope import --json` into a
@@ -11,6 +11,8 @@ right, no log has a time that it does not hold, and no import took 3 s.
 
 --plain shows how the list came about: what foreign_lines.py reads must be what the list says, except where a
 reader corrected it (`by_hand`).
+
+--list reads another list of that form, such as one of logs that bootscope has never seen.
 """
 
 from __future__ import annotations
@@ -159,10 +161,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only these logs of the list")
     parser.add_argument("--fetch", action="store_true", help="get missing logs from GitHub first")
     parser.add_argument("--plain", action="store_true", help="compare the plain expressions, not bootscope")
+    parser.add_argument("--list", type=Path, default=LIST, metavar="FILE", help="another list of that form")
     asked = parser.parse_args()
-    logs = [log for log in listed() if not asked.names or log.name in asked.names]
+    logs = [log for log in listed(asked.list) if not asked.names or log.name in asked.names]
     if unknown := set(asked.names) - {log.name for log in logs}:
-        parser.error(f"not in {LIST.name}: {', '.join(sorted(unknown))}")
+        parser.error(f"not in {asked.list.name}: {', '.join(sorted(unknown))}")
     if asked.fetch:
         asked.folder.mkdir(parents=True, exist_ok=True)
         for log in logs:
