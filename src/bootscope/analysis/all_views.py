@@ -21,8 +21,8 @@ from bootscope.analysis import (
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Rows, in_phase
-from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, check_milestone, check_phase
-from bootscope.core.errors import unknown
+from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS, check_milestone, check_phase
+from bootscope.core.errors import UserError, unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
@@ -47,6 +47,11 @@ def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, .
 
 def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = None) -> tuple[Rows, ...]:
     """The tables of a view, of one phase if named. Raises UserError for an unknown view or phase."""
+    if name == UNITS:
+        raise UserError(
+            "a recording has no view units: it is of imported boots with systemd",
+            hint="--view processes shows what each process did",
+        )
     if name not in _MAKERS:
         raise unknown("view", name, list(NAMES))
     check_phase(evidence.timeline, phase)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from bootscope.analysis import process_rows
+from bootscope.analysis import process_rows, unit_rows
 from bootscope.analysis.nesting import Nested, nested
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.view_names import CRITICAL_PATH, UNITS
 from bootscope.core.errors import UserError, unknown
 from bootscope.timeline.trace import Trace
 
@@ -43,6 +44,9 @@ def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Ro
     """
     if phase is not None:
         _check_phase(name, trace, phase)
+    if name in (UNITS, CRITICAL_PATH):
+        table = unit_rows.units(trace) if name == UNITS else unit_rows.chain(trace)
+        return (table,)
     rows = _functions(trace) if name == "functions" else _spans(name, trace)
     processes = process_rows.view(trace, phase) if name == "processes" else None
     if not rows and not processes:
@@ -64,6 +68,8 @@ def _check_phase(name: str, trace: Trace, phase: str) -> None:
         raise unknown("phase", phase, list(dict.fromkeys(known)))
     if name == "functions":
         raise UserError("the imported data does not say in which phase a function ran")
+    if name in (UNITS, CRITICAL_PATH):
+        raise UserError("units of systemd are shown for the whole boot", hint="leave out --phase")
 
 
 def _spans(name: str, trace: Trace) -> list[dict[str, Cell]]:

@@ -19,6 +19,8 @@ NAMES = (
     CRITICAL_PATH,
     "floor",
 )
+UNITS = "units"
+"""A view that only imported boots have."""
 
 
 def check_milestone(timeline: Timeline, milestone: str) -> None:

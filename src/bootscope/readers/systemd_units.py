@@ -18,6 +18,8 @@ USER_SPACE = Clock(
 )
 # systemd starts what waited for a unit at once; later than this, something else was waited for too.
 RELEASE_NS = 50_000_000
+LAST_BEFORE = "ordered after"
+"""A detail of a unit's start: of the units that it is ordered after the one that was ready last."""
 PHASES = ("firmware", "loader", "kernel", "initrd", "userspace")
 
 
@@ -56,7 +58,7 @@ def unit_tracks(units: Iterable[Unit]) -> list[Track]:
     known = {unit.name: unit for unit in units}
     tracks: list[Track] = []
     for unit in sorted(known.values(), key=lambda u: (u.starting_ns or 0, u.name)):
-        spans = _spans(unit)
+        spans = _spans(unit, known)
         if not spans:
             continue
         ident = f"systemd:{unit.name}"
@@ -68,11 +70,13 @@ def unit_tracks(units: Iterable[Unit]) -> list[Track]:
     return tracks
 
 
-def _spans(unit: Unit) -> tuple[Span, ...]:
+def _spans(unit: Unit, known: Mapping[str, Unit]) -> tuple[Span, ...]:
     found: list[Span] = []
     begin, ready = unit.starting_ns, unit.ready_ns
     if begin is not None and ready is not None:
-        found.append(Span(begin, ready, "starting", unit.detail))
+        before = _ready_before(unit, begin, known)
+        last = {LAST_BEFORE: before[-1][1]} if before else {}
+        found.append(Span(begin, ready, "starting", {**unit.detail, **last}))
     stop, end = unit.stopping_ns, unit.stopped_ns
     if stop is not None and end is not None and end >= stop:
         apart = begin is None or ready is None or stop >= ready or end <= begin
@@ -92,11 +96,7 @@ def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
         return None
     if unit.checked_ns is not None and unit.checked_ns < begin:
         begin = unit.checked_ns
-    before = sorted(
-        (other.ready_ns, name)
-        for name in unit.after
-        if (other := known.get(name)) and other.ready_ns is not None and other.ready_ns <= begin
-    )
+    before = _ready_before(unit, begin, known)
     if not before or begin - before[-1][0] > RELEASE_NS:
         return None
     last_ns, name = before[-1]
@@ -106,6 +106,15 @@ def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
         return None
     detail: dict[str, str | int] = {"waits for": name, "then delayed_ns": begin - last_ns}
     return Span(since_ns, last_ns, f"waits for {name}", detail)
+
+
+def _ready_before(unit: Unit, begin_ns: int, known: Mapping[str, Unit]) -> list[tuple[int, str]]:
+    """What a unit is ordered after and was ready at `begin_ns`: (when, name), the last one last."""
+    return sorted(
+        (other.ready_ns, name)
+        for name in unit.after
+        if (other := known.get(name)) and other.ready_ns is not None and other.ready_ns <= begin_ns
+    )
 
 
 def track_of(ident: str, kind: str, title: str, spans: Iterable[Span], parent: str = "") -> Track:
