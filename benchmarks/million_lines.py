@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `bootscope import` takes for a million lines of each kind of log, beside a plain pass over the file.
+
+    .venv/bin/python benchmarks/million_lines.py [--lines N] [--times N] [--kind WORD] [--json]
+
+The logs are made of a kernel log of ours, of one boot that goes on talking for long, as each tool writes it;
+traces are fixtures over and over with later stamps. Every import is a process of its own, its store an empty
+folder. CPU time is user and system time, the least of `--times` runs; memory is the peak of the process.
+The peer is what a short Python script does with the file: an expression for a stamp on every line, and
+nothing kept. The bounds of the project are 5 s and 500 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from log_reading import FIXTURES, ROOT, console_log, dmesg_log, events_log, graph_log, strace_log
+
+BOUND_S, BOUND_MB = 5.0, 500
+STEP_US = 100
+_START = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
+_PEER = """
+import re, sys
+stamp = re.compile(rb"(\\d+)[.:](\\d+)")
+with open(sys.argv[1], "rb") as file:
+    print(sum(stamp.search(line) is not None for line in file))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one kind takes: CPU time in seconds, peak memory in MB; how many times the peer's CPU time."""
+
+    kind: str
+    read_as: str
+    lines: int
+    cpu_s: float
+    memory_mb: int
+    peer_cpu_s: float
+
+    @property
+    def ratio(self) -> float:
+        """CPU time as a multiple of the plain pass over the same file."""
+        return self.cpu_s / self.peer_cpu_s
+
+    @property
+    def within(self) -> bool:
+        """Whether both bounds are kept."""
+        return self.cpu_s <= BOUND_S and self.memory_mb <= BOUND_MB
+
+
+def messages(lines: int) -> Iterator[tuple[int, str]]:
+    """So many lines of one boot: microseconds, and the kernel's words. After the real ones, its talk."""
+    named = FIXTURES / "dmesg" / "raw.txt"
+    real = [text for line in named.read_text().splitlines() if (text := line.split("] ", 1)[1])]
+    talk = [x for x in real[-400:] if "init" not in x and "calling" not in x and "Freeing" not in x]
+    for n in range(lines):
+        yield n * STEP_US, real[n] if n < len(real) else f"{talk[n % len(talk)]} {n}"
+
+
+def _printk(us: int) -> str:
+    return f"[{us // 1_000_000:5}.{us % 1_000_000:06}]"
+
+
+def _clock(us: int, form: str) -> str:
+    """The wall clock; `%f` is microseconds and `%L` milliseconds."""
+    at = _START + timedelta(microseconds=us)
+    return at.strftime(form.replace("%L", f"{at.microsecond // 1000:03}"))
+
+
+def _short(us: int, n: str, form: str) -> str:
+    return f"{_clock(us, form)} board kernel: {n}"
+
+
+def _record(us: int, text: str) -> dict[str, str]:
+    return {
+        "__REALTIME_TIMESTAMP": str(1_772_352_000_000_000 + us),
+        "__MONOTONIC_TIMESTAMP": str(us),
+        "_BOOT_ID": "0123456789abcdef0123456789abcdef",
+        "_TRANSPORT": "kernel",
+        "PRIORITY": "6",
+        "SYSLOG_IDENTIFIER": "kernel",
+        "MESSAGE": text,
+    }
+
+
+def _export(us: int, text: str) -> str:
+    return "".join(f"{name}={value}\n" for name, value in _record(us, text).items())
+
+
+def _lava(us: int, text: str) -> str:
+    line = json.dumps(f"{_printk(us)} {text}")
+    return f'- {{"dt": "{_clock(us, "%Y-%m-%dT%H:%M:%S.%f")}", "lvl": "target", "msg": {line}}}'
+
+
+def _teraterm(us: int, text: str) -> str:
+    seconds, ms = us // 1_000_000, us // 1000 % 1000
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"[0 {clock}.{ms:03}] {_printk(us)} {text}"
+
+
+def _grabserial(us: int, text: str) -> str:
+    return f"[{us // 1_000_000}.{us % 1_000_000:06} 0.000100] {_printk(us)} {text}"
+
+
+def stamped(form: str) -> Callable[[int, str], str]:
+    """A host's clock before the kernel's own lines."""
+    return lambda us, text: f"{_clock(us, form)}{_printk(us)} {text}"
+
+
+LINES: dict[str, Callable[[int, str], str]] = {
+    "console, no stamps of a host": lambda us, text: f"{_printk(us)} {text}",
+    "dmesg -r": lambda us, text: f"<6>{_printk(us)} {text}",
+    "dmesg with callers": lambda us, text: f"{_printk(us)}[    T1] {text}",
+    "grabserial -t": _grabserial,
+    "ts '%F %H:%M:%.S'": stamped("%Y-%m-%d %H:%M:%S.%f "),
+    "ts '%b %d %H:%M:%S'": stamped("%b %d %H:%M:%S "),
+    "tio 24hour": stamped("[%H:%M:%S.%L] "),
+    "tio iso8601": stamped("[%Y-%m-%dT%H:%M:%S.%L] "),
+    "minicom, extended": stamped("[%Y-%m-%d %H:%M:%S.%L] "),
+    "Tera Term, elapsed": _teraterm,
+    "Python logging": stamped("%Y-%m-%d %H:%M:%S,%L - console - INFO - "),
+    "journalctl -o short": lambda us, n: _short(us, n, "%b %d %H:%M:%S"),
+    "journalctl -o short-precise": lambda us, n: _short(us, n, "%b %d %H:%M:%S.%f"),
+    "journalctl -o short-iso": lambda us, n: _short(us, n, "%Y-%m-%dT%H:%M:%S+00:00"),
+    "journalctl -o short-monotonic": lambda us, n: f"{_printk(us)} board kernel: {n}",
+    "journalctl -o json": lambda us, text: json.dumps(_record(us, text)),
+    "journalctl -o export": _export,
+    "logread": lambda us, text: (
+        f"{_clock(us, '%a %b %d %H:%M:%S %Y')} kern.info kernel: {_printk(us)} {text}"
+    ),
+    "LAVA, yaml": _lava,
+    "GitHub Actions": stamped("%Y-%m-%dT%H:%M:%S.%f0Z "),
+    "GitLab": stamped("%Y-%m-%dT%H:%M:%S.%fZ 01O "),
+    "Jenkins": stamped("[%Y-%m-%dT%H:%M:%S.%LZ] "),
+}
+WHOLE: dict[str, Callable[[int], str]] = {
+    "grabserial -t, boots, initcall_debug": console_log,
+    "dmesg, initcall_debug": dmesg_log,
+    "strace -f -ttt -T": strace_log,
+    "ftrace, events": events_log,
+    "ftrace, function_graph": graph_log,
+}
+
+
+def write(kind: str, path: Path, lines: int) -> None:
+    """A log of that kind. A record of a journal's export is eight lines of the file."""
+    if kind in WHOLE:
+        path.write_text(WHOLE[kind](lines))
+        return
+    line = LINES[kind]
+    count = lines // 8 if line is _export else lines
+    with path.open("w") as file:
+        file.writelines(f"{line(us, text)}\n" for us, text in messages(count))
+
+
+def measured(command: list[str], folder: Path) -> tuple[float, int, str]:
+    """CPU time in s, peak memory in MB and the output of a command. Raises RuntimeError when it fails."""
+    settings = {**os.environ, "BOOTSCOPE_STORE": str(folder / "store"), "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=settings, cwd=folder, text=True)
+    assert process.stdout
+    said = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said[-300:]}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, said
+
+
+def cost(kind: str, lines: int, times: int) -> Cost:
+    """Makes the log, and measures its import and the peer's pass in turn."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "long.log"
+        write(kind, path, lines)
+        ours = [str(ROOT / "bin" / "bootscope"), "import", "--json", str(path)]
+        told = [measured(ours, folder) for _ in range(times)]
+        peer = [measured([sys.executable, "-c", _PEER, str(path)], folder) for _ in range(times)]
+        read_as = json.loads(told[0][2])["files"][0]["format"]
+    return Cost(
+        kind,
+        read_as,
+        lines,
+        min(one[0] for one in told),
+        max(one[1] for one in told),
+        min(one[0] for one in peer),
+    )
+
+
+def main() -> int:
+    """Prints the table; 1 when a kind misses a bound."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=3, help="runs of each, of which the least counts")
+    parser.add_argument("--kind", default="", help="only kinds with this word in their name")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    found = []
+    if not args.json:
+        print(f"{'kind':37} {'read as':15} {'CPU s':>6} {'x plain':>8} {'MB':>5}")
+    for kind in (kind for kind in (*LINES, *WHOLE) if args.kind in kind):
+        one = cost(kind, args.lines, args.times)
+        found.append(one)
+        if not args.json:
+            over = "" if one.within else "  over"
+            print(
+                f"{kind:37} {one.read_as:15} {one.cpu_s:6.2f} {one.ratio:8.1f} {one.memory_mb:5}{over}",
+                flush=True,
+            )
+    if args.json:
+        rows = [{**asdict(one), "ratio": round(one.ratio, 2), "within": one.within} for one in found]
+        print(json.dumps({"lines": args.lines, "times": args.times, "kinds": rows}, indent=2))
+    return int(not all(one.within for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
