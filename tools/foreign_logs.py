@@ -38,7 +38,7 @@ RIGHT_OF_100 = 95
 LIMIT_S = 3.0
 FETCH_S = 30
 MOST_BYTES = 4_000_000
-LOADERS = ("u-boot", "barebox", "cfe", "lk", "depthcharge", "tegra-bootloader")
+LOADERS = ("u-boot", "barebox", "cfe", "lk", "depthcharge", "tegra-bootloader", "eva", "realtek")
 """bootscope calls each of these a boot loader."""
 FIGURES = ("kernel", "init", "end")
 MISSING = Said(fault="the file is missing, or its sha256 is not that of the list; --fetch gets it")

@@ -118,3 +118,29 @@ def test_a_stamp_of_fewer_places_is_the_kernels_before_its_first_words() -> None
     found = imported(text.encode()).trace(1)
     assert found.milestones() == {"kernel-entry": 0, "init": 2 * SECOND}
     assert phases(found)[-1] == "init"
+
+
+@pytest.mark.parametrize("words", ["image memory: 2464K", "image (initmem) memory: 2464K", "memory: 2464K"])
+def test_a_kernel_that_says_only_what_it_freed_ended_there(words: str) -> None:
+    # Linux 4.15 to 4.18 say `image memory` and not yet `Run /init`.
+    log = "[    0.000000] Linux version 4.18.0 (a@b) (gcc) #1\n[    0.500000] devtmpfs: initialized\n"
+    log += (
+        f"[    2.909948] Freeing unused kernel {words}\n[    3.500000] systemd[1]: Detected virtualization\n"
+    )
+    trace = imported(log.encode()).trace(1)
+    assert trace.milestones()["kernel-done"] == 2_909_948_000
+    assert "init" in phases(trace)
+
+
+@pytest.mark.parametrize(
+    ("line", "stage"),
+    [
+        ("NOTICE:  BL3-1: v1.0(debug):2da3090", "bl31"),
+        ("---Realtek RTL8197F boot code at 2018.03.20-14:37+0800 v3.4T (999MHz)", "bootloader"),
+        ("(AVM) EVA Revision: 7.3.0.0.0 Git: 19689e1b Build: 1.11892", "bootloader"),
+    ],
+)
+def test_old_and_makers_own_first_lines_are_stages(line: str, stage: str) -> None:
+    log = f"[0.000001 0.000001] {line}\n[1.000000 0.999999] Linux version 4.9.0 (a@b) (gcc) #1\n"
+    log += "[2.000000 1.000000] Run /sbin/init as init process\n"
+    assert phases(imported(log.encode()).trace(1))[:2] == [stage, "kernel"]

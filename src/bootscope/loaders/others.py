@@ -38,7 +38,7 @@ FIRST = (
 SECURE = (
     Banner(r"NOTICE: {1,4}(?:BL1: \S{0,40}v\d|Booting Trusted Firmware)", "bl1", Order.FIRST),
     Banner(r"(?:NOTICE: {1,4})?BL2: \S{0,40}v\d", "bl2", Order.SECOND),
-    Banner(r"(?:\d{0,2}NOTICE: {1,4})?BL31: \S{0,60}(?:v\d|\((?:release|debug))", "bl31", Order.SECURE),
+    Banner(r"(?:\d{0,2}NOTICE: {1,4})?BL3-?1: \S{0,60}(?:v\d|\((?:release|debug))", "bl31", Order.SECURE),
     Banner(r"[IMD]/TC: {1,3}(?:[\d?-]{1,4} {1,3}){0,2}OP-TEE version", "op-tee", Order.SECURE),
     Banner(r"OpenSBI v\d", "opensbi", Order.SECURE),
     Banner(r"bbl loader", "bbl", Order.SECURE),
@@ -49,6 +49,7 @@ LOADERS = (
         r"(?:CFE (?:version )?\d|RedBoot\(tm\)|PMON\b.{0,40}version|Breed \d)", "bootloader", Order.LOADER
     ),
     Banner(rf"(?:{_COUNTED}){{2}}welcome to lk|\[bootloader\] \(built on", "bootloader", Order.LOADER),
+    Banner(r"\(AVM\) EVA Revision: |-{2,4}Realtek RTL\w{1,10} boot code at ", "bootloader", Order.LOADER),
     Banner(r"Starting depthcharge on ", "depthcharge", Order.LOADER),
     Banner(r"UEFI [Ff]irmware \(version|Tianocore/EDK2 firmware|BdsDxe: |EDK II\b", "uefi", Order.LOADER),
     Banner(r"GNU GRUB  version|Welcome to GRUB!", "grub", Order.SYSTEM),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 BEGINS = r"Booting Linux on|Linux version \d"
-FREED = r"Freeing (?:unused kernel (?:image \(initmem\) )?|init )memory"
+FREED = r"Freeing (?:unused kernel (?:image (?:\(initmem\) )?)?|init )memory"
 INIT = r"Run \S{1,200} as init process"
 LOGIN = (
     r"(?!Last )\S{0,80} ?login: ?"
