@@ -144,3 +144,26 @@ def test_old_and_makers_own_first_lines_are_stages(line: str, stage: str) -> Non
     log = f"[0.000001 0.000001] {line}\n[1.000000 0.999999] Linux version 4.9.0 (a@b) (gcc) #1\n"
     log += "[2.000000 1.000000] Run /sbin/init as init process\n"
     assert phases(imported(log.encode()).trace(1))[:2] == [stage, "kernel"]
+
+
+def test_the_cpu_alone_before_a_kernels_words() -> None:
+    log = "[    0.000000][0] Linux version 4.4.60 (a@b) (gcc) #1\n[    1.000000][2] smp: up\n"
+    log += "[    4.860454][1] Run /sbin/init as init process\n"
+    assert imported(log.encode()).trace(1).milestones() == {"kernel-entry": 0, "init": 4_860_454_000}
+
+
+def test_boots_with_the_same_ticks_are_still_boots() -> None:
+    """Before its clock is calibrated every boot of a kernel has the same stamps, of whole ticks."""
+    ticks = [f"[    0.{4 * (n // 40):03}000] tick line {n}" for n in range(300)]
+    boots = []
+    for number in range(1, 4):
+        fine = [f"[    1.{n:03}{number}37] fine line {n}" for n in range(20)]
+        words = ["[    0.000000] Linux version 4.15.0 (a@b) (gcc) #1", *ticks, *fine]
+        boots += [f"Apr 1{number} 09:26:26 host kernel: {line}" for line in words]
+    assert len(imported("\n".join([*boots, ""]).encode()).joined.groups) == 3
+
+
+def test_a_journal_whose_initrd_had_another_name() -> None:
+    lines = [f"Jun 22 13:16:4{n // 10} archlinux kernel: ACPI: line {n}" for n in range(60)]
+    lines += [f"Jun 22 13:17:0{n // 10} rager systemd[1]: Started unit {n}." for n in range(60)]
+    assert best("\n".join([*lines, ""]).encode()) == "journalctl"

@@ -20,6 +20,8 @@ _NO_STAGES = (b"initcall ", b"calling  ", b"probe of ")
 # "Booting Linux on" and "Linux version" belong together when so few lines lie between them.
 _TOGETHER = 20
 _PROBE_LINES = 200
+_PROBE_MOST_LINES = 2_000
+_MS_NS = 1_000_000
 MOST_BOOTS = 5000
 """A file that seems to hold more is not taken apart any further."""
 _PROBE_ENOUGH = 3
@@ -112,14 +114,26 @@ class _Cutter:
         if self.comparisons > _COMPARISONS:
             return False
         kernel_ns = self.found.kernel_ns
-        end = min(index + _PROBE_LINES, len(self.found))
-        wanted = {self._words(i) for i in range(index, end) if kernel_ns[i] > 0}
+        wanted = self._fine(index, _PROBE_LINES) or self._fine(index, _PROBE_MOST_LINES)
+        if not wanted:
+            end = min(index + _PROBE_LINES, len(self.found))
+            wanted = {self._words(i) for i in range(index, end) if kernel_ns[i] > 0}
         if len(wanted) < _PROBE_ENOUGH:
             return False
         stamps = {ns for ns, _ in wanted}
         end = min(index, first + _LOOK_BACK_LINES)
         had = {self._words(i) for i in range(first, end) if kernel_ns[i] in stamps}
         return len(had & wanted) * 10 >= len(wanted) * 8
+
+    def _fine(self, index: int, most: int) -> set[tuple[int, bytes]]:
+        """Of `most` lines from `index` on those whose stamps are not of whole milliseconds, if enough.
+
+        Before its clock is calibrated a kernel counts ticks: every boot has the same stamps then.
+        """
+        kernel_ns = self.found.kernel_ns
+        lines = range(index, min(index + most, len(self.found)))
+        fine = {self._words(i) for i in lines if kernel_ns[i] > 0 and kernel_ns[i] % _MS_NS}
+        return fine if len(fine) >= _PROBE_ENOUGH else set()
 
     def _words(self, index: int) -> tuple[int, bytes]:
         """A line's kernel stamp and the end of its text."""

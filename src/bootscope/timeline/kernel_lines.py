@@ -19,10 +19,11 @@ CALLER = (
     r"(?:(?=[\[(< .*A-Z-])(?:\[ {0,12}[TC]\d{1,10}\] ?"
     r"|[ A-Z]{0,2}\[\d{1,2}: {0,16}[^\]\n]{1,32}: {0,8}\d{1,10}\] ?"
     r"|(?:<\d{1,2}>)?[ .*-]{0,3}\(\d{1,2}\)\[\d{1,10}:[^\]\n]{1,32}\] ?"
-    r"|<[0-7]>))?"
+    r"|\[\d{1,2}\] (?=[A-Za-z])|<[0-7]>))?"
 )
 """Who called printk, before its words: thread or CPU (CONFIG_PRINTK_CALLER), CPU and process as Samsung's
-(``[0: swapper/0: 1] ``) and MediaTek's (``(0)[1:swapper/0]``) kernels write them, or the level once more."""
+(``[0: swapper/0: 1] ``) and MediaTek's (``(0)[1:swapper/0]``) kernels write them, the CPU alone (``[0] ``),
+or the level once more."""
 STAMP = re.compile(rf"^\[ *\d+\.\d+(?:@\d{{1,3}})?\] ?{CALLER}")
 """printk's time and caller, as a recorded console has them."""
 FINISHED = r"systemd\[1\]: Startup finished in "
@@ -31,5 +32,5 @@ TARGET = (
     r"(?:\[  OK  \] |systemd\[1\]: )Reached target (?:\S{1,80} - )?(?:Multi-User System|Graphical Interface)"
 )
 SHELL = r"Please press Enter to activate this console"
-SWITCH = r"(?:systemd\[1\]: |dracut: )?Switching root"
-"""The end of an initramfs, by systemd and dracut."""
+SWITCH = r"(?:systemd\[1\]: |dracut: |init: )?Switching root"
+"""The end of an initramfs, by systemd, dracut and Android's first stage of init."""

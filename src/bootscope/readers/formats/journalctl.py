@@ -89,15 +89,17 @@ def _sure(source: Source) -> int:
 
 
 def _is_journal(blob: bytes, stamp: Form) -> bool:
-    """Whether nearly all stamps are followed by one host, or by none, and mostly by the kernel or a process
-    with its number. The kernel's own messages look like a host and a speaker too: ``usb 1-1: ``."""
+    """Whether nearly all stamps are followed by one host (by two where an initrd had another name), or by
+    none, and mostly by the kernel or a process with its number. The kernel's own messages look like a host
+    and a speaker too: ``usb 1-1: ``."""
     stamped = len(stamp.at_line_start().findall(blob))
     said = re.findall(rb"^" + stamp.pattern + _SAID, blob, re.MULTILINE)
-    (host, count), *_ = Counter(host for *_, host, _, _ in said).most_common(1) or [(b"", 0)]
-    own = [(who, pid) for *_, one, who, pid in said if one == host]
+    common = Counter(host for *_, host, _, _ in said).most_common(2) or [(b"", 0)]
+    hosts, count = {host for host, _ in common}, sum(count for _, count in common)
+    own = [(who, pid) for *_, one, who, pid in said if one in hosts]
     known = sum(who == b"kernel" or pid != b"" for who, pid in own)
     # Without a host, only the kernel's name tells a journal from a kernel log with lines of systemd's.
-    named = bool(host) or stamp.clock is not KERNEL or any(who == b"kernel" for who, _ in own)
+    named = any(hosts) or stamp.clock is not KERNEL or any(who == b"kernel" for who, _ in own)
     return named and count * 5 >= stamped * 4 and known * 2 >= count
 
 
