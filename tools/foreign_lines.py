@@ -42,7 +42,7 @@ STAGES = {
     "at91bootstrap": r"^AT91Bootstrap \d",
     "bl1": r"NOTICE: +(?:BL1: v|Booting Trusted)",
     "bl2": r"NOTICE: +BL2: v",
-    "bl31": r"NOTICE: +BL31: ?v",
+    "bl31": r"NOTICE: +BL3-?1: ?v",
     "op-tee": r"OP-TEE version",
     "opensbi": r"^OpenSBI v\d",
     "tpl": r"^U-Boot TPL \d",
