@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
+from bootscope.readers.systemd_units import CHAIN_TITLE, LAST_BEFORE, WAITS_FOR
 from bootscope.timeline.trace import Span, Trace
 
 UNITS = (
@@ -32,7 +33,6 @@ TOLD = (
     Column("start_ns", "start s", "at"),
     Column("total_ns", "took ms", "ns"),
 )
-CHAIN_TITLE = "Critical chain, by systemd"
 _KINDS = re.compile(r"\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$")
 _TARGETS = ("graphical.target", "multi-user.target", "default.target")
 
@@ -90,19 +90,21 @@ def _units(trace: Trace) -> Iterator[dict[str, Cell]]:
             "start_ns": starting.start_ns,
             "ready_ns": starting.end_ns,
             "total_ns": starting.duration_ns,
-            "waited_for": str(wait.detail.get("waits for", "")) if wait else "",
+            "waited_for": str(wait.detail.get(WAITS_FOR, "")) if wait else "",
             "wait_ns": wait.duration_ns if wait else None,
-            "after": str(starting.detail.get("ordered after", "")),
+            "after": str(starting.detail.get(LAST_BEFORE, "")),
         }
 
 
 def _walked(known: dict[str, dict[str, Cell]]) -> list[dict[str, Cell]]:
-    """From the default target, or the unit that was active last, back along the waits."""
+    """From the default target, or the unit that was active last, back along the order."""
     last = max(known, key=lambda name: int(known[name]["ready_ns"] or 0))
     name = next((target for target in _TARGETS if target in known), last)
     path: list[dict[str, Cell]] = []
-    while name in known and len(path) < len(known):
-        row, name = known[name], str(known[name]["after"])
+    left = dict(known)
+    while name in left:
+        row = left.pop(name)
+        name = str(row["after"])
         ready_ns = known[name]["ready_ns"] if name in known else None
         gap_ns = None if ready_ns is None else int(row["start_ns"] or 0) - int(ready_ns)
         path.append({**row, "gap_ns": gap_ns})

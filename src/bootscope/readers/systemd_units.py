@@ -20,6 +20,9 @@ USER_SPACE = Clock(
 RELEASE_NS = 50_000_000
 LAST_BEFORE = "ordered after"
 """A detail of a unit's start: of the units that it is ordered after the one that was ready last."""
+WAITS_FOR = "waits for"
+"""A detail of a wait: the one unit that was still waited for."""
+CHAIN_TITLE = "Critical chain, by systemd: ordering, not cause"
 PHASES = ("firmware", "loader", "kernel", "initrd", "userspace")
 
 
@@ -104,7 +107,7 @@ def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
     since_ns = max(cause.starting_ns or 0, before[-2][0] if len(before) > 1 else 0)
     if since_ns >= last_ns:
         return None
-    detail: dict[str, str | int] = {"waits for": name, "then delayed_ns": begin - last_ns}
+    detail: dict[str, str | int] = {WAITS_FOR: name, "then delayed_ns": begin - last_ns}
     return Span(since_ns, last_ns, f"waits for {name}", detail)
 
 

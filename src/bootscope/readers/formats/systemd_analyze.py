@@ -7,7 +7,14 @@ import re
 from dataclasses import dataclass, field, replace
 
 from bootscope.readers.base import KERNEL, Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.systemd_units import PHASES, USER_SPACE, blame_table, milestone, phase_track
+from bootscope.readers.systemd_units import (
+    CHAIN_TITLE,
+    PHASES,
+    USER_SPACE,
+    blame_table,
+    milestone,
+    phase_track,
+)
 from bootscope.readers.tally import MAX_BOOTS, Tally, sample
 from bootscope.readers.timespan import leading_span, span_ns
 from bootscope.timeline.trace import Span, Table, Track
@@ -154,7 +161,7 @@ def _chain_tracks(chain: list[_Link], user_ns: int) -> list[Track]:
 def _chain_table(chain: list[_Link]) -> Table:
     rows = tuple((link.depth, link.name, link.at_ns, link.took_ns) for link in chain)
     columns = ("depth", "unit", "after user space began, ns", "took, ns")
-    return Table("Critical chain, by systemd: ordering, not cause", columns, rows)
+    return Table(CHAIN_TITLE, columns, rows)
 
 
 def sure(source: Source) -> int:
