@@ -62,7 +62,7 @@ class Together:
     console: Reading
     pins: Reading
     links: tuple[Link, ...]
-    reference: int | None
+    reference: int
     notes: tuple[str, ...]
 
 
@@ -128,7 +128,9 @@ class _Together:
         )
         lines = self._lines(exact)
         power_ns = self._power()
-        heard, zero_ns, reference = self._heard, 0, None
+        heard, zero_ns = self._heard, 0
+        # The console's clock knows when power came on: an analyser's does only by an edge or by lines.
+        reference = _CONSOLE
         if power_ns is not None:
             heard, zero_ns, reference = exact, power_ns, _PINS
             edge = next(f"{name} {level}" for name, level, title in _edges(self._pins) if title == POWER)
