@@ -10,14 +10,17 @@ from pathlib import Path
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.views import View, comparison
+from bootscope.audit.result import run_audit
+from bootscope.audit.subject import subject
+from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import store_dir
+from bootscope.core.paths import cache_dir, store_dir
 from bootscope.core.text import seconds, size
 from bootscope.export.text import plain
-from bootscope.report import runs_html
+from bootscope.report import answer, runs_html
 from bootscope.report.html import render
 from bootscope.runs.run import Recording, run_of, sample_set
 from bootscope.timeline.trace import Trace
@@ -57,9 +60,18 @@ def _run(store: Store, name: str) -> SampleSet | None:
     return boots if boots and len(boots.boots) > 1 and not boots.exact else None
 
 
-def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, str]:
+def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
+    """What to do first about a boot; nothing for one that did not come to its end."""
+    if isinstance(boot, View) and not boot.boot.info.complete:
+        return []
+    run_id, _, number = boot_id.rpartition("/")
+    found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
+    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
+
+
+def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, object]:
     """What the page says of a boot beside its trace: which it is of its run, and its own headline."""
-    told = {}
+    told: dict[str, object] = {}
     if boots:
         number = int(boot_id.rpartition("/")[2])
         told["which"] = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
@@ -102,7 +114,10 @@ class Report(Verb):
         found = [boot_of(store, name) for name in names]
         sets = [_run(store, name) for name in names]
         told = [
-            _told(boot_id, boot, _until(store, boot_id), boots)
+            {
+                **_told(boot_id, boot, _until(store, boot_id), boots),
+                "first": _first(store, boot_id, boot),
+            }
             for (boot_id, boot), boots in zip(found, sets, strict=True)
         ]
         several = [boots for boots in sets if boots]

@@ -51,13 +51,18 @@ def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
 
 
 def _cure(cure: Cure, specs: Specs, run: str) -> str:
-    """What to do, and the commands that try or predict it."""
-    commands = []
-    if spec := applying(cure, specs):
-        commands.append(f"try {spec}")
-    if run and cure.what_if:
-        commands.append(f"what-if {shlex.quote(cure.what_if[0])}")
-    return f"-> {printable(cure.do)}" + (f": {printable('; '.join(commands))}" if commands else "")
+    """What to do, and the commands that try or predict it; the heading has the run's name."""
+    found = "; ".join(commands(cure, specs, predicted=bool(run)))
+    return f"-> {printable(cure.do)}" + (f": {printable(found)}" if found else "")
+
+
+def commands(cure: Cure, specs: Specs, *, predicted: bool, run: str = "") -> list[str]:
+    """The commands that try a cure and, where it can be `predicted`, predict it; with the name of the `run`
+    where one is given."""
+    found = [f"try {spec}"] if (spec := applying(cure, specs)) else []
+    if predicted and cure.what_if:
+        found.append(shlex.join(["what-if", *([run] if run else []), cure.what_if[0]]))
+    return found
 
 
 def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:

@@ -24,13 +24,17 @@ from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.views import View
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
+from bootscope.report import answer
 from bootscope.report.columns import columns
 from bootscope.report.pages import sources, template
 from bootscope.report.runs_html import sections
 from bootscope.timeline.trace import Table, Trace
 
 # In this order: each uses only what stands before it.
-_SCRIPTS = ("format", "model", "paint", "timeline", "hand", "details", "flame", "page")
+_SCRIPTS = (
+    "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
+    "flame", "sorted", "page",
+)  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
 MAX_LINES = 5_000
@@ -94,6 +98,7 @@ def _boot(v: View) -> dict[str, object]:
         "until": v.run.info.until,
         "total": seconds(tl.total_ns),
         "phases": tl.phases,
+        "where": answer.of_phases(tl.phases, [key.removesuffix("_ns") for key in SPLIT]),
         "sums": {key.removesuffix("_ns"): sum(getattr(p, key) for p in tl.phases) for key in SPLIT},
         "milestones": tl.milestones,
         "consumers": v.consumers[:25],
@@ -115,11 +120,13 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "boot_id": "",
         "complete": True,
         "message": "",
-        "until": "",
+        "until": _last(trace),
         "which": "",
         "total": trace.took(seconds).removesuffix(" s"),
         "unit": " s" if trace.timed else "",
         "phases": (),
+        "where": answer.of_trace(trace),
+        "first": (),
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
         "errors": {
@@ -138,6 +145,11 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "flame": bool(trace.stacks),
         "data": _safe_json(columns(trace)),
     }
+
+
+def _last(trace: Trace) -> str:
+    """The milestone with which the boot ended; empty where it ended otherwise."""
+    return next((plain(name) for name, ns in trace.known_milestones().items() if ns == trace.total_ns), "")
 
 
 def _lean(trace: Trace) -> Trace:
@@ -204,13 +216,13 @@ def render(
     boots: Sequence[View | Trace],
     runs: Sequence[SampleSet] = (),
     compared: Mapping[str, object] | None = None,
-    told: Sequence[Mapping[str, str]] = (),
+    told: Sequence[Mapping[str, object]] = (),
 ) -> str:
     """The report of one boot or more, recorded or only known as a trace, as one HTML document.
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    and the `total` and `until` of its headline.
+    the `total` and `until` of its headline, and what to do `first` (answer.py).
     """
     page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible)
     return page.render(

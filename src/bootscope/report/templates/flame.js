@@ -175,7 +175,7 @@ class Flame {
     }
     const text = width > 28 ? fitted(this.tree.name(i), width - 8) : "";
     if (!text) return;
-    g.fillStyle = hit || !name.startsWith("flame") ? shades.paper : "#1d2430";
+    g.fillStyle = shades.on[hit ? "hit" : name];
     g.fillText(text, x + 4, y + FLAME_ROW / 2);
   }
 
