@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML report of a real boot in headless Chromium: its answer, its tables, its flame graph."""
+"""The HTML report of a real boot in headless Chromium: its answer and its tables."""
 
 from __future__ import annotations
 
@@ -98,33 +98,6 @@ def test_the_console_can_be_searched(page: Page) -> None:
     rows = page.locator(".console tbody tr:visible")
     assert 0 < rows.count() < 20
     assert all("mmcblk0" in text for text in rows.all_inner_texts())
-
-
-def test_the_flame_graph_zooms_by_phase_by_click_and_by_key(page: Page) -> None:
-    told, select = page.locator(".frame-told"), page.locator(".flame-phase")
-    assert told.inner_text().startswith("all: 10.")
-    select.select_option(index=1)
-    phase = told.inner_text().split(":")[0]
-    assert select.locator("option:checked").inner_text().startswith(f"{phase} (")
-    flame = page.locator(".flame")
-    flame.press("ArrowDown")
-    child = told.inner_text()
-    assert child.startswith(f"{phase} › ")
-    flame.press("Enter")
-    flame.press("ArrowUp")
-    assert told.inner_text().startswith(f"{phase}: ")
-    flame.press("Escape")
-    assert told.inner_text().startswith("all: ")
-    box = flame.bounding_box()
-    assert box
-    page.mouse.click(box["x"] + 20, box["y"] + 29)
-    assert told.inner_text() != "all: " and " › " not in told.inner_text()
-    assert select.input_value() != "0"
-
-
-def test_the_flame_graph_can_be_searched(page: Page) -> None:
-    page.fill(".flame-seek", "decompressor")
-    assert page.locator(".frame-told").inner_text().endswith("1 found, 403.842 ms, 3.8 %")
 
 
 def test_everything_can_be_reached_by_keys(page: Page) -> None:

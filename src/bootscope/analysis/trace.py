@@ -54,6 +54,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         tracks=tuple(track for track in tracks if track.spans),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=flame,
+        sampled=stacks.sampled,
         tables=_tables(evidence, stacks),
     )
 

@@ -61,11 +61,12 @@ def _run(store: Store, name: str) -> SampleSet | None:
 
 
 def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
-    """What to do first about a boot; nothing for one that did not come to its end."""
-    if isinstance(boot, View) and not boot.boot.info.complete:
-        return []
+    """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
     run_id, _, number = boot_id.rpartition("/")
-    found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
+    try:
+        found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
+    except UserError:
+        return []
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
 
 

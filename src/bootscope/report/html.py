@@ -33,7 +33,7 @@ from bootscope.timeline.trace import Table, Trace
 # In this order: each uses only what stands before it.
 _SCRIPTS = (
     "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
-    "flame", "sorted", "page",
+    "flame_tree", "flame", "sorted", "page",
 )  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000

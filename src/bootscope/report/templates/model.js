@@ -102,7 +102,10 @@ class Track {
   name(i) { return this.texts[this.raw.name[i]]; }
 
   // The name where there is little room: the kernel's stamp says what the place says already.
-  label(i) { return this.kind === "console" ? this.name(i).replace(/^\[ *[0-9.]+\] /, "") : this.name(i); }
+  label(i) {
+    if (this.kind === "service" && this.name(i) === "starting") return `${this.title} (${span(this.end[i] - this.start[i])})`;
+    return this.kind === "console" ? this.name(i).replace(/^\[ *[0-9.]+\] /, "") : this.name(i);
+  }
 
   // [label, value] of each detail of a span; text is text, a number a number.
   details(i) {
@@ -153,7 +156,7 @@ class Group {
     this.kind = kind;
     this.tracks = tracks;
     this.title = title || `${KIND_NAME[kind] || kind} (${tracks.length})`;
-    this.open = !title && (kind === "process" || tracks.length <= 12);
+    this.open = !title && (FOLDED_KINDS.includes(kind) || tracks.length <= 12);
     this.fold = null;
     this.hidden = 0;
     this.made = null;
@@ -236,7 +239,7 @@ class Model {
   }
 }
 
-const FOLDED_KINDS = ["process", "cpu"], SHORT = 0.005, FEWEST = 4;
+const FOLDED_KINDS = ["process", "service"], SHORT = 0.005, FEWEST = 4;
 
 // How long each track, or the busiest of those below it, was at work: track -> nanoseconds.
 function busy(roots) {

@@ -3,7 +3,7 @@
 // is covered, so the cost of a row is its pixels and not its spans.
 "use strict";
 
-const SHADES = 4, THIN = 4;
+const SHADES = 4, THIN = 4, MOST_BESIDE = 3;
 // How strong what was not found is drawn while something is searched for.
 const DIM = 0.35;
 
@@ -73,6 +73,20 @@ function paintSpan(g, row, k, a, b, y, height, colour, label) {
   g.fillText(text, a + 4, y + height / 2 + (thin ? -1 : 0.5));
 }
 
+// The names of spans that are too short to hold them, beside them: as a chart of units has them.
+function paintBeside(g, row, view, y, height, label) {
+  if (row.start.length > MOST_BESIDE) return;
+  const end = view.left + view.width;
+  for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
+    const a = view.x(row.start[k]), b = view.x(row.end[k]), text = label(row.ids[k]), wide = text.length * LETTER;
+    if (b - a > 28 && fitted(text, b - a - 8) === text) continue;
+    const left = b + 5 + wide <= end ? b + 5 : a - 5 - wide;
+    if (left < view.left) continue;
+    g.fillStyle = colours().quiet;
+    g.fillText(text, left, y + height / 2 + 0.5);
+  }
+}
+
 function paintRuler(g, view, height, marks) {
   const shades = colours(), distance = step(view.to - view.from, view.width / 110);
   const digits = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(distance))));
@@ -89,8 +103,12 @@ function paintRuler(g, view, height, marks) {
 
 // A phase is drawn as a whole with its name; below it stays room for what its moments went into.
 function paintPhases(g, phases, view, y, height) {
-  if (!phases || !phases.rows.length) return;
-  const shades = colours(), row = phases.rows[0];
+  if (phases) for (const row of phases.rows) paintPhaseRow(g, phases, row, view, y, height);
+}
+
+// Phases that overlap by a rounding are in rows of their own, and painted on one line.
+function paintPhaseRow(g, phases, row, view, y, height) {
+  const shades = colours();
   for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
     const id = row.ids[k], from = row.start[k], to = row.end[k];
     const a = Math.max(view.left, view.x(from)), b = Math.min(view.left + view.width, view.x(to));

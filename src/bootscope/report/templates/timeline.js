@@ -210,6 +210,7 @@ class Timeline {
       if (!row || y > limit || y + high < 0) return;
       if (item.kind === "console" && label && this.model.spent) paintLines(g, row, this.model.spent.console, view, y, high, label);
       else paintRow(g, row, view, y, high, colour, label);
+      if (item.kind === "service" && label) paintBeside(g, row, view, y, high, label);
       const s = this.selected;
       if (s && s.track === item && s.track.row[s.index] === r) this.outline(g, view, s.index, y, high);
     });
@@ -224,11 +225,16 @@ class Timeline {
     g.strokeRect(a - 1, y - 0.5, Math.max(3, b - a + 1), height + 1);
   }
 
+  phaseAt(t) {
+    const { phases } = this.model, hits = phases ? phases.rows.map((_, r) => nearest(phases, r, t, 0)) : [];
+    return hits.find(Boolean) || null;
+  }
+
   // The span under a place in sight, as { track, index }, or null; `y` counts from the top of the head.
   at(x, y) {
     if (x < this.left) return null;
     const t = this.time(x), near = (this.to - this.from) / this.width * 3, { head } = this.layout;
-    if (y < RULER + MARKS + PHASES) return y > RULER + MARKS && this.model.phases ? nearest(this.model.phases, 0, t, 0) : null;
+    if (y < RULER + MARKS + PHASES) return y > RULER + MARKS ? this.phaseAt(t) : null;
     const hit = y < head ? this.layout.pinnedAt(y) : this.layout.rowAt(y - head + this.top);
     return hit && hit.block.item instanceof Track ? nearest(hit.block.item, hit.row, t, near) : null;
   }
