@@ -217,12 +217,14 @@ def render(
     runs: Sequence[SampleSet] = (),
     compared: Mapping[str, object] | None = None,
     told: Sequence[Mapping[str, object]] = (),
+    home: str = "",
 ) -> str:
     """The report of one boot or more, recorded or only known as a trace, as one HTML document.
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, and what to do `first` (answer.py).
+    the `total` and `until` of its headline, and what to do `first` (answer.py). `home` is the address of the
+    list of runs, for a page that a server shows.
     """
     page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible)
     return page.render(
@@ -233,7 +235,13 @@ def render(
         recorded=any(isinstance(boot, View) for boot in boots),
         runs=sections(runs),
         compared=compared,
+        home=home,
         version=__version__,
         style=sources("report.css", "runs.css"),
-        script=sources(*(f"{name}.js" for name in _SCRIPTS)),
+        script=script(),
     )
+
+
+def script() -> Markup:
+    """The scripts of the page, as they stand in it."""
+    return sources(*(f"{name}.js" for name in _SCRIPTS))
