@@ -32,8 +32,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """What `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
 
     `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest of those
-    boots that reached it, in ns from the same zero. `complete` is how many boots had come to their end when it
-    was worked out, `made_by` a hash of what did it and of the run's description.
+    boots that reached it, in ns from the same zero. `complete` is how many boots had come to their end when
+    it was worked out, `made_by` a hash of what did it and of the run's description.
     """
 
     what: str

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Decoder, Hook, Io, Record
+from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
+from bootscope.capture.stream import Decoder, Frame, Hook, Io, Record, Text
 from bootscope.devices.model import ConsoleByte
 from bootscope.loaders.model import LOAD
 from bootscope.timeline.build import decoders_of
@@ -34,8 +34,13 @@ class Live:
         self._cpu, self._cpu_ppm = CpuTime(run.watch.hooks), run.board.cpu_scale_ppm.value
         loader = run.board.boot_loader
         self._phase_of_hook = {stage.hook: stage.phase for stage in loader.stages if stage.hook}
+        self._milestone_of = {stage.phase: stage.milestone for stage in loader.stages if stage.milestone}
         self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
         self.phase = loader.phases[0]
+        self.begins: dict[str, int] = {self.phase: 0}
+        """When each phase began, in ns of board time."""
+        self.milestones: dict[str, int] = {}
+        """When each milestone was reached, the same way."""
         self.panicked = False
         self.last: Record | None = None
         self.last_lines: deque[bytes] = deque(maxlen=_LAST_LINES)
@@ -55,8 +60,20 @@ class Live:
                 self._store(record)
             elif isinstance(record, Hook):
                 name = self._run.watch.hooks.get(record.hook, "")
-                self.phase = self._phase_of_hook.get(name, self.phase)
+                self._enter(self._phase_of_hook.get(name, self.phase))
                 self.panicked = self.panicked or name == "kernel.panic"
+            elif isinstance(record, Frame) and record.whole and record.number == 0:
+                self.milestones.setdefault(FIRST_FRAME, self.now_ns)
+            elif isinstance(record, Text):
+                name = self._run.watch.texts.get(record.text, "")
+                if name.startswith(MILESTONE_TEXT):
+                    self.milestones.setdefault(name.removeprefix(MILESTONE_TEXT), self.now_ns)
+
+    def _enter(self, phase: str) -> None:
+        self.phase = phase
+        self.begins.setdefault(phase, self.now_ns)
+        if phase in self._milestone_of:
+            self.milestones.setdefault(self._milestone_of[phase], self.now_ns)
 
     def _store(self, record: Io) -> None:
         decoder = self._devices.get(record.device)
@@ -65,7 +82,7 @@ class Live:
             return
         self._costs.add(event, self._virtual_ns)
         if self.phase in self._before_load and reads_kernel(event, self._run):
-            self.phase = LOAD
+            self._enter(LOAD)
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
             self._byte(event.value)
 
