@@ -13,12 +13,12 @@ from bootscope.serve.rows import PAGE, Row, Wanted, chosen, row_of
 
 _COLUMNS = {
     "run": "run",
+    "time": "time",
+    "ended": "ended",
     "day": "recorded",
     "kind": "kind",
     "system": "system",
     "board": "board",
-    "time": "time",
-    "ended": "ended",
 }
 _NEWEST_FIRST = ("day", "time")
 _MOST_LISTED = 200

@@ -27,7 +27,7 @@ _STATIC = {
 
 @functools.cache
 def _template(name: str) -> jinja2.Template:
-    return template(name, folder=_TEMPLATES, path=path)
+    return template(name, folder=_TEMPLATES)
 
 
 def path(*parts: str) -> str:
@@ -37,7 +37,7 @@ def path(*parts: str) -> str:
 
 def page(name: str, status: int = 200, /, **values: object) -> HTMLResponse:
     """A page from a template."""
-    return HTMLResponse(_template(f"{name}.html.j2").render(**values), status)
+    return HTMLResponse(_template(f"{name}.html.j2").render(path=path, **values), status)
 
 
 def trouble(status: int, title: str, message: str, hint: str | None = None) -> HTMLResponse:

@@ -16,7 +16,8 @@ WIDTH, HEIGHT = 1000, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 30
 _COLOURS = 6
 _MOST_POINTS = 5000
-_NS_IN_MS = 1_000_000
+_MARKS = 6
+"""At most, on the axis of times, beside its ends."""
 
 
 class Value(NamedTuple):
@@ -60,7 +61,7 @@ def values(found: Iterable[Known], about: str) -> list[Value]:
         at = _moment(known.run.created)
         if times and at is not None:
             row = row_of(known)
-            series = " on ".join(part for part in (row.system, row.board) if part) or row.kind
+            series = " on ".join(dict.fromkeys(part for part in (row.system, row.board) if part)) or row.kind
             result.append(Value(row.run_id, series, at, row.day, *times))
     return sorted(result, key=lambda value: value.at)
 
@@ -72,9 +73,9 @@ def plot(found: Sequence[Value]) -> Plot:
         return Plot()
     first, last = shown[0].at, max(shown[-1].at, shown[0].at + 1)
     low, high = min(v.low_ns for v in shown), max(v.high_ns for v in shown)
-    low = min(low, 0) if low < 2 * (high - low) else low
-    room = max(high - low, _NS_IN_MS) // 12
-    low, high = low - room if low > room else min(low, 0), high + room
+    step = _step(high - (min(low, 0) if low < 2 * (high - low) else low))
+    low = low // step * step if low >= 2 * (high - low) else min(0, low // step * step)
+    high = low + max(1, -(-(high - low) // step)) * step
 
     def across(at: float) -> float:
         return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (at - first) / (last - first), 1)
@@ -93,7 +94,7 @@ def plot(found: Sequence[Value]) -> Plot:
         for name in names
     ]
     days = [first + (last - first) * part / 4 for part in range(5)]
-    marks = [low + (high - low) * part // 4 for part in range(5)]
+    marks = range(low, high + 1, step)
     return Plot(
         points,
         [(across(at), f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}") for at in days],
@@ -102,6 +103,15 @@ def plot(found: Sequence[Value]) -> Plot:
         lines,
         len(found) - len(shown),
     )
+
+
+def _step(length_ns: int) -> int:
+    """The distance between marks of an axis that long: 1, 2 or 5 times a power of ten, 1 ms or more."""
+    for power in range(6, 19):
+        for factor in (1, 2, 5):
+            if factor * 10**power * _MARKS >= length_ns:
+                return factor * 10**power
+    return 10**19
 
 
 def _point(value: Value, x: float, ys: tuple[float, float, float], colour: int) -> dict[str, object]:
