@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import Coroutine, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp
 
+T = TypeVar("T")
 HOST = ("host", "localhost:8734")
 
 
@@ -49,10 +51,16 @@ def ask(app: ASGIApp, target: str, *headers: tuple[str, str], method: str = "GET
     async def send(message: MutableMapping[str, Any]) -> None:
         told.append(message)
 
-    asyncio.run(run(app, scope, receive, send))
+    waited(run(app, scope, receive, send))
     begin = next(message for message in told if message["type"] == "http.response.start")
     body = b"".join(message.get("body", b"") for message in told)
     return Answer(begin["status"], {k.decode(): v.decode() for k, v in begin["headers"]}, body.decode())
+
+
+def waited(work: Coroutine[Any, Any, T]) -> T:
+    """What some work comes to, done in a thread of its own: tests in a browser leave a loop in the main one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 async def run(app: ASGIApp, scope: Any, receive: Any, send: Any) -> None:

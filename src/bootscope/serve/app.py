@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -76,9 +77,8 @@ class Site:
 
     def runs(self, request: Request) -> Response:
         """The list."""
-        return pages.page(
-            "runs", **overview(self._found(), request.query_params), searches=searches.names(self._store.root)
-        )
+        found = [(name, visible(name, _NAME)) for name in searches.names(self._store.root)]
+        return pages.page("runs", **overview(self._found(), request.query_params), searches=found)
 
     def plot(self, request: Request) -> Response:
         """A milestone over the days."""
@@ -86,7 +86,8 @@ class Site:
 
     def chosen(self, request: Request) -> Response:
         """The comparison of the two runs that were ticked in the list, the older one first."""
-        ticked = [run_id for run_id in self._store.run_ids() if run_id in request.query_params.getlist("run")]
+        asked = {unquote(value) for value in request.query_params.getlist("run")}
+        ticked = [run_id for run_id in self._store.run_ids() if run_id in asked]
         if len(ticked) != 2:
             return pages.trouble(400, "Compare", "Tick two runs in the list to compare them.")
         return RedirectResponse(pages.path("compare", *ticked), 303)

@@ -110,8 +110,8 @@ def _step(length_ns: int) -> int:
     for power in range(6, 19):
         for factor in (1, 2, 5):
             if factor * 10**power * _MARKS >= length_ns:
-                return factor * 10**power
-    return 10**19
+                return int(factor * 10**power)
+    return length_ns
 
 
 def _point(value: Value, x: float, ys: tuple[float, float, float], colour: int) -> dict[str, object]:
