@@ -58,7 +58,7 @@ def ask(app: ASGIApp, target: str, *headers: tuple[str, str], method: str = "GET
 
 
 def waited(work: Coroutine[Any, Any, T]) -> T:
-    """What some work comes to, done in a thread of its own: tests in a browser leave a loop in the main one."""
+    """What some work comes to, in a thread of its own: tests in a browser leave a loop in the main one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
