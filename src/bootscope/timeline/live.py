@@ -60,7 +60,7 @@ class Live:
                 self._store(record)
             elif isinstance(record, Hook):
                 name = self._run.watch.hooks.get(record.hook, "")
-                self._enter(self._phase_of_hook.get(name, self.phase))
+                self._enter(self._phase_of_hook.get(name, self.phase), self.now_ns)
                 self.panicked = self.panicked or name == "kernel.panic"
             elif isinstance(record, Frame) and record.whole and record.number == 0:
                 self.milestones.setdefault(FIRST_FRAME, self.now_ns)
@@ -69,20 +69,21 @@ class Live:
                 if name.startswith(MILESTONE_TEXT):
                     self.milestones.setdefault(name.removeprefix(MILESTONE_TEXT), self.now_ns)
 
-    def _enter(self, phase: str) -> None:
+    def _enter(self, phase: str, at_ns: int) -> None:
         self.phase = phase
-        self.begins.setdefault(phase, self.now_ns)
+        self.begins.setdefault(phase, at_ns)
         if phase in self._milestone_of:
-            self.milestones.setdefault(self._milestone_of[phase], self.now_ns)
+            self.milestones.setdefault(self._milestone_of[phase], at_ns)
 
     def _store(self, record: Io) -> None:
         decoder = self._devices.get(record.device)
         event = decoder.store(0, record.offset, record.value) if decoder else None
         if event is None:
             return
+        before_ns = self.now_ns  # a phase begins before its first read takes its time
         self._costs.add(event, self._virtual_ns)
         if self.phase in self._before_load and reads_kernel(event, self._run):
-            self._enter(LOAD)
+            self._enter(LOAD, before_ns)
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
             self._byte(event.value)
 
