@@ -79,6 +79,8 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["help", "ci"], {"--folder": []}, "prints the folder of all documents"),
     (["show"], {"--phase": ["kernel"]}, "needs --view"),
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
+    (["show"], {"--sort": ["total"]}, "needs --view"),
+    (["compare", "last~1", "last"], {"--sort": ["change"]}, "needs --view"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
 ]  # fmt: skip
 CASES = [
@@ -90,7 +92,8 @@ CASES = [
 ALWAYS = {
     "record": "board n until timeout", "show": "boot board view top", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
-    "report": "output", "rm": "", "list": "", "audit": "all losses pitfalls top", "export": "formats",
+    "report": "output", "rm": "failed dry_run",
+    "list": "system board kind since sort top", "audit": "all losses pitfalls top", "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep services quiet sure bare all o jobs no_ccache",

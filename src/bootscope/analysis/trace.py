@@ -65,7 +65,7 @@ _TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30,
 def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
     found = []
     for name, longest in _TABLES.items():
-        rows = rows_of(name, evidence, stacks)[0]
+        rows = next(rows for rows in rows_of(name, evidence, stacks) if rows.name == name)
         shown = most(rows, longest)
         if not shown:
             continue
