@@ -90,7 +90,7 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout", "show": "boot board view top", "what-if": "board",
+    "record": "board n until timeout", "show": "boot board view top watch", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
     "report": "output", "rm": "failed dry_run",
     "list": "system board kind since sort top", "audit": "all losses pitfalls top", "export": "formats",

@@ -14,7 +14,7 @@ from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
-from bootscope.cli.arguments import option
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -74,7 +74,13 @@ class Show(Verb):
         option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)
         option(parser, "--sort", "COLUMN", _SORT)
 
+        flag(parser, "--watch", "follow the run that is being recorded now, to its end (Ctrl-C: stop)")
+
     def run(self, args: argparse.Namespace) -> int:
+        if args.watch:
+            from bootscope.cli.watch import watch
+
+            return watch(Store(store_dir()), args)
         if args.phase and not args.view:
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
