@@ -116,7 +116,14 @@ def test_on_a_terminal_it_is_one_table_that_grows(store: Store, stock: View) -> 
 
 
 def test_a_boot_of_a_real_board_is_followed_by_its_console(store: Store) -> None:
-    text = b"U-Boot 2025.01 (Jan 01 2025 - 00:00:00 +0000)\r\n[    0.000000] Booting Linux on physical CPU 0x0\r\nx login: "
+    lines = (
+        "U-Boot SPL 2025.01 (Jan 01 2025 - 00:00:00 +0000)",
+        "U-Boot 2025.01 (Jan 01 2025 - 00:00:00 +0000)",
+        "DRAM:  1 GiB",
+        "[    0.000000] Booting Linux on physical CPU 0x0",
+        "desk login: ",
+    )
+    text = "\r\n".join(lines).encode()
     heard = [(at * 10_000_000, byte) for at, byte in enumerate(text)]
     run_id = keep_measured(store, [heard])
     with store.recording(run_id) as path:
@@ -124,7 +131,7 @@ def test_a_boot_of_a_real_board_is_followed_by_its_console(store: Store) -> None
         ended = (folder / record.BOOT).read_text()
         (folder / record.BOOT).unlink()
         watcher, seen = Watcher(store, run_id), []
-        for size in (0, 60, len(heard)):
+        for size in (0, 120, len(heard)):
             (folder / TAP).write_bytes(capture(heard[:size]))
             seen += watcher.look()
         (folder / record.BOOT).write_text(ended)

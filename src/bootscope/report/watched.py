@@ -51,7 +51,7 @@ class Drawn:
     """The boot that goes on, drawn anew at each look; boots that have ended are a line each above it."""
 
     def __init__(self, out: Console) -> None:
-        self._live = Live(console=out, auto_refresh=False, transient=True, vertical_overflow="visible")
+        self._live = Live(console=out, auto_refresh=False, vertical_overflow="visible")
         self._out = out
 
     def __enter__(self) -> Drawn:
