@@ -19,12 +19,14 @@ from bootscope.capture.measured import TAP
 from bootscope.capture.store import Store
 from bootscope.cli.watch import watch
 from bootscope.report.watched import Drawn
-from bootscope.runs.watching import Watcher, recording_now
+from bootscope.runs.watching import Progress, Watcher, recording_now
 from tests.fixtures.stock_boot import unpack
 
 from .conftest import Command
 from .real_boards import capture, keep_measured
 from .test_cli import assert_refused
+
+pytestmark = pytest.mark.long
 
 RUN = "20261124-120000-stock"
 
@@ -130,7 +132,8 @@ def test_a_boot_of_a_real_board_is_followed_by_its_console(store: Store) -> None
         folder = path / "boots/001"
         ended = (folder / record.BOOT).read_text()
         (folder / record.BOOT).unlink()
-        watcher, seen = Watcher(store, run_id), []
+        watcher = Watcher(store, run_id)
+        seen: list[Progress] = []
         for size in (0, 120, len(heard)):
             (folder / TAP).write_bytes(capture(heard[:size]))
             seen += watcher.look()

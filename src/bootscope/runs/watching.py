@@ -36,7 +36,7 @@ class Progress:
     @property
     def phase(self) -> str:
         """The phase that it is in; empty before the first."""
-        return next(reversed(self.phases), "") if self.phases else ""
+        return (list(self.phases) or [""])[-1]
 
 
 def recording_now(store: Store, name: str | None) -> str:
