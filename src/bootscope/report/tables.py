@@ -18,7 +18,8 @@ from rich.text import Text
 
 _GAP = 2
 _LEAST_TEXT, _MOST_WORD, _LEAST_CUT = 16, 34, 38
-"""A text gets so many cells at least, and more for a word up to so many; one that is cut the last number."""
+"""A text gets so many cells at least, and more for a word up to so many; one that is cut the last, or
+three fifths of the terminal."""
 _WIDEST = 10_000
 
 
@@ -107,7 +108,8 @@ def _needed(console: Console, options: ConsoleOptions, column: Column, show_head
     head = Measurement.get(console, wide, column.header) if show_header else Measurement(0, 0)
     # What must not be wrapped is no_wrap; a right-aligned column holds figures.
     if _is_cut(column):
-        least = min(longest, _LEAST_CUT)
+        # A message that is read as far as possible is worth more than what else is known of it.
+        least = min(longest, max(_LEAST_CUT, options.max_width * 3 // 5))
     elif column.no_wrap or column.justify == "right":
         least = longest
     else:
