@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 _GAP = 2
-_LEAST_TEXT, _MOST_WORD, _LEAST_CUT = 16, 34, 38
+_LEAST_TEXT, _MOST_WORD, _MOST_NAME, _LEAST_CUT = 16, 24, 34, 38
 """A text gets so many cells at least, and more for a word up to so many; one that is cut the last, or
 three fifths of the terminal."""
 _WIDEST = 10_000
@@ -33,7 +33,7 @@ class FittedTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The columns that have room, and a line about those that have none."""
         kept = list(range(len(self.columns)))
-        needs = [_needed(console, options, column, self.show_header) for column in self.columns]
+        needs = [self._needed(console, options, at) for at in range(len(self.columns))]
         gone: list[str] = []
         for at in self._goes_first():
             if _sum([needs[k].minimum for k in kept]) <= options.max_width:
@@ -50,6 +50,11 @@ class FittedTable(Table):
         if named := [name for name in (*gone, *cut) if name]:
             text = f"not shown: {', '.join(named)}; a wider terminal or --json has them"
             yield Text(text, "dim")
+
+    def _needed(self, console: Console, options: ConsoleOptions, at: int) -> Measurement:
+        # The first column has the name of what a row is about.
+        word = _MOST_WORD if at else _MOST_NAME
+        return _needed(console, options, self.columns[at], self.show_header, word)
 
     def _goes_first(self) -> list[int]:
         """The columns in the order in which they are left out; without the first, which stays."""
@@ -100,7 +105,9 @@ def _plain(header: RenderableType) -> str:
     return header.plain if isinstance(header, Text) else str(header)
 
 
-def _needed(console: Console, options: ConsoleOptions, column: Column, show_header: bool) -> Measurement:
+def _needed(
+    console: Console, options: ConsoleOptions, column: Column, show_header: bool, most_word: int
+) -> Measurement:
     """What a column needs: at least to be whole, and at most so that nothing of it is wrapped."""
     wide = options.update(max_width=_WIDEST)
     cells = [Measurement.get(console, wide, cell) for cell in column.cells]
@@ -113,7 +120,7 @@ def _needed(console: Console, options: ConsoleOptions, column: Column, show_head
     elif column.no_wrap or column.justify == "right":
         least = longest
     else:
-        least = max(min(longest, _LEAST_TEXT), min(word, _MOST_WORD))
+        least = max(min(longest, _LEAST_TEXT), min(word, most_word))
     return Measurement(max(least, head.minimum), max(longest, head.maximum))
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -122,13 +122,16 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
     out.print()
 
 
-def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
+def _print_consumers(out: Console, found: Sequence[Consumer], total_ns: int, top: int) -> None:
     table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share", spare=("share", "phase"))
-    for consumer in list(found)[:top]:
+    for consumer in found[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
         table.add_row(Text(consumer.what), consumer.phase, kind, span(consumer.ns), share)
     out.print(table)
+    if left := found[top:]:
+        rest = f"{len(left)} smaller ones take {span(sum(each.ns for each in left))} in all"
+        out.print(f"{rest}: --top {len(found)}", style="dim", markup=False)
     out.print()
 
 
@@ -145,6 +148,7 @@ def _print_silences(out: Console, v: View, top: int) -> None:
             reason_text(silence),
         )
     out.print(table)
+    out.print("all of them: --view silences", style="dim", markup=False)
 
 
 def reason_text(silence: Silence) -> Text:
