@@ -35,6 +35,27 @@ _EMULATED = ("no_explain", "board_timeout", "hang_timeout")
 """Options that are for an emulated board alone."""
 
 
+def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
+    """The options that are for an emulated board alone."""
+    flag(parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view")
+    option(
+        parser,
+        "--board-timeout",
+        "S",
+        "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
+        type=float,
+    )
+    option(
+        parser,
+        "--hang-timeout",
+        "S",
+        "limit of the board's own time without any event, in seconds (default 30)",
+        type=float,
+    )
+    renamed(parser, "--limit", "board_timeout", type=float)
+    renamed(parser, "--hang", "hang_timeout", type=float)
+
+
 class Record(Verb):
     example = "bootscope record stock -n 3 --until first-frame"
 
@@ -69,25 +90,7 @@ class Record(Verb):
             "host time limit for one boot, in seconds (default 900; 120 on a real board)",
             type=float,
         )
-        flag(
-            parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view"
-        )
-        option(
-            parser,
-            "--board-timeout",
-            "S",
-            "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
-            type=float,
-        )
-        option(
-            parser,
-            "--hang-timeout",
-            "S",
-            "limit of the board's own time without any event, in seconds (default 30)",
-            type=float,
-        )
-        renamed(parser, "--limit", "board_timeout", type=float)
-        renamed(parser, "--hang", "hang_timeout", type=float)
+        _add_emulated_options(parser)
         board_options.add_options(parser)
         add_build_options(parser)
 
