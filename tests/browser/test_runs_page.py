@@ -6,11 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet
 from bootscope.report.html import render
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import Span, Trace, Track
 
 MS = 1_000_000
 
@@ -42,4 +43,28 @@ def test_every_boot_is_in_sight(browser: Browser, tmp_path: Path, width: int) ->
     assert band
     assert line
     assert band["x"] - 1 <= line["x"] <= band["x"] + band["width"] + 1
+    page.close()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_two_boots_lie_over_each_other(browser: Browser, tmp_path: Path, width: int) -> None:
+    path = tmp_path / "two.html"
+
+    def boot(name: str, kernel_ms: int) -> Trace:
+        phases = (Span(0, 2_000 * MS, "spl"), Span(2_000 * MS, (2_000 + kernel_ms) * MS, "kernel"))
+        return Trace(name, "a clock", (2_000 + kernel_ms) * MS, (Track("p", "phase", "p", phases),))
+
+    path.write_text(render([boot("before", 3_000), boot("after", 1_000)]))
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    page.wait_for_selector("#boot2 .timeline[data-to]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    bars = [bar.bounding_box() for bar in page.locator("#overlay .over").first.locator(".bars i").all()]
+    before, after = (bars[n + 1] for n in (0, 2))
+    assert before and after
+    assert before["x"] == pytest.approx(after["x"], abs=1)
+    assert before["width"] == pytest.approx(3 * after["width"], rel=0.02)
+    fall = page.locator(".falls .bars i.saves").bounding_box()
+    assert fall and fall["width"] == pytest.approx(before["width"] * 2 / 3, rel=0.2)
+    assert [fault["id"] for fault in Axe().run(page).response["violations"]] == []
     page.close()

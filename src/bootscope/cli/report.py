@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from bootscope.analysis.changes import VIEWS, changes
+from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.views import View, comparison
@@ -23,7 +26,10 @@ from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.html import render
 from bootscope.runs.run import Recording, run_of, sample_set
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import Table, Trace
+
+CHANGES = 200
+"""Rows of each table of what changed; `bootscope compare --view` has them all."""
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -100,6 +106,20 @@ def _compared(
     return runs_html.of_boots(against(run_a, run_b))
 
 
+def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
+    """What changed between two boots of the emulated board, in each view that can be compared."""
+    if len(found) != 2 or found[0][0] == found[1][0]:
+        return []
+    (_, a), (_, b) = found
+    if not (isinstance(a, View) and isinstance(b, View)):
+        return []
+    sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
+    rows = (changes(name, *sides) for name in VIEWS)
+    # A table is of one view: that needs no column.
+    tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
+    return [table for table in tables if table]
+
+
 class Report(Verb):
     example = "bootscope report last -o boot.html"
 
@@ -122,7 +142,8 @@ class Report(Verb):
             for (boot_id, boot), boots in zip(found, sets, strict=True)
         ]
         several = [boots for boots in sets if boots]
-        text = render([boot for _, boot in found], several, _compared(store, names, found), told)
+        compared = _compared(store, names, found)
+        text = render([boot for _, boot in found], several, compared, told, _changed(found))
         write_file(args.output, text.encode())
         boots = [boot_id for boot_id, _ in found]
         if args.json:

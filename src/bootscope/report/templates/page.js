@@ -38,7 +38,7 @@ function flash(asked, words) {
   setTimeout(() => { asked.textContent = before; }, 1200);
 }
 
-document.querySelectorAll("main").forEach(wire);
+document.querySelectorAll(".boot").forEach(wire);
 document.querySelectorAll("table.sorts").forEach((table) => new Sorted(table));
 function restore() { if (location.hash.startsWith("#view=")) links.some((link) => link.restore(location.hash.slice(1))); }
 addEventListener("hashchange", restore);
