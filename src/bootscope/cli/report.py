@@ -24,6 +24,7 @@ from bootscope.core.paths import cache_dir, store_dir
 from bootscope.core.text import seconds, size
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
+from bootscope.report.consoles import consoles
 from bootscope.report.html import render
 from bootscope.runs.run import Recording, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
@@ -86,6 +87,13 @@ def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None)
     return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
 
 
+def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
+    """The consoles of all boots of a run."""
+    run = run_of(store, boots.run_id)
+    found = ((f"boot {n}", run.boot(n)) for n in range(1, len(boots.boots) + 1))
+    return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
+
+
 def _until(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
@@ -138,6 +146,7 @@ class Report(Verb):
             {
                 **_told(boot_id, boot, _until(store, boot_id), boots),
                 "first": _first(store, boot_id, boot),
+                "consoles": _consoles(store, boots) if boots else (),
             }
             for (boot_id, boot), boots in zip(found, sets, strict=True)
         ]

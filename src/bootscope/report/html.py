@@ -34,7 +34,7 @@ from bootscope.timeline.trace import Table, Trace
 # In this order: each uses only what stands before it.
 _SCRIPTS = (
     "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
-    "flame_tree", "flame", "sorted", "page",
+    "consoles", "flame_tree", "flame", "sorted", "page",
 )  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
@@ -128,6 +128,7 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "phases": (),
         "where": answer.of_trace(trace),
         "first": (),
+        "consoles": (),
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
         "errors": {
@@ -228,10 +229,13 @@ def render(
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, and what to do `first` (answer.py). `changed` are tables of what
+    the `total` and `until` of its headline, what to do `first` (answer.py), and the
+    `consoles` of other boots of its run (consoles.py). `changed` are tables of what
     differs between two boots, function by function and the like.
     """
-    page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible)
+    page = template(
+        "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
+    )
     return page.render(
         boots=[
             {**(_of_trace(boot) if isinstance(boot, Trace) else _boot(boot)), **more}

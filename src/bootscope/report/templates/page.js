@@ -39,7 +39,10 @@ function flash(asked, words) {
 }
 
 document.querySelectorAll(".boot").forEach(wire);
-document.querySelectorAll("table.sorts").forEach((table) => new Sorted(table));
+document.querySelectorAll("table.sorts").forEach((table) => {
+  const sorted = new Sorted(table), section = table.closest("section");
+  if (section.querySelector("script.consoles")) new Consoles(section, sorted);
+});
 function restore() { if (location.hash.startsWith("#view=")) links.some((link) => link.restore(location.hash.slice(1))); }
 addEventListener("hashchange", restore);
 restore();
