@@ -69,8 +69,9 @@ class AuditVerb(Verb):
 def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:
     _print_about(out, about)
     run = _run(args.what, about.boot)
-    if not about.seen and about.known.log and about.known.parts <= {Part.LOG, Part.COMMAND_LINE}:
-        _print_outlook(out, args, found, (args.what or ["last"])[0] if about.trace else "")
+    logs_only = about.known.parts <= {Part.LOG, Part.COMMAND_LINE} and (about.known.log or about.trace)
+    if not about.seen and logs_only:
+        _print_outlook(out, args, found, (args.what or ["last"])[0] if about.stored else "")
         return
     culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
     if found.audit.findings:

@@ -51,9 +51,12 @@ def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
 
 
 def _cure(cure: Cure, specs: Specs, run: str) -> str:
-    """What to do, and the commands that try or predict it."""
+    """What to do, and the commands that explain, try or predict it."""
     commands = []
-    if spec := applying(cure, specs):
+    best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
+    if best and best not in specs:
+        commands.append(f"techniques {best}")
+    if spec:
         commands.append(f"try {spec}")
     if run and cure.what_if:
         commands.append(f"what-if {shlex.quote(cure.what_if[0])}")
@@ -71,6 +74,7 @@ def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
             "show": c.seen_in,
             "do": c.cure.do,
             "technique": applying(c.cure, specs) or None,
+            "techniques": c.cure.techniques,
             "what_if": c.cure.what_if,
         }
         for c in found

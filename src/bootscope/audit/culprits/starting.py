@@ -10,9 +10,12 @@ from bootscope.core.text import cut
 from bootscope.inventory.bootlog import LogLine
 
 _SYSTEMD = re.compile(r"systemd\[1\]: |^\[ {0,2}OK {0,2}\] (?:Reached|Started|Finished|Mounted|Created)")
-_BEGINS = re.compile(r"(?:^|\s|\]: )(?:Starting|Mounting|Activating swap) (\S.{1,100}?)\.\.\.")
+_BEGINS = re.compile(
+    r"(?:^|\s|\]: )(?:Starting|Mounting|Activating swap|Expecting device) (\S.{1,100}?)\.\.\."
+)
 _ENDS = re.compile(
-    r"(?:Started|Finished|Mounted|Activated swap|Failed to (?:start|mount)|Stopped|Skipped)"
+    r"(?:Started|Finished|Mounted|Activated swap|Failed to (?:start|mount)|Stopped|Skipped"
+    r"|Found device|Timed out waiting for device)"
     r" (\S.{1,100}?)\.? *$"
 )
 _SLOW = re.compile(r"Rebuild|Generat|Docker|Container|Wait|Check|Expand|Grow|Resiz|hwdb")
@@ -36,6 +39,8 @@ class Starting:
                 begun[_plain(started[1])] = index
             elif (ended := _ENDS.search(text)) and (name := _plain(ended[1])) in begun:
                 self._units.append((begun.pop(name), index, name))
+        self.through = tuple(self._units)
+        """Lines of their beginnings and ends, and their names in words, of those of which both are told."""
         self._units += [(at, min(len(texts), at + _FAR), name) for name, at in begun.items()]
 
     def during(self, first: int, last: int) -> tuple[str, ...]:
