@@ -100,19 +100,19 @@ class Scope(Setting, frozen=True):
 
 
 class Source(Setting, frozen=True):
-    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared.
+    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared, `year` 0 where that is not told.
     `figure`: what it says that this was worth, with the machine; empty where it says nothing of that."""
 
     title: str
     by: str
-    year: int
+    year: int = 0
     url: str = ""
     figure: str = ""
 
     @property
     def words(self) -> str:
         """As it is cited."""
-        return f"{self.by}, {self.title}, {self.year}"
+        return f"{self.by}, {self.title}" + (f", {self.year}" if self.year else "")
 
 
 class Technique(Setting, frozen=True):
