@@ -63,4 +63,4 @@ def _outside(scope: Scope, facts: Inventory) -> Iterator[str]:
         if scope.most_cpus and count > scope.most_cpus:
             yield f"{count} processors were brought up"
         if count < scope.least_cpus:
-            yield f"only {count} processor{'s' if count > 1 else ''} was brought up"
+            yield "one processor was brought up" if count == 1 else f"only {count} processors were brought up"

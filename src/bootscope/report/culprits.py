@@ -36,30 +36,29 @@ def show(
     table = make_table(">", "", show_header=False)
     for culprit in found[:top]:
         most = "up to " if culprit.at_most else ""
-        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run))
+        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run, recorded))
     out.print(table)
 
 
-def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
+def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:
     seen = f" ({culprit.seen_in.removeprefix('--view ')})" if run and culprit.seen_in else ""
     return Text.assemble(
         (printable(culprit.what), "bold"),
         f"\n{printable(culprit.where)}",
         (seen, "dim"),
-        (f"\n{_cure(culprit.cure, specs, run)}", "cyan"),
+        (f"\n{_cure(culprit.cure, specs, run, recorded)}", "cyan"),
     )
 
 
-def _cure(cure: Cure, specs: Specs, run: str) -> str:
-    """What to do, and the commands that explain, try or predict it."""
-    commands = []
+def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
+    """What to do, and the commands that explain, try or predict it. Of a recorded boot the techniques are listed
+    below."""
     best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
-    if best and best not in specs:
-        commands.append(f"techniques {best}")
-    if spec:
-        commands.append(f"try {spec}")
+    commands = [f"try {spec}"] if spec else []
     if run and cure.what_if:
         commands.append(f"what-if {shlex.quote(cure.what_if[0])}")
+    if best and best not in specs and not (recorded and run):
+        commands.insert(0, f"techniques {best}")
     return f"-> {printable(cure.do)}" + (f": {printable('; '.join(commands))}" if commands else "")
 
 

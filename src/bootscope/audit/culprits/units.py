@@ -5,6 +5,7 @@ upper bound, since units start beside each other."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from bootscope.analysis.gaps import span_reason
 from bootscope.analysis.nesting import nested
@@ -24,6 +25,11 @@ _AT_ONCE_NS = 300_000_000
 """What is done so soon after random numbers are there has waited for them."""
 _LEAST_NS = 500_000_000
 """A shorter start of a unit is told by the gaps of the log alone."""
+_BESIDE = ("udev", "modules", "modem", "heavy-services")
+"""Kinds that work beside everything else."""
+_DEVICE = "job-timeout"
+_MOST = 50
+"""So many units of a log are looked at, which may have been made up."""
 
 
 def of_trace(trace: Trace) -> Iterator[Culprit]:
@@ -56,19 +62,33 @@ def _blamed(trace: Trace) -> Iterator[Culprit]:
 
 
 def of_log(log: BootLog) -> dict[str, list[Culprit]]:
-    """By the kind of reason: units that are known to wait or to work long, from the line of their beginning to
-    that of their end; also those that were ready at once when random numbers were."""
+    """By the kind of reason: units that are known to wait or to work long while others speak, from the line of
+    their beginning to that of their end; also those that were ready at once when random numbers were."""
     found: dict[str, list[Culprit]] = {}
     crng, units = log.index(_CRNG), Starting(log.own).through
-    for first, last, name in units:
-        why, (start_ns, end_ns) = span_reason(name), _stretch(log, first, last)
-        if why and end_ns - start_ns >= _LEAST_NS:
-            row = _culprit(name, name, end_ns - start_ns, (start_ns, end_ns), "from its first line to its last")
+    known = ((why, unit) for unit in units if (why := span_reason(unit[2])))
+    for why, (first, last, name) in islice(known, _MOST):
+        if _waits(log, why.kind, last) and _in_company(log, first, last):
+            place = _stretch(log, first, last)
+            row = _culprit(name, name, place[1] - place[0], place, "from its first line to its last")
             found.setdefault(why.kind, []).append(row)
-    waited = [unit for unit in units if unit[0] < crng <= unit[1] and _soon(log, crng, unit[1])]
-    if waited:
-        found.setdefault("random", []).append(_for_random(log, crng, waited))
+    over = islice((unit for unit in units if unit[0] < crng <= unit[1]), _MOST)
+    waited = [unit for unit in over if _soon(log, crng, unit[1])]
+    if waited and _in_company(log, min(first for first, _, _ in waited), crng):
+        found["random"] = [_for_random(log, crng, waited)]
     return found
+
+
+def _waits(log: BootLog, kind: str, last: int) -> bool:
+    """Whether others usually wait for a unit of that kind; a device that was found took the kernel's time."""
+    return kind not in _BESIDE and (kind != _DEVICE or "Timed out" in log.lines[last].text)
+
+
+def _in_company(log: BootLog, first: int, last: int) -> bool:
+    """Whether it took long, and others spoke meanwhile: what is one long gap is told as that gap."""
+    start_ns, end_ns = _stretch(log, first, last)
+    gaps = (ns for a, b, ns in log.steps() if first <= a and b <= last)
+    return end_ns - start_ns >= _LEAST_NS and max(gaps, default=0) * 2 < end_ns - start_ns
 
 
 def _soon(log: BootLog, crng: int, last: int) -> bool:
