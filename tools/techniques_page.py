@@ -61,10 +61,10 @@ def _lines() -> Iterator[str]:
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
     yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
     yield ""
-    yield "Published figures are those of the documents at the end, or of the source named with them, on their"
-    yield "boards and in their years. They say what has been worth a look; what something is worth in your boot"
-    yield "only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`, `flash` ...) lists"
-    yield "those that such a system can use; an audit of a log leaves out those that its system cannot."
+    yield "Published figures are those of the documents at the end, or of the source named with them, on"
+    yield "their boards and in their years. They say what has been worth a look; what something is worth in"
+    yield "your boot only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
+    yield "`flash` ...) lists those that such a system can use; an audit of a log leaves out the others."
     yield from _measured()
     for phase in PHASES:
         chosen = [t for t in all_of_them.values() if t.phase == phase]
@@ -136,7 +136,9 @@ def _technique(t: Technique) -> Iterator[str]:
     yield from (f"- Measured: {_text(measured_text(row))} ({row.date})" for row in measured_of(t))
     if t.figures:
         yield "- Published: " + "; ".join(_figure(name) for name in t.figures)
-    yield from (f"- Published: {_text(source.figure)} [{_cited(source)}]" for source in t.sources if source.figure)
+    yield from (
+        f"- Published: {_text(source.figure)} [{_cited(source)}]" for source in t.sources if source.figure
+    )
     rest = "; ".join(_cited(source) for source in t.sources if not source.figure)
     if rest:
         yield f"- Sources: {rest}"

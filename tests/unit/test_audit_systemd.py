@@ -88,7 +88,7 @@ OTHERS = [
         "systemd-device-timeout", 90,
     ),
     (
-        ["[    1.000000] systemd[1]: Hostname set to <board>.", "[    5.000000] systemd[1]: Queued start job."],
+        ["[    1.000000] systemd[1]: Hostname set to <board>.", "[    5.000000] systemd[1]: Queued it."],
         "systemd-generators", 4,
     ),
     (
@@ -138,7 +138,9 @@ def test_a_boot_loader_that_waits_is_named_with_its_technique(line: str, techniq
 
 def test_units_that_are_ready_at_once_when_random_numbers_are_have_waited_for_them() -> None:
     lines = [
-        *unit("OpenSSH Server Key Check", 1, 12.02, unit("Load/Save OS Random Seed", 1.1, 12.01, chat(2, 11.9))),
+        *unit(
+            "OpenSSH Server Key Check", 1, 12.02, unit("Load/Save OS Random Seed", 1.1, 12.01, chat(2, 11.9))
+        ),
     ]
     lines.insert(-2, "[   12.000000] random: crng init done")
     found = first(lines)

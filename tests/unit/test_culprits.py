@@ -17,9 +17,9 @@ from bootscope.artefacts.logs import read
 from bootscope.audit.culprits import calls, console, processes, storage
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.logged import printed, spans
-from bootscope.audit.culprits.units import of_trace
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import RecordedBoot
+from bootscope.audit.culprits.units import of_trace
 from bootscope.capture.imported import Raw
 from bootscope.capture.store import Store
 from bootscope.inventory.indicators import indicator_evidence

@@ -217,4 +217,3 @@ SPOKEN = [
 def test_what_speaks_against_a_technique_is_told(scope: Scope, why: str) -> None:
     assert out_of_scope(scope, inventory_of(**MACHINES["arm64"][0])) == why
     assert out_of_scope(scope, Inventory()) == ""
-

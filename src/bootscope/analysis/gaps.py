@@ -3,10 +3,10 @@
 
 The kinds are tables in `gap_kinds/`: `before` and `after` are regular expressions for the two lines (both
 must fit where both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
-what would help, `techniques` are ids of the catalogue, the best first. `span` is a regular expression for what logs time
-by name of which it is the reason that it takes long: systemd's units and their descriptions, its phases
-(`firmware`) and its own work (`generators`). `sure` is `known` where the lines
-themselves say so, else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
+what would help, `techniques` are ids of the catalogue, the best first. `span` is a regular expression for
+what logs time by name, of which it is the reason that it takes long: systemd's units and their descriptions,
+its phases (`firmware`) and its own work (`generators`). `sure` is `known` where the lines themselves say so,
+else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
 """
 
 from __future__ import annotations

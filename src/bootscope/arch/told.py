@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel's log says of the instruction set that it runs on: also of those that nobody can emulate here.
+"""What a kernel's log says of the instruction set that it runs on, also of those that are not emulated here.
 
-Sources: Linux arch/*/kernel/setup.c, arch/arm64/kernel/setup.c (MPIDR with ten digits), arch/riscv/kernel/sbi.c,
-arch/x86/kernel/e820.c; systemd.unit(5), ConditionArchitecture=, for systemd's names.
+Sources: Linux arch/*/kernel/setup.c, arch/arm64/kernel/setup.c (MPIDR with ten digits),
+arch/riscv/kernel/sbi.c, arch/x86/kernel/e820.c; systemd.unit(5), ConditionArchitecture=, for systemd's names.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ _NO_BOOT = "no timing data: no boot was given"
 @dataclass(frozen=True)
 class Subject:
     """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
-    known, `trace` is what logs tell beside their lines; `stored` logs are a run that `show` knows. `seen` is the recorded boot if there is one; what
-    follows from what is known follows from that boot, from what `depends` tells, and from nothing else."""
+    known, `trace` is what logs tell beside their lines; `stored` logs are a run that `show` knows. `seen` is
+    the recorded boot if there is one; what follows from what is known follows from that boot, from what
+    `depends` tells, and from nothing else."""
 
     title: str
     learn: Callable[[], Inventory]

@@ -21,7 +21,12 @@ from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
-_PLACES = {"block": "on a block device", "flash": "on raw flash", "memory": "in memory", "network": "on a server"}
+_PLACES = {
+    "block": "on a block device",
+    "flash": "on raw flash",
+    "memory": "in memory",
+    "network": "on a server",
+}
 
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:

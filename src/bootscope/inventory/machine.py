@@ -28,7 +28,8 @@ _INIT_FILES = {
 _PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
 _MOUNTED = r"VFS: Mounted root|mounted filesystem|Switching root|mount_root: "
 _NFS = ("/dev/nfs", "nfs")
-_BLOCK = ("/dev/mmcblk", "/dev/sd", "/dev/vd", "/dev/nvme", "/dev/xvd", "/dev/hd", "PARTUUID=", "UUID=", "LABEL=")
+_DISKS = ("mmcblk", "sd", "vd", "nvme", "xvd", "hd")
+_BLOCK = ("PARTUUID=", "UUID=", "LABEL=", *(f"/dev/{disk}" for disk in _DISKS))
 
 
 def architecture(facts: Inventory) -> str:

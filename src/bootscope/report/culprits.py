@@ -51,8 +51,8 @@ def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:
 
 
 def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
-    """What to do, and the commands that explain, try or predict it. Of a recorded boot the techniques are listed
-    below."""
+    """What to do, and the commands that explain, try or predict it. Of a recorded boot the techniques are
+    listed below."""
     best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
     commands = [f"try {spec}"] if spec else []
     if run and cure.what_if:

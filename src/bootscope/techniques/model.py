@@ -100,8 +100,9 @@ class Scope(Setting, frozen=True):
 
 
 class Source(Setting, frozen=True):
-    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared, `year` 0 where that is not told.
-    `figure`: what it says that this was worth, with the machine; empty where it says nothing of that."""
+    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared,
+    `year` is 0 where that is not told. `figure`: what it says that this was worth, with the machine; empty
+    where it says nothing of that."""
 
     title: str
     by: str

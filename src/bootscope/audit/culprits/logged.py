@@ -74,8 +74,8 @@ def _printed(known: Inventory, who: str, lines: Sequence[LogLine], cost_ns: int,
 
 
 def spans(trace: Trace) -> Iterator[Culprit]:
-    """Initcalls and probes, each by its own time; the boot waited that long at most, since others may have run
-    beside it."""
+    """Initcalls and probes, each by its own time; the boot waited that long at most, since others may have
+    run beside it."""
     for found in nested(t for t in trace.tracks if t.kind in _TIMED):
         yield Culprit(
             kind="spans",

@@ -58,12 +58,14 @@ def _blamed(trace: Trace) -> Iterator[Culprit]:
         if table.title == BLAME_TITLE:
             for name, ns in table.rows:
                 if _counts(str(name)):
-                    yield _culprit(str(name), str(name), int(ns or 0), (0, int(ns or 0)), "by systemd-analyze blame")
+                    yield _culprit(
+                        str(name), str(name), int(ns or 0), (0, int(ns or 0)), "by systemd-analyze blame"
+                    )
 
 
 def of_log(log: BootLog) -> dict[str, list[Culprit]]:
-    """By the kind of reason: units that are known to wait or to work long while others speak, from the line of
-    their beginning to that of their end; also those that were ready at once when random numbers were."""
+    """By the kind of reason: units that are known to wait or to work long while others speak, from the line
+    of their beginning to that of their end; also those that were ready at once when random numbers were."""
     found: dict[str, list[Culprit]] = {}
     crng, units = log.index(_CRNG), Starting(log.own).through
     known = ((why, unit) for unit in units if (why := span_reason(unit[2])))
@@ -113,7 +115,7 @@ def _for_random(log: BootLog, crng: int, waited: Sequence[tuple[int, int, str]])
 
 
 def _stretch(log: BootLog, first: int, last: int) -> tuple[int, int]:
-    """From a line to a later one; where one has no stamp, from the last before it, or to the next after it."""
+    """From a line to a later one; where one has no stamp, from the last before it, to the next after it."""
     start_ns = next((ns for i in range(first, -1, -1) if (ns := _at(log, log.lines[i])) >= 0), 0)
     after = (ns for line in log.lines[last:] if (ns := _at(log, line)) >= 0)
     return start_ns, max(start_ns, next(after, start_ns))
