@@ -93,7 +93,8 @@ def test_the_init_is_known_by_what_is_of_it_alone(given: dict[str, Any], init: s
         (["CPU0 revision is: 00019556 (MIPS 34Kc)"], "mips"),
         (["Using pSeries machine description"], "powerpc"),
         (["SBI specification v1.0 detected"], "riscv"),
-        (["Booting Linux on physical CPU 0x100"], "arm"),
+        (["Booting Linux on physical CPU 0x0", "Boot CPU: AArch64 Processor [410fd034]"], "arm64"),
+        (["Booting Linux on physical CPU 0x0"], ""),
         (["nothing of it"], ""),
     ],
 )

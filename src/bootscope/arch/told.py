@@ -16,10 +16,9 @@ _SYSTEMD = {
     "riscv": "riscv(?:32|64)", "x86": "x86(?:-64)?",
 }  # fmt: skip
 _KERNEL = {
-    "arm": r"^CPU: ARM\w* [Pp]rocessor|^CPU: ARMv\d|^Booting Linux on physical CPU 0x[0-9a-f]{1,8}$"
-    r"|^CPU: Testing write buffer|^Linux version .{1,80}\(arm-",
-    "arm64": r"^Booting Linux on physical CPU 0x[0-9a-f]{10}\b|^CPU features: detected: |^arm64: "
+    "arm64": r"^Booting Linux on physical CPU 0x[0-9a-f]{10}\b|\bAArch64 Processor|^CPU features: detected: "
     r"|^Linux version .{1,80}\(aarch64-",
+    "arm": r"^CPU: ARM\w* [Pp]rocessor|^CPU: ARMv\d|^CPU: Testing write buffer|^Linux version .{1,80}\(arm-",
     "mips": r"^CPU0 revision is: |\(MIPS |^MIPS: machine is ",
     "powerpc": r"^Using .{1,40} machine description|^opal: |^Linux version .{1,80}\(powerpc",
     "riscv": r"^SBI specification v|^riscv: |^OpenSBI v|^Linux version .{1,80}\(riscv\d\d-",
@@ -27,6 +26,7 @@ _KERNEL = {
 }
 PATTERNS = {
     name: re.compile(f"{_KERNEL[name]}|Detected architecture {_SYSTEMD[name]}\\.", re.MULTILINE)
-    for name in ARCHITECTURES
+    for name in _KERNEL
 }
-"""By name: what stands in a log of it, without stamps."""
+"""By name: what stands in a log of it, without stamps. The first lines of older arm64 kernels are those of arm:
+arm64 comes first."""

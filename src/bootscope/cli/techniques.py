@@ -199,4 +199,4 @@ def _cited(out: Console, source: Source, figure: str = "") -> None:
     indent = "    " if figure else "  "
     out.print(Text(f"{indent}{source.words}", "dim" if figure else ""))
     if source.url:
-        out.print(Text(f"    {source.url}", "dim"), soft_wrap=True)
+        out.print(Text(f"    {source.url}", "dim"))

@@ -28,8 +28,8 @@ _INIT_FILES = {
 _PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
 _MOUNTED = r"VFS: Mounted root|mounted filesystem|Switching root|mount_root: "
 _NFS = ("/dev/nfs", "nfs")
-_DISKS = ("mmcblk", "sd", "vd", "nvme", "xvd", "hd")
-_BLOCK = ("PARTUUID=", "UUID=", "LABEL=", *(f"/dev/{disk}" for disk in _DISKS))
+_BLOCK = ("/dev/", "PARTUUID=", "UUID=", "LABEL=")
+_RAM = "/dev/ram"
 
 
 def architecture(facts: Inventory) -> str:
@@ -62,9 +62,9 @@ def root_kind(facts: Inventory) -> str:
         return "network"
     if raw_flash(facts):
         return "flash"
-    if root.startswith(_BLOCK):
-        return "block"
-    return "memory" if root_in_memory(facts) else ""
+    if root_in_memory(facts) or root.startswith(_RAM):
+        return "memory"
+    return "block" if root.startswith(_BLOCK) else ""
 
 
 def root_in_memory(facts: Inventory) -> bool:
