@@ -28,5 +28,5 @@ PATTERNS = {
     name: re.compile(f"{_KERNEL[name]}|Detected architecture {_SYSTEMD[name]}\\.", re.MULTILINE)
     for name in _KERNEL
 }
-"""By name: what stands in a log of it, without stamps. The first lines of older arm64 kernels are those of arm:
-arm64 comes first."""
+"""By name: what stands in a log of it, without stamps. The first line of older arm64 kernels is that of arm,
+which therefore comes later."""

@@ -24,6 +24,7 @@ from bootscope.readers.markers import split_line
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
 from bootscope.timeline import kernel_lines
+from bootscope.timeline.trace import Trace
 
 _MOST_LINES = 200_000
 INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
@@ -59,7 +60,7 @@ def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
         raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
-    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot))
+    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot, trace))
     # What is timed by name is told with the lines beside which it is.
     pieces = [Piece(f.name, "log", _beside(f), fields) for f in found.files if f is not file]
     return [replace(_piece(file, boot, log), trace=trace), *pieces]
@@ -81,11 +82,10 @@ def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
     return None
 
 
-def _ends(found: Understood, boot: Boot) -> int | None:
+def _ends(found: Understood, boot: Boot, trace: Trace | None) -> int | None:
     """After how many lines of its log the first boot was through; None where no clock tells."""
     log, way = found.log(1)
-    trace = found.trace(1, lines=False)
-    if log is not boot.log or not trace.timed:
+    if log is not boot.log or not trace or not trace.timed:
         return None
     ends = max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))
     told = any(name in END_MILESTONES for name in trace.milestones())

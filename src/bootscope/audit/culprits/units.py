@@ -5,6 +5,7 @@ upper bound, since units start beside each other."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from bootscope.analysis.gaps import span_reason
@@ -27,7 +28,6 @@ _LEAST_NS = 500_000_000
 """A shorter start of a unit is told by the gaps of the log alone."""
 _BESIDE = ("udev", "modules", "modem", "heavy-services")
 """Kinds that work beside everything else."""
-_DEVICE = "job-timeout"
 _MOST = 50
 """So many units of a log are looked at, which may have been made up."""
 
@@ -54,13 +54,11 @@ def _counts(name: str) -> bool:
 
 
 def _blamed(trace: Trace) -> Iterator[Culprit]:
-    for table in trace.tables:
-        if table.title == BLAME_TITLE:
-            for name, ns in table.rows:
-                if _counts(str(name)):
-                    yield _culprit(
-                        str(name), str(name), int(ns or 0), (0, int(ns or 0)), "by systemd-analyze blame"
-                    )
+    """Their place in time is not told, and no view shows them."""
+    rows = (row for table in trace.tables if table.title == BLAME_TITLE for row in table.rows)
+    for name, ns in ((str(name), int(ns or 0)) for name, ns in rows):
+        if _counts(name):
+            yield replace(_culprit(name, name, ns, (0, ns), "by systemd-analyze blame"), seen_in="")
 
 
 def of_log(log: BootLog) -> dict[str, list[Culprit]]:
@@ -70,7 +68,7 @@ def of_log(log: BootLog) -> dict[str, list[Culprit]]:
     crng, units = log.index(_CRNG), Starting(log.own).through
     known = ((why, unit) for unit in units if (why := span_reason(unit[2])))
     for why, (first, last, name) in islice(known, _MOST):
-        if _waits(log, why.kind, last) and _in_company(log, first, last):
+        if why.kind not in _BESIDE and _in_company(log, first, last):
             place = _stretch(log, first, last)
             row = _culprit(name, name, place[1] - place[0], place, "from its first line to its last")
             found.setdefault(why.kind, []).append(row)
@@ -81,15 +79,10 @@ def of_log(log: BootLog) -> dict[str, list[Culprit]]:
     return found
 
 
-def _waits(log: BootLog, kind: str, last: int) -> bool:
-    """Whether others usually wait for a unit of that kind; a device that was found took the kernel's time."""
-    return kind not in _BESIDE and (kind != _DEVICE or "Timed out" in log.lines[last].text)
-
-
 def _in_company(log: BootLog, first: int, last: int) -> bool:
     """Whether it took long, and others spoke meanwhile: what is one long gap is told as that gap."""
     start_ns, end_ns = _stretch(log, first, last)
-    gaps = (ns for a, b, ns in log.steps() if first <= a and b <= last)
+    gaps = (ns for a, b, ns in log.steps() if a < last and first < b)
     return end_ns - start_ns >= _LEAST_NS and max(gaps, default=0) * 2 < end_ns - start_ns
 
 
