@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bootscope.loaders.console import ANY
-from bootscope.readers import clock_mend, journal_late, other_clocks
+from bootscope.readers import clock_mend, firmware_tables, journal_late, other_clocks
 from bootscope.readers.base import (
     STAMPS,
     UNKNOWN,
@@ -164,6 +164,7 @@ def _boot(found: Columns, form: Form, part: Part, options: Options, tool: Tool) 
     boot.clock = _clock(boot, options)
     boot.facts["tool"] = f"{tool.name} {form.name}".removesuffix(tool.name).removesuffix("printk").strip()
     describe(boot, found, part, form.repeats_kernel)
+    boot.tables += firmware_tables.tables(boot.log, options)
     return boot
 
 
