@@ -29,6 +29,7 @@ FAMILIES = {
     "systemd": {
         "systemctl",
         "systemd-analyze",
+        "systemd-blame-json",
         "systemd-plot-json",
         "systemd-plot-svg",
         "systemd-plot-table",
