@@ -43,6 +43,15 @@ def test_on_a_hosts_clock_it_ends_with_the_line() -> None:
     assert found[0].start_ns == 543 * MS
 
 
+def test_a_host_that_listened_later_knows_nothing_of_what_was_before() -> None:
+    lines = "[0.000001 0.000001] U-Boot 2025.01", f"[6.000000 5.999999] {LINE}"
+    assert [(s.name, s.start_ns) for s in phases(boot_of("grabserial", *lines))] == [
+        ("kernel", 43 * MS),
+        ("initrd", 900 * MS),
+        ("userspace", 2900 * MS),
+    ]
+
+
 def test_a_line_without_a_time_places_nothing() -> None:
     assert phases(boot_of("plain", "U-Boot 2025.01", "Starting kernel ...", LINE)) == ()
 

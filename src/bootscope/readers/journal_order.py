@@ -29,15 +29,15 @@ def in_order(blob: bytes, form: Form) -> tuple[bytes, int]:
 
     On a calendar, which may be set back, only a few lines in a row are moved: the clock goes on after them.
     """
-    groups = _groups(blob, form)
-    late = _late(groups, form.clock.name == "kernel")
+    starts, times = _stamps(blob, form)
+    late = _late(times, form.clock.name == "kernel")
     if not late:
         return blob, 0
-    kept = [g for i, g in enumerate(groups) if i not in late]
+    groups = [_Lines(at, blob[a:b]) for at, a, b in zip(times, starts, [*starts[1:], len(blob)], strict=True)]
     moved = sorted((groups[i] for i in late), key=lambda g: g.at_ns, reverse=True)
     result: list[bytes] = []
     # Where the clock was set back, the last place that fits is the one nearest to where the line was.
-    for group in reversed(kept):
+    for group in reversed([g for i, g in enumerate(groups) if i not in late]):
         while moved and moved[0].at_ns >= group.at_ns:
             result.append(moved.pop(0).text)
         result.append(group.text)
@@ -45,37 +45,34 @@ def in_order(blob: bytes, form: Form) -> tuple[bytes, int]:
     return b"".join(reversed(result)), len(late)
 
 
-def _groups(blob: bytes, form: Form) -> list[_Lines]:
+def _stamps(blob: bytes, form: Form) -> tuple[list[int], list[int]]:
+    """Where each stamped line begins (the first at 0), and its time in ns."""
     seconds = Memo(form.seconds)
-    found: list[tuple[int, int]] = []
+    starts: list[int] = []
+    times: list[int] = []
     for match in form.at_line_start().finditer(blob):
         second = seconds[match[1]]
         if second is not None:
-            fraction = match[2] or b""
-            found.append((match.start(), second * NS + int(fraction.ljust(9, b"0"))))
-    places = [start for start, _ in found]
-    if not found:
-        return []
-    places[0] = 0
-    ends = [*places[1:], len(blob)]
-    return [_Lines(at, blob[a:b]) for a, b, (_, at) in zip(places, ends, found, strict=True)]
+            starts.append(match.start() if starts else 0)
+            times.append(second * NS + int((match[2] or b"").ljust(9, b"0")))
+    return starts, times
 
 
-def _late(groups: list[_Lines], steady: bool) -> set[int]:
+def _late(times: list[int], steady: bool) -> set[int]:
     """Which lines are older than one before them; on a clock that is not `steady`, only where a younger line
     follows soon."""
     late: set[int] = set()
     row: list[int] = []
     latest_ns = -1
-    for index, group in enumerate(groups):
-        if group.at_ns >= latest_ns:
+    for index, at_ns in enumerate(times):
+        if at_ns >= latest_ns:
             late.update(row)
             row = []
-            latest_ns = group.at_ns
+            latest_ns = at_ns
         elif steady:
             late.add(index)
         else:
             row.append(index)
             if len(row) > _SOON:
-                row, latest_ns = [], group.at_ns
+                row, latest_ns = [], at_ns
     return late

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bootscope.readers.base import Boot, Log
 from bootscope.readers.systemd_units import PHASES, SOFT_REBOOT, phase_track
-from bootscope.readers.timespan import span_ns
+from bootscope.readers.timespan import LONGEST_NS, span_ns
 from bootscope.timeline.kernel_lines import FINISHED as LINE
 from bootscope.timeline.trace import Track
 
@@ -47,7 +47,7 @@ def phases(boot: Boot) -> Iterator[Track]:
     """systemd's own phases of a boot, from the line in its log: firmware and loader lie before the kernel.
 
     On the kernel's clock the kernel begins at 0; on another, user space ends when the line came. None where
-    nothing tells when that was.
+    nothing tells when that was. What a host would have had to hear before its first line is left out.
     """
     found = next(_lines(boot.log), None)
     if found is None:
@@ -58,8 +58,10 @@ def phases(boot: Boot) -> Iterator[Track]:
         if boot.log.stamped_line(index) != index:
             return
         shift_ns = boot.log.at_ns[index] - bounds(parts)[-1][2]
+    first_ns = boot.log.at_ns[0] if boot.clock.name == "host" else -LONGEST_NS
     placed = [(name, start + shift_ns, end + shift_ns) for name, start, end in bounds(parts)]
-    yield phase_track(placed, "systemd-finished")
+    if heard := [phase for phase in placed if phase[1] >= first_ns]:
+        yield phase_track(heard, "systemd-finished")
 
 
 def _lines(log: Log) -> Iterator[tuple[int, dict[str, int]]]:

@@ -212,7 +212,7 @@ def _read_short(source: Source, options: Options) -> Reading:
 
 
 def _in_order(piece: bytes) -> tuple[bytes, int]:
-    form, _ = best(split(piece), _FORMS)
+    form, _ = best(Lines(piece), _FORMS)
     return in_order(piece, form) if form else (piece, 0)
 
 
