@@ -3,8 +3,8 @@
 were written.
 
 What the kernel and systemd logged while no journald ran, before it starts and between the one of the initrd
-and the next, waits in the kernel's buffer. `-o short-monotonic` of systemd up to 257 shows the kernel's own
-time for it; systemd 262 does not, nor do the forms with a calendar of any version.
+and the next, waits in the kernel's buffer. `-o short-monotonic` of older versions (252) shows the kernel's
+own time for it; systemd 262 does not, nor do the forms with a calendar of any version.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from bootscope.readers.base import Clock, Options, Reading, Source
 from bootscope.readers.console import Tool, read_console
 from bootscope.readers.stamp_forms import LATEST_NS, Form
 
-_STAMP = rb"(\d{1,10})\.(\d{9}) "
+STAMP = rb"(\d{1,10})\.(\d{9}) "
+"""What stands before each line that `stamped` gives."""
 
 
 def stamped(pieces: Iterable[tuple[int, bytes]]) -> bytes:
@@ -34,5 +35,5 @@ def read_pieces(
     source: Source, options: Options, tool: str, clock: Clock, pieces: Iterable[tuple[int, bytes]]
 ) -> Reading:
     """The reading of a terminal's output; FormatError where there is none."""
-    form = Form("", _STAMP, clock)
+    form = Form("", STAMP, clock)
     return read_console(Source(source.name, stamped(pieces)), options, Tool(tool, (form,), loose=True), form)

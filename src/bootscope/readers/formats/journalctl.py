@@ -233,4 +233,4 @@ def _merge(result: Reading, one: Reading, how: str) -> None:
     result.repairs += one.repairs
 
 
-READERS = (Reader("journalctl", "systemd journal", "journalctl -b -o short-monotonic", _sure, _read),)
+READERS = (Reader("journalctl", "systemd journal", "journalctl -b -o json", _sure, _read),)
