@@ -24,6 +24,8 @@ FAMILIES = {
     "analyser": {"analyser-csv", "sigrok", "vcd"},
     "firmware_lines": {"slim-bootloader", "ti-boot-tracker"},
     "pmf": {"pmf", "plain"},
+    # The files, and the texts that trace-cmd makes of them.
+    "trace-cmd": {"trace-cmd", "ftrace"},
     "sigrok-uart": {"sigrok-uart", "sigrok"},
     "join": {"dmesg", "grabserial"},
     "systemd": {
