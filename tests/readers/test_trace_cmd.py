@@ -149,6 +149,7 @@ def test_events_that_are_not_described_are_missed() -> None:
     [
         (b"\x17\x08\x44tracing9\0" + bytes(99), "version 9"),
         (new(Ring().mark(1, b"x").page(), b"lzma"), "packed by lzma"),
+        (new(Ring().mark(1, b"x").page(), b"zstd"), "zstd data damaged"),
         (old([Ring().page()]), "no events"),
         (b"hello\n", "does not begin"),
     ],

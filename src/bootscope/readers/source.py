@@ -14,6 +14,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.readers import sent as sent_over
 from bootscope.readers import trace_dat
 from bootscope.readers.base import Repair, Source
+from bootscope.readers.conversions import is_other
 from bootscope.readers.encoding import as_utf8
 from bootscope.readers.unpack import MAX_BYTES, Budget, archive, compression, decompressed
 
@@ -91,7 +92,7 @@ def opened(name: str, data: bytes, budget: Budget) -> Opened:
     if box := archive(name, data, budget):
         repairs += box.repairs
         return Opened(Source(name, data, box.members), tuple(repairs))
-    text, found = (data, []) if data.startswith(_BINARY) else as_utf8(data)
+    text, found = (data, []) if data.startswith(_BINARY) or is_other(data) else as_utf8(data)
     return Opened(Source(name, text), (*repairs, *found))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from bootscope.core.errors import UserError, printable
 from bootscope.readers.ring_buffer import CpuBuffer
-from bootscope.readers.unpack import MAX_BYTES, Budget, decompressed
+from bootscope.readers.unpack import MAX_BYTES, Budget, compression, decompressed
 
 MAGIC = b"\x17\x08\x44tracing"
 _END = 0
@@ -244,7 +244,9 @@ class _New:
         """`data` unpacked, which must come to `whole` bytes."""
         self._budget.spend(whole, "trace.dat")
         if self._found.packed_by == "zstd":
-            body, wrong = decompressed("trace.dat", data, Budget(whole)) if data else (b"", [])
+            if compression(data) != "zstd":
+                raise BrokenError("zstd data damaged")
+            body, wrong = decompressed("trace.dat", data, Budget(whole))
             if wrong:
                 raise BrokenError(wrong[0].what)
         elif self._found.packed_by == "zlib":
