@@ -144,6 +144,14 @@ def test_events_that_are_not_described_are_missed() -> None:
     assert "kind 409" in reading.missed[0].text and "shorter" in reading.missed[1].text
 
 
+def test_a_field_of_another_type_than_the_kernels_is_shown_as_it_is() -> None:
+    page = Ring().level(3, b"core").page()
+    other = old([page]).replace(b"__data_loc char[] level;", b"unsigned int      level;")
+    (boot,) = reading_of(other).boots
+    assert not boot.tracks
+    assert boot.log.text(0).startswith("swapper/0-1 initcall_level: level=")
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bootscope.readers.lines import Memo, decode
@@ -126,8 +126,11 @@ def _located(one: Field, order: str, words: Memo[str]) -> Get:
     return get_located
 
 
-def getters(form: EventFormat, names: Sequence[str], order: str, words: Memo[str]) -> list[Get] | None:
-    """A getter for each of `names`; None when one of them is missing."""
-    by_name = {one.name: one for one in form.fields}
+def getters(
+    form: EventFormat, names: Sequence[str], order: str, words: Memo[str], texts: Collection[str] = ()
+) -> list[Get] | None:
+    """A getter for each of `names`, of which `texts` give text and the others numbers; None when one is
+    missing or something else."""
+    by_name = {one.name: one for one in form.fields if one.is_text == (one.name in texts)}
     found = [getter(by_name[name], order, words) for name in names if name in by_name]
     return [one for one in found if one] if len(found) == len(names) and all(found) else None

@@ -30,6 +30,10 @@ WANTED: Mapping[str, tuple[str, ...]] = {
 }
 """The fields of each event that becomes a part of a track. `prev_state` is wanted as letters, `dev` as
 ``major,minor``, `func` as a function's name, `vec` as ``1 TIMER``."""
+TEXTS = frozenset(
+    ("prev_comm", "next_comm", "comm", "parent_comm", "filename", "rwbs", "level", "name", "buf")
+)
+"""Which of these fields are text; the others are numbers."""
 
 STATES = {1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I"}
 """The bits of a task's state since Linux 4.14 (include/linux/sched.h); the next bit says preempted."""

@@ -65,6 +65,10 @@ class Scheduling:
             self._ran(cpu, task, was, at_ns, state)
         self._running[cpu] = _Running(next_task, next_pid, at_ns)
 
+    def runs(self, at_ns: int, cpu: int, task: str, pid: int) -> None:
+        """A CPU begins to run a task, and nothing tells what it ran before."""
+        self._running[cpu] = _Running(task, pid, at_ns)
+
     def _ran(self, cpu: int, task: str, was: _Running, end_ns: int, state: str) -> None:
         if was.pid == 0:
             return

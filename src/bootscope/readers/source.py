@@ -16,6 +16,7 @@ from bootscope.readers import trace_dat
 from bootscope.readers.base import Repair, Source
 from bootscope.readers.conversions import is_other
 from bootscope.readers.encoding import as_utf8
+from bootscope.readers.perfetto_packets import is_trace
 from bootscope.readers.unpack import MAX_BYTES, Budget, archive, compression, decompressed
 
 STDIN = "-"
@@ -92,7 +93,8 @@ def opened(name: str, data: bytes, budget: Budget) -> Opened:
     if box := archive(name, data, budget):
         repairs += box.repairs
         return Opened(Source(name, data, box.members), tuple(repairs))
-    text, found = (data, []) if data.startswith(_BINARY) or is_other(data) else as_utf8(data)
+    binary = data.startswith(_BINARY) or is_other(data) or is_trace(data)
+    text, found = (data, []) if binary else as_utf8(data)
     return Opened(Source(name, text), (*repairs, *found))
 
 

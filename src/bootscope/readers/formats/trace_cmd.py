@@ -14,7 +14,7 @@ from bootscope.readers.base import Boot, Clock, FormatError, Options, Reader, Re
 from bootscope.readers.drawn_records import DrawnRecords
 from bootscope.readers.event_formats import EventFormat, Get, getter, getters, parsed
 from bootscope.readers.formats import ftrace
-from bootscope.readers.kernel_records import WANTED, Take, device, softirq, state, takers
+from bootscope.readers.kernel_records import TEXTS, WANTED, Take, device, softirq, state, takers
 from bootscope.readers.kernel_symbols import Symbols, formats, tasks
 from bootscope.readers.lines import Memo, decode
 from bootscope.readers.ring_buffer import Record, records
@@ -105,7 +105,7 @@ class _Trace:
 
     def _handler(self, form: EventFormat) -> Handler:
         names = WANTED.get(form.name)
-        got = getters(form, names, self._file.order, self._words) if names else None
+        got = getters(form, names, self._file.order, self._words, TEXTS) if names else None
         if names and got:
             turns = self._turns(form)
             ways = [
