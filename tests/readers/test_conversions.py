@@ -52,7 +52,7 @@ def test_a_folder_of_ctf_names_the_command() -> None:
         "lttng/boot", b"", {"kernel/metadata": b"/* CTF 1.8 */\n", "kernel/channel0_0": b"\xc1\x1f"}
     )
     error = refusal(source)
-    assert error and "`babeltrace2 lttng/boot > trace.txt`" in error.message
+    assert error and "`babeltrace2 --clock-cycles lttng/boot > trace.txt`" in error.message
 
 
 def test_words_of_a_text_are_no_mark() -> None:

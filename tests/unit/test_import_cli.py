@@ -217,7 +217,10 @@ def test_a_file_of_another_program_is_named_with_the_command_that_converts_it(
     refused(main_here("import", "perf.data"), f"perf.data is perf.data of perf: {command}")
     give("trace/kernel/metadata", b"/* CTF 1.8 */")
     give("trace/kernel/channel0_0", b"\xc1\x1f\xfc\xc1")
-    refused(main_here("import", "trace"), "`babeltrace2 trace > trace.txt` makes what bootscope reads")
+    refused(
+        main_here("import", "trace"),
+        "`babeltrace2 --clock-cycles trace > trace.txt` makes what bootscope reads",
+    )
     assert store.run_ids() == []
 
 

@@ -63,7 +63,9 @@ def refusal(source: Source) -> UserError | None:
     if source.members:
         if any(_is_metadata(name, data) for name, data in source.members.items()):
             return _error(
-                source, "a trace of LTTng or another tool (CTF)", _by("babeltrace2 {file} > trace.txt")
+                source,
+                "a trace of LTTng or another tool (CTF)",
+                _by("babeltrace2 --clock-cycles {file} > trace.txt"),
             )
         return None
     kind = _kind(source.data)
