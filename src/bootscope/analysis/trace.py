@@ -64,7 +64,9 @@ _TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30,
 
 
 def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
-    tables = (as_table(rows_of(name, evidence, stacks)[0], longest) for name, longest in _TABLES.items())
+    views = {name: rows_of(name, evidence, stacks) for name in _TABLES}
+    named = (next(rows for rows in views[name] if rows.name == name) for name in _TABLES)
+    tables = (as_table(rows, _TABLES[rows.name]) for rows in named)
     found = [table for table in tables if table]
     measured = instruments.table()
     return (*found, measured) if measured else tuple(found)
