@@ -16,6 +16,7 @@ from tests.unit.traces import HOSTILE_TRACE
 from .conftest import shown
 
 pytestmark = pytest.mark.browser
+NAMES = ".names .name > :first-child"
 
 
 @pytest.fixture
@@ -77,12 +78,12 @@ def test_self_time_and_the_way_up_and_down(made: Callable[[Trace], Page]) -> Non
 
 def test_tracks_shut_and_open_and_a_search_opens_what_it_needs(made: Callable[[Trace], Page]) -> None:
     page = made(forest(20))
-    names = page.locator(".names > *")
+    names = page.locator(NAMES)
     assert names.first.inner_text() == "processes (2)"
     page.click("[data-do=shut]")
     shown(page)
     assert names.all_inner_texts() == ["processes (2)"]
-    group = page.locator(".names button").first
+    group = page.locator(".names .opens").first
     assert group.get_attribute("aria-expanded") == "false"
     group.press("Enter")
     shown(page)
@@ -96,12 +97,12 @@ def test_tracks_shut_and_open_and_a_search_opens_what_it_needs(made: Callable[[T
 
 def test_only_what_is_in_sight_has_elements(made: Callable[[Trace], Page]) -> None:
     page = made(forest(2_000))
-    assert page.locator(".names > *").count() < 40
+    assert page.locator(NAMES).count() < 40
     page.fill(".seek", "inner 1999")
     page.press(".seek", "Enter")
     shown(page)
-    assert "process 1999" in page.locator(".names > *").all_inner_texts()
-    assert page.locator(".names > *").count() < 40
+    assert "process 1999" in page.locator(NAMES).all_inner_texts()
+    assert page.locator(NAMES).count() < 40
 
 
 def test_a_hundred_thousand_spans_are_painted_in_little_time(made: Callable[[Trace], Page]) -> None:
@@ -151,3 +152,16 @@ def test_several_boots_each_have_a_timeline_of_their_own(browser: Browser, tmp_p
     ends = [page.locator(f"#boot{n} .timeline").get_attribute("data-to") for n in (1, 2)]
     assert ends == ["10000", "7500"]
     page.close()
+
+
+def test_the_length_of_a_phase_that_is_a_bound_says_so(made: Callable[[Trace], Page]) -> None:
+    phases = (
+        Span(0, 1_000, "kernel"),
+        Span(1_000, 3_000, "init", {"length": "or more"}),
+        Span(3_000, 3_500, "application", {"length": "not known"}),
+    )
+    page = made(Trace("t", "c", 3_500, (Track("p", "phase", "p", phases),)))
+    told = page.evaluate("[0, 1, 2].map((i) => timelines[0].model.phases.length(i))")
+    assert told == ["1.00 µs", "≥ 2.00 µs", "not known"]
+    page.evaluate("timelines[0].reveal(timelines[0].model.phases, 1)")
+    assert "≥ 2.00 µs" in page.locator(".details tr", has_text="length").first.inner_text()

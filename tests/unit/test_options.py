@@ -74,7 +74,11 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
-    (["techniques", "kernel-quiet"], {"--phase": ["kernel"], "--status": ["obsolete"]}, "is for the list"),
+    (
+        ["techniques", "kernel-quiet"],
+        {"--phase": ["kernel"], "--for": ["arm"], "--status": ["obsolete"]},
+        "is for the list",
+    ),
     (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list"),
     (["reproduce"], {"--stored": [], **BUILD}, "needs a table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),

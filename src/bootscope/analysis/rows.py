@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from bootscope.core.errors import unknown
+from bootscope.timeline.trace import Table
 
 Cell = str | int | None
 
@@ -109,3 +110,13 @@ def _rank(value: Cell, kind: str) -> tuple[int, str]:
 def in_phase(rows: Iterable[Mapping[str, Cell]], phase: str | None) -> tuple[Mapping[str, Cell], ...]:
     """Those rows that belong to a phase; all without one."""
     return tuple(row for row in rows if phase is None or row.get("phase") == phase)
+
+
+def as_table(rows: Rows, longest: int) -> Table | None:
+    """Up to `longest` rows of a view as a table of a trace, without empty columns; None without rows."""
+    shown = most(rows, longest)
+    if not shown:
+        return None
+    columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
+    cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
+    return Table(rows.title, tuple(c.key for c in columns), cells, tuple(c.title for c in columns))
