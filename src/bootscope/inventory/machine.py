@@ -33,13 +33,17 @@ _RAM = "/dev/ram"
 
 
 def architecture(facts: Inventory) -> str:
-    """One of `arch.told.ARCHITECTURES`, by the log alone."""
+    """One of `arch.told.ARCHITECTURES`, by the board or else by the log."""
     text = facts.console
-    return next((name for name, pattern in PATTERNS.items() if text and pattern.search(text)), "")
+    return facts.architecture or next(
+        (name for name, pattern in PATTERNS.items() if text and pattern.search(text)), ""
+    )
 
 
 def processors(facts: Inventory) -> int:
-    """How many processors the kernel says it brought up; 0 where its log does not tell."""
+    """How many processors the board has, or the kernel says it brought up; 0 where neither tells."""
+    if facts.cpus:
+        return facts.cpus
     found = facts.logged(_PROCESSORS)
     return max(int(number) for number in found.groups() if number) if found else 0
 
