@@ -74,9 +74,9 @@ class Inventory:
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
     are known. `architecture`, `cpus`: of the board, where that is known. `init`: the init system, where a
-    file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of contents
-    says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text. `images`: file
-    name -> what it is.
+    file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of
+    contents says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text.
+    `images`: file name -> what it is.
     """
 
     parts: frozenset[Part] = frozenset()
