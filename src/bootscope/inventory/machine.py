@@ -6,12 +6,14 @@ Each function gives the empty value for what nothing tells: then nothing speaks 
 
 from __future__ import annotations
 
-from bootscope.arch.told import PATTERNS
+from bootscope.arch.told import ARCHITECTURES, PATTERNS
 from bootscope.inventory.inventory import Inventory
 
 INITS = ("android", "busybox", "openrc", "openwrt", "systemd", "sysvinit")
 ROOTS = ("block", "flash", "memory", "network")
 """A disk or card; raw flash without a controller of its own; an archive in memory; a server."""
+KINDS = (*ARCHITECTURES, *INITS, *ROOTS)
+"""What a technique can be for."""
 _INIT_LINES = {
     "systemd": r"^systemd\[1\]: |^systemd \d+\S* .*running in system mode|^\[  OK  \] Reached target ",
     "openwrt": r"^procd: |^init: - (?:preinit|watchdog) -",
