@@ -12,6 +12,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS
+from bootscope.inventory.machine import architecture, processors
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.changes import Change, Settings, apply
 from bootscope.techniques.model import Applies, Recipe
@@ -242,8 +243,20 @@ def test_the_time_out_of_deferred_probes_is_seen_in_a_log(
     assert sign.otherwise(inventory_of(log=[line])) is None or given
 
 
+@pytest.mark.parametrize(("there", "shown"), [(True, "usb-storage 1-1:1.0 is a disk"), (False, "")])
+def test_a_disk_at_usb_is_seen_in_a_log(there: bool, shown: str) -> None:
+    lines = ["[    0.000000] Linux version 6.6.0"]
+    lines += ["[    1.000000] usb-storage 1-1:1.0: USB Mass Storage device detected"] if there else []
+    assert INDICATORS["usb-disk"].otherwise(inventory_of(log=lines)) == shown
+    assert INDICATORS["usb-disk"].otherwise(inventory_of()) is None
+
+
+def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
+    assert (architecture(some), processors(some)) == ("arm", 1)
+
+
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 8
+    assert len(INDICATORS) == 9
 
 
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bootscope.cli import techniques as techniques_verb
+from bootscope.cli.complete import candidates
 from bootscope.techniques.model import PHASES, Status, techniques
 
 from .conftest import Command
@@ -82,6 +83,10 @@ def test_the_list_can_be_of_one_kind_of_system(
     assert sorted(zip(map(PHASES.index, phases), (not o for o in own), strict=True)) == list(
         zip(map(PHASES.index, phases), (not o for o in own), strict=True)
     ), "its own come first in each phase"
+
+
+def test_kinds_of_systems_are_completed() -> None:
+    assert [word for word, _ in candidates(["techniques", "--for", "sys"])] == ["systemd", "sysvinit"]
 
 
 def test_an_explanation_tells_what_it_is_for_and_where_that_is_from(main_here: Command) -> None:

@@ -15,7 +15,7 @@ from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import unknown
-from bootscope.inventory.machine import INITS, ROOTS
+from bootscope.inventory.machine import INITS, KINDS, ROOTS
 from bootscope.report.tables import make_table
 from bootscope.techniques.model import (
     DOCUMENTS,
@@ -30,8 +30,6 @@ from bootscope.techniques.model import (
 from bootscope.techniques.model import techniques as all_techniques
 from bootscope.techniques.words import figure_text, measured_text, only_for, saving
 
-KINDS = (*ARCHITECTURES, *INITS, *ROOTS)
-"""What a technique can be for: processors, init systems, places of the root."""
 _MANY = 60
 _SCHEMA = 2
 """Of `techniques ID --json`; in version 1 recipes were called `ways`."""

@@ -97,6 +97,7 @@ INDICATORS = {
         lambda facts: logged.deferred_timeout(facts) or "",
         logged.deferred_timeout,
     ),
+    "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),
     "init": Indicator("an init", _init, logged.init),
     "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),

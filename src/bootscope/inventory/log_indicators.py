@@ -184,6 +184,14 @@ def deferred_timeout(known: Inventory) -> str | None:
     return f"the kernel gives up waiting for what {found[1] or 'a driver'} needs" if found else ""
 
 
+def usb_disk(known: Inventory) -> str | None:
+    """Whether a disk comes by USB."""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    found = known.logged(r"(usb-storage \S{1,40}): USB Mass Storage device detected")
+    return f"{found[1]} is a disk" if found else ""
+
+
 # ---- predictions ----
 
 

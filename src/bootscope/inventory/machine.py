@@ -6,12 +6,14 @@ Each function gives the empty value for what nothing tells: then nothing speaks 
 
 from __future__ import annotations
 
-from bootscope.arch.told import PATTERNS
+from bootscope.arch.told import ARCHITECTURES, PATTERNS
 from bootscope.inventory.inventory import Inventory
 
 INITS = ("android", "busybox", "openrc", "openwrt", "systemd", "sysvinit")
 ROOTS = ("block", "flash", "memory", "network")
 """A disk or card; raw flash without a controller of its own; an archive in memory; a server."""
+KINDS = (*ARCHITECTURES, *INITS, *ROOTS)
+"""What a technique can be for."""
 _INIT_LINES = {
     "systemd": r"^systemd\[1\]: |^systemd \d+\S* .*running in system mode|^\[  OK  \] Reached target ",
     "openwrt": r"^procd: |^init: - (?:preinit|watchdog) -",
@@ -33,13 +35,17 @@ _RAM = "/dev/ram"
 
 
 def architecture(facts: Inventory) -> str:
-    """One of `arch.told.ARCHITECTURES`, by the log alone."""
+    """One of `arch.told.ARCHITECTURES`, by the board or else by the log."""
     text = facts.console
-    return next((name for name, pattern in PATTERNS.items() if text and pattern.search(text)), "")
+    return facts.architecture or next(
+        (name for name, pattern in PATTERNS.items() if text and pattern.search(text)), ""
+    )
 
 
 def processors(facts: Inventory) -> int:
-    """How many processors the kernel says it brought up; 0 where its log does not tell."""
+    """How many processors the board has, or the kernel says it brought up; 0 where neither tells."""
+    if facts.cpus:
+        return facts.cpus
     found = facts.logged(_PROCESSORS)
     return max(int(number) for number in found.groups() if number) if found else 0
 
