@@ -19,7 +19,7 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
-TEST="chromium shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
+TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
 # A download of packages, a virtual environment, and what a recording of 'debian' or a build of 'stock' takes.
 DEMO_MB=2500
 BUILD_MB=8000

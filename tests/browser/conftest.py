@@ -5,9 +5,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
+
+from bootscope.analysis.views import view
+from bootscope.audit.result import run_audit
+from bootscope.audit.subject import subject
+from bootscope.builder.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.report import answer
+from bootscope.report.html import render
+from tests.fixtures.stock_boot import unpack
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update"]  # fmt: skip
@@ -28,3 +38,45 @@ def shown(page: Page) -> tuple[int, int]:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = page.locator(".timeline").first
     return int(box.get_attribute("data-from") or -1), int(box.get_attribute("data-to") or -1)
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the recorded stock boot among the fixtures, made now."""
+    folder = tmp_path_factory.mktemp("report")
+    store = Store(folder / "store")
+    unpack(store)
+    path = folder / "report.html"
+    boot = view(store, store.find("last"))
+    found = run_audit(subject(store, Cache(folder / "cache"), ["last"]))
+    first = answer.first(found, boot.run.info.run_id, recorded=True)
+    path.write_text(render([boot], told=[{"first": first}]))
+    return path
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """The report, opened offline; any message on the browser's console or any request fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened = context.new_page()
+    troubles: list[str] = []
+    opened.on("console", lambda message: troubles.append(message.text))
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:")) else troubles.append(request.url),
+    )
+    opened.goto(report.as_uri())
+    opened.wait_for_selector(".timeline[data-to]")
+    yield opened
+    context.close()
+    assert troubles == []
+
+
+def timeline_box(page: Page) -> FloatRect:
+    """Where the first timeline is on the screen, once it is in sight."""
+    page.evaluate("document.querySelector('#timeline1').scrollIntoView()")
+    shown(page)
+    box = page.locator(".timeline").bounding_box()
+    assert box
+    return box

@@ -16,6 +16,7 @@ from tests.unit.traces import HOSTILE_TRACE
 from .conftest import shown
 
 pytestmark = pytest.mark.browser
+NAMES = ".names .name > :first-child"
 
 
 @pytest.fixture
@@ -77,12 +78,12 @@ def test_self_time_and_the_way_up_and_down(made: Callable[[Trace], Page]) -> Non
 
 def test_tracks_shut_and_open_and_a_search_opens_what_it_needs(made: Callable[[Trace], Page]) -> None:
     page = made(forest(20))
-    names = page.locator(".names > *")
+    names = page.locator(NAMES)
     assert names.first.inner_text() == "processes (2)"
     page.click("[data-do=shut]")
     shown(page)
     assert names.all_inner_texts() == ["processes (2)"]
-    group = page.locator(".names button").first
+    group = page.locator(".names .opens").first
     assert group.get_attribute("aria-expanded") == "false"
     group.press("Enter")
     shown(page)
@@ -96,12 +97,12 @@ def test_tracks_shut_and_open_and_a_search_opens_what_it_needs(made: Callable[[T
 
 def test_only_what_is_in_sight_has_elements(made: Callable[[Trace], Page]) -> None:
     page = made(forest(2_000))
-    assert page.locator(".names > *").count() < 40
+    assert page.locator(NAMES).count() < 40
     page.fill(".seek", "inner 1999")
     page.press(".seek", "Enter")
     shown(page)
-    assert "process 1999" in page.locator(".names > *").all_inner_texts()
-    assert page.locator(".names > *").count() < 40
+    assert "process 1999" in page.locator(NAMES).all_inner_texts()
+    assert page.locator(NAMES).count() < 40
 
 
 def test_a_hundred_thousand_spans_are_painted_in_little_time(made: Callable[[Trace], Page]) -> None:

@@ -17,6 +17,7 @@ from bootscope.system.changes import Change, Settings, apply
 from bootscope.techniques.model import Applies, Recipe
 
 from ..fixtures.stock_boot import unpack
+from .known_builders import inventory_of
 from .lab_scenes import CONFIGS, FILES, boot, keep, kept_view, known, listed, stock
 
 SO_ALREADY = "already in effect"
@@ -221,8 +222,28 @@ def test_a_sign_is_shown_with_its_figures(some: Recorded, sign: str, words: str)
     assert INDICATORS[sign].what
 
 
+@pytest.mark.parametrize(
+    ("line", "given", "shown"),
+    [
+        ("a.mmc: deferred probe timeout, ignoring dependency", {}, "waiting for what a.mmc needs"),
+        ("platform a.mmc: deferred probe pending", {}, "waiting for what platform a.mmc needs"),
+        ("a.mmc: probed", {}, ""),
+        ("a.mmc: deferred probe pending", {"command_line": "deferred_probe_timeout=0"}, ""),
+    ],
+)
+def test_the_time_out_of_deferred_probes_is_seen_in_a_log(
+    line: str, given: dict[str, str], shown: str
+) -> None:
+    sign = INDICATORS["deferred-timeout"]
+    told = sign.otherwise(inventory_of(log=["[    0.000000] Linux version 6.6.0", line], **given))
+    assert told is not None
+    assert told.endswith(shown)
+    assert bool(told) == bool(shown)
+    assert sign.otherwise(inventory_of(log=[line])) is None or given
+
+
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 7
+    assert len(INDICATORS) == 8
 
 
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:

@@ -19,7 +19,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stream import Idle, Record
 from bootscope.report.columns import columns
 from bootscope.report.html import render
-from bootscope.timeline.trace import Point, Span, Table, Trace, Track
+from bootscope.timeline.trace import Point, Span, Stack, StackAt, Table, Trace, Track
 
 from .builders import KERNEL_SECTOR, card_read, hook, keep_run, typed
 from .traces import HOSTILE_TRACE, SMALL, traces
@@ -179,7 +179,7 @@ def test_hostile_names_in_the_description_are_text_too(tmp_path: Path) -> None:
 def test_several_boots_have_a_section_and_data_each(tmp_path: Path) -> None:
     views = [view_of(tmp_path / str(number), [b"hello"]) for number in range(3)]
     page = Page(render(views))
-    assert [attributes["id"] for tag, attributes in page.elements if tag == "main"] == [
+    assert [attributes["id"] for tag, attributes in page.elements if tag == "article"] == [
         "boot1",
         "boot2",
         "boot3",
@@ -285,3 +285,21 @@ def test_a_log_too_long_for_a_page_is_left_out_and_that_is_said() -> None:
     text = render([Trace("t", "c", 1, points=points)])
     assert len(text) < 200_000
     assert "100,001 console lines are left out of this page" in text
+
+
+def test_samples_of_the_stack_are_stretches_of_one_path() -> None:
+    outer, inner = ("kernel", "init", "f"), ("kernel", "init", "f", "g")
+    moments = [(100, outer), (110, outer), (120, inner), (130, outer), (190, outer)]
+    sampled = tuple(StackAt(at_ns, frames) for at_ns, frames in moments)
+    flame = columns(Trace("t", "c", 200, stacks=(Stack(outer, 40), Stack(inner, 20)), sampled=sampled))[
+        "flame"
+    ]
+    assert isinstance(flame, dict)
+    # The third node is f, the fourth g within it. From 150 to 190 nothing was sampled: no code ran.
+    assert flame["samples"] == {"start": [100, 20, 10, 60], "length": [20, 10, 20, 10], "node": [2, 3, 2, 2]}
+
+
+def test_one_sample_tells_no_length() -> None:
+    flame = columns(Trace("t", "c", 100, sampled=(StackAt(5, ("kernel",)),)))["flame"]
+    assert isinstance(flame, dict)
+    assert flame["samples"] is None

@@ -21,7 +21,7 @@ from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.model import Phase
-from bootscope.timeline.trace import Stack
+from bootscope.timeline.trace import Stack, StackAt
 
 if TYPE_CHECKING:
     # It brings the disassembler, which takes a tenth of a second to load and which few views need.
@@ -150,14 +150,23 @@ class Stacks:
                 return [first, *(f for f in rest if f)], path.cut
         return [], True
 
-    def all(self) -> list[Stack]:
-        """The flame graph: phase > who > initcall, probe or command > functions, with CPU time in ns."""
-        counts: dict[str, dict[tuple[str, ...], int]] = defaultdict(lambda: defaultdict(int))
+    @cached_property
+    def sampled(self) -> tuple[StackAt, ...]:
+        """Every sample of the stack in order of time, with its call path as in :meth:`all`."""
+        found = []
         records = self._evidence.records
         for index, record in enumerate(records):
             if isinstance(record, StackSample) and isinstance(records[index - 1], Sample):
-                phase = self._evidence.phase_at(self._evidence.clock.before(index))
-                counts[phase][self._frames(record, index, phase)] += 1
+                at_ns = self._evidence.clock.before(index)
+                phase = self._evidence.phase_at(at_ns)
+                found.append(StackAt(at_ns, self._frames(record, index, phase)))
+        return tuple(found)
+
+    def all(self) -> list[Stack]:
+        """The flame graph: phase > who > initcall, probe or command > functions, with CPU time in ns."""
+        counts: dict[str, dict[tuple[str, ...], int]] = defaultdict(lambda: defaultdict(int))
+        for sample in self.sampled:
+            counts[sample.frames[0]][sample.frames] += 1
         found: list[Stack] = []
         for part in self._evidence.timeline.phases:
             found += _phase_stacks(part, counts[part.name] or self._flat(part))
@@ -233,7 +242,8 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
         phase = stack.frames[0]
         for name in set(stack.frames[2:]):
             program = loader.program(phase)
-            total[phase, f"{program.title if program else 'kernel'} {name}"] += stack.ns
+            called = f"{program.title if program else 'kernel'} {name}"
+            total[phase, name if (phase, name) in own else called] += stack.ns
     whole = sum(own.values()) or 1
     rows: list[dict[str, Cell]] = []
     for phase, name in own.keys() | {key for key in total if _is_function(key[1])}:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bootscope.analysis.gaps import reason
 from bootscope.artefacts.file_facts import Piece
@@ -23,6 +24,7 @@ from bootscope.readers.markers import split_line
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
 from bootscope.timeline import kernel_lines
+from bootscope.timeline.trace import Trace
 
 _MOST_LINES = 200_000
 INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
@@ -49,13 +51,24 @@ def read(raws: Sequence[Raw]) -> list[Piece]:
 def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
     """The pieces of files that were read; the run has `boots`, or as many as these files tell of."""
     best = _with_lines(found)
+    trace = found.trace(1, lines=False) if found.joined.groups else None
+    fields = {"init": "systemd"} if any(f.reader.name.startswith("system") for f in found.files) else {}
     if best is None:
+        if trace and (trace.tracks or trace.tables):
+            told = [Piece(f.name, "log", f.reader.title, fields) for f in found.files]
+            return [replace(told[0], trace=trace), *told[1:]]
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
         raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
-    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot))
-    pieces = [Piece(f.name, "log", f"{f.reader.title}, not read") for f in found.files if f is not file]
-    return [_piece(file, boot, log), *pieces]
+    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot, trace))
+    # What is timed by name is told with the lines beside which it is.
+    pieces = [Piece(f.name, "log", _beside(f), fields) for f in found.files if f is not file]
+    return [replace(_piece(file, boot, log), trace=trace), *pieces]
+
+
+def _beside(file: FileRead) -> str:
+    timed = any(boot.tracks or boot.tables for boot in file.reading.boots)
+    return file.reader.title if timed else f"{file.reader.title}, not read"
 
 
 def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
@@ -69,11 +82,10 @@ def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
     return None
 
 
-def _ends(found: Understood, boot: Boot) -> int | None:
+def _ends(found: Understood, boot: Boot, trace: Trace | None) -> int | None:
     """After how many lines of its log the first boot was through; None where no clock tells."""
     log, way = found.log(1)
-    trace = found.trace(1, lines=False)
-    if log is not boot.log or not trace.timed:
+    if log is not boot.log or not trace or not trace.timed:
         return None
     ends = max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))
     told = any(name in END_MILESTONES for name in trace.milestones())

@@ -73,8 +73,9 @@ class Inventory:
     """A system as far as it is known. `parts` are those that are.
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
-    are known. `files`: path in the root file system -> what a list of contents says of it. `settings`: name
-    in the system file -> value as text. `scripts`: path -> text. `images`: file name -> what it is.
+    are known. `init`: the init system, where a file is of it alone (INITS in machine.py). `files`: path in
+    the root file system -> what a list of contents says of it. `settings`: name in the system file -> value
+    as text. `scripts`: path -> text. `images`: file name -> what it is.
     """
 
     parts: frozenset[Part] = frozenset()
@@ -90,6 +91,7 @@ class Inventory:
     images: Mapping[str, Image] = field(default_factory=dict)
     log: BootLog | None = None
     emulator: str = ""
+    init: str = ""
 
     def knows(self, *parts: Part) -> bool:
         """Whether all these parts are known."""

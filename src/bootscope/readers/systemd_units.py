@@ -26,6 +26,7 @@ LAST_BEFORE = "ordered after"
 WAITS_FOR = "waits for"
 """A detail of a wait: the one unit that was still waited for."""
 CHAIN_TITLE = "Critical chain, by systemd: ordering, not cause"
+BLAME_TITLE = "Units by the time they took to start"
 SOFT_REBOOT = "soft reboot"
 PHASES = ("firmware", "loader", "kernel", "initrd", SOFT_REBOOT, "userspace")
 
@@ -145,7 +146,7 @@ def milestone(at_ns: int, name: str, error_ns: int = US_NS) -> Point:
 def blame_table(rows: Iterable[tuple[str, int]]) -> Table:
     """Units by how long they took to start: (name, ns), the longest first."""
     ranked = sorted(rows, key=lambda row: (-row[1], row[0]))
-    return Table("Units by the time they took to start", ("unit", "ns"), tuple(ranked))
+    return Table(BLAME_TITLE, ("unit", "ns"), tuple(ranked))
 
 
 def took(units: Iterable[Unit]) -> list[tuple[str, int]]:

@@ -9,13 +9,13 @@ is a number and with `$` where it is the number of a text.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from bootscope.export.collapsed import in_order
 from bootscope.export.lanes import MAX_DEPTH, ordered
 from bootscope.export.text import MAX_KEY, plain
-from bootscope.timeline.trace import Point, Span, Stack, Trace, Track
+from bootscope.timeline.trace import Point, Span, Stack, StackAt, Trace, Track
 
 _SAFE_INT = (1 << 53) - 1
 
@@ -49,7 +49,7 @@ def columns(trace: Trace) -> dict[str, object]:
         "origin_ns": str(origin) if origin else "",
         "milestones": [[plain(name), _safe(at - origin)] for name, at in trace.milestones().items()],
         "tracks": [_track(track, texts, origin) for track in tracks],
-        "flame": _flame(in_order(trace), texts),
+        "flame": _flame(in_order(trace), texts, trace.sampled, origin),
         "texts": list(texts.numbers),
     }
 
@@ -113,8 +113,11 @@ class _Details:
         return {"shapes": list(self._shapes), "shape": shape, "values": self._values}
 
 
-def _flame(stacks: Iterable[Stack], texts: Texts) -> dict[str, list[int]]:
-    """The stacks as one tree: each node's parent (-1: none), name and own time, parents first."""
+def _flame(
+    stacks: Iterable[Stack], texts: Texts, sampled: Sequence[StackAt], origin: int
+) -> dict[str, object]:
+    """The stacks as one tree: each node's parent (-1: none), name and own time, parents first; and when
+    samples were in them."""
     known: dict[tuple[int, int], int] = {}
     parents: list[int] = []
     names: list[int] = []
@@ -131,4 +134,32 @@ def _flame(stacks: Iterable[Stack], texts: Texts) -> dict[str, list[int]]:
             at = known[key]
         if at >= 0:
             own[at] += max(0, min(stack.ns, _SAFE_INT))
-    return {"parent": parents, "name": names, "self": own}
+    return {"parent": parents, "name": names, "self": own, "samples": _samples(sampled, known, texts, origin)}
+
+
+def _samples(
+    sampled: Sequence[StackAt], known: Mapping[tuple[int, int], int], texts: Texts, origin: int
+) -> dict[str, list[int]] | None:
+    """Samples as stretches of one node each: start (from the start before), length, node.
+
+    A sample stands for the time until the next one, at most for twice the usual distance: where samples are
+    missing, no code ran.
+    """
+    if len(sampled) < 2:
+        return None
+    moments = [_safe(sample.at_ns - origin) for sample in sampled]
+    usual_ns = sorted(b - a for a, b in pairwise(moments))[(len(moments) - 1) // 2]
+    starts, lengths, nodes = [0], [0], [-1]
+    for sample, (at_ns, next_ns) in zip(sampled, pairwise([*moments, moments[-1] + usual_ns]), strict=True):
+        node = -1
+        for frame in sample.frames[:MAX_DEPTH]:
+            node = known.get((node, texts.number(frame)), -1)
+        length = min(next_ns - at_ns, 2 * usual_ns)
+        if node == nodes[-1] and at_ns == starts[-1] + lengths[-1]:
+            lengths[-1] += length
+        else:
+            starts.append(at_ns)
+            lengths.append(length)
+            nodes.append(node)
+    deltas = [start - before for before, start in pairwise(starts)]
+    return {"start": deltas, "length": lengths[1:], "node": nodes[1:]}

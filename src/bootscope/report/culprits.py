@@ -36,28 +36,38 @@ def show(
     table = make_table(">", "", show_header=False)
     for culprit in found[:top]:
         most = "up to " if culprit.at_most else ""
-        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run))
+        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run, recorded))
     out.print(table)
 
 
-def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
+def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:
     seen = f" ({culprit.seen_in.removeprefix('--view ')})" if run and culprit.seen_in else ""
     return Text.assemble(
         (printable(culprit.what), "bold"),
         f"\n{printable(culprit.where)}",
         (seen, "dim"),
-        (f"\n{_cure(culprit.cure, specs, run)}", "cyan"),
+        (f"\n{_cure(culprit.cure, specs, run, recorded)}", "cyan"),
     )
 
 
-def _cure(cure: Cure, specs: Specs, run: str) -> str:
-    """What to do, and the commands that try or predict it."""
-    commands = []
-    if spec := applying(cure, specs):
-        commands.append(f"try {spec}")
-    if run and cure.what_if:
-        commands.append(f"what-if {shlex.quote(cure.what_if[0])}")
-    return f"-> {printable(cure.do)}" + (f": {printable('; '.join(commands))}" if commands else "")
+def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
+    """What to do, and the commands that explain, try or predict it; the heading has the run's name. Of a
+    recorded boot the techniques are listed below."""
+    listed = recorded and bool(run)
+    found = "; ".join(commands(cure, specs, predicted=bool(run), explained=not listed))
+    return f"-> {printable(cure.do)}" + (f": {printable(found)}" if found else "")
+
+
+def commands(cure: Cure, specs: Specs, *, predicted: bool, explained: bool, run: str = "") -> list[str]:
+    """The commands for a cure: to read about the best technique, where that cannot be tried and is to be
+    `explained`; to try one; to predict it, where it can be `predicted`, with the `run`'s name if given."""
+    best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
+    found = [f"techniques {best}"] if explained and best and best not in specs else []
+    if spec:
+        found.append(f"try {spec}")
+    if predicted and cure.what_if:
+        found.append(shlex.join(["what-if", *([run] if run else []), cure.what_if[0]]))
+    return found
 
 
 def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
@@ -71,6 +81,7 @@ def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
             "show": c.seen_in,
             "do": c.cure.do,
             "technique": applying(c.cure, specs) or None,
+            "techniques": c.cure.techniques,
             "what_if": c.cure.what_if,
         }
         for c in found

@@ -15,16 +15,16 @@ from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
+from bootscope.report.phase_lengths import length_words, share_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.terminal import bar_cells, reason_text
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
-from bootscope.timeline.trace import LENGTH, NOT_KNOWN, OR_LESS, OR_MORE, Span, Table, Trace, Track
+from bootscope.timeline.trace import LENGTH, Table, Trace, Track
 
 _MISSES = 3
 _PAIRS = 6
 _INDENT = "  "
-_BOUNDS = {OR_MORE: "≥ ", OR_LESS: "≤ ", NOT_KNOWN: None}
 shown = partial(visible, limit=90)
 """Text from a file, safe to show."""
 
@@ -167,17 +167,10 @@ def _phase_table(track: Track, trace: Trace, width: int) -> FittedTable:
         table.add_column("")
     longest_ns = max(s.duration_ns for s in track.spans)
     for s in track.spans:
-        known = trace.known_total_ns is not None and LENGTH not in s.detail
-        share = f"{100 * s.duration_ns / trace.total_ns:.1f} %" if known else "-"
+        share = share_words(s.duration_ns, trace.known_total_ns if LENGTH not in s.detail else None)
         bar = [Text("█" * round(width * s.duration_ns / (longest_ns or 1)), "blue")] if width else []
-        table.add_row(Text(shown(s.name)), seconds(s.start_ns), _length(s), share, *bar)
+        table.add_row(Text(shown(s.name)), seconds(s.start_ns), length_words(s), share, *bar)
     return table
-
-
-def _length(span: Span) -> str:
-    """A phase's length in seconds; with a sign where it is a bound."""
-    sign = _BOUNDS.get(str(span.detail.get(LENGTH, "")), "")
-    return NOT_KNOWN if sign is None else f"{sign}{seconds(span.duration_ns)}"
 
 
 def _milestones(out: Console, trace: Trace) -> None:

@@ -92,6 +92,13 @@ class Stack(msgspec.Struct, frozen=True, gc=False):
     ns: int
 
 
+class StackAt(msgspec.Struct, frozen=True, gc=False):
+    """A sample of the stack: the moment, and the call path as in :class:`Stack`."""
+
+    at_ns: int
+    frames: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Figures without a place in time (`systemd-analyze blame`, `strace -c`, callgrind's costs).
@@ -109,7 +116,7 @@ class Table:
 @dataclass(frozen=True)
 class Trace:
     """One boot on one clock. `clock` says in words what that clock is and where its zero lies; the boot took
-    `total_ns`."""
+    `total_ns`. `sampled` are the samples of its `stacks` in order of time, where they are known."""
 
     title: str
     clock: str
@@ -119,6 +126,7 @@ class Trace:
     stacks: tuple[Stack, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    sampled: tuple[StackAt, ...] = ()
     total_or_later: bool = False
     """The line that ended the boot has no stamp of its own: it took `total_ns` or longer."""
 

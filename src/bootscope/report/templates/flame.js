@@ -1,49 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph, hanging down: each bar is a call path, as wide as the time spent in it.
+// The flame graph, hanging down: each bar is a call path, as wide as the time spent in it. As in speedscope it is
+// laid out in order of time, left heavy, or around one function.
 "use strict";
 
-const FLAME_ROW = 19, MOST_ROWS = 48;
-
-// The call paths as a tree. Node 0 stands for all of them; its children are the phases.
-class FlameTree {
-  constructor(data, texts) {
-    const count = this.count = data.parent.length + 1;
-    this.texts = texts;
-    this.name = (i) => (i ? texts[data.name[i - 1]] : "all");
-    this.text = (i) => (i ? data.name[i - 1] : -1);
-    this.parent = Int32Array.from({ length: count }, (_, i) => (i ? data.parent[i - 1] + 1 : -1));
-    this.self = Float64Array.from({ length: count }, (_, i) => (i ? data.self[i - 1] : 0));
-    this.total = Float64Array.from(this.self);
-    this.depth = new Int32Array(count);
-    // Parents come before their children.
-    for (let i = count - 1; i > 0; i--) this.total[this.parent[i]] += this.total[i];
-    this.children = Array.from({ length: count }, () => []);
-    for (let i = 1; i < count; i++) {
-      this.depth[i] = this.depth[this.parent[i]] + 1;
-      this.children[this.parent[i]].push(i);
-    }
-    for (let i = 1; i < count; i++) this.children[i].sort((a, b) => this.total[b] - this.total[a]);
-    this.place();
-  }
-
-  place() {
-    this.x = new Float64Array(this.count);
-    for (let i = 0; i < this.count; i++) {
-      let at = this.x[i];
-      for (const child of this.children[i]) { this.x[child] = at; at += this.total[child]; }
-    }
-  }
-
-  path(i) {
-    const found = [];
-    for (let at = i; at > 0; at = this.parent[at]) found.unshift(at);
-    return found;
-  }
-}
+const FLAME_ROW = 19, MOST_FUNCTIONS = 300;
 
 class Flame {
   constructor(section, data) {
     this.tree = new FlameTree(data.flame, data.texts);
+    this.time = data.flame.samples ? new FlameTime(this.tree, data.flame.samples) : null;
     this.section = section;
     this.box = section.querySelector(".flame");
     this.canvas = section.querySelector("canvas");
@@ -51,9 +16,14 @@ class Flame {
     this.told = section.querySelector(".frame-told");
     this.phase = section.querySelector(".flame-phase");
     this.field = section.querySelector(".flame-seek");
+    this.modes = [...section.querySelectorAll("[data-mode]")];
+    this.mode = "heavy";
     this.root = 0;
     this.chosen = 0;
+    this.stretch = this.time ? [this.time.begin, this.time.end] : null;
+    this.bars = [];
     this.hits = null;
+    this.waiting = false;
     this.fill();
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.box);
@@ -67,16 +37,45 @@ class Flame {
     for (const i of tree.children[0]) {
       this.phase.append(element("option", { value: String(i) }, `${tree.name(i)} (${span(tree.total[i])})`));
     }
+    for (const asked of this.modes) if (asked.dataset.mode === "time" && !this.time) asked.hidden = true;
   }
 
   listen() {
     this.phase.addEventListener("change", () => this.zoom(Number(this.phase.value)));
     this.field.addEventListener("input", () => this.find());
     this.section.querySelector(".flame-all").addEventListener("click", () => this.zoom(0));
-    this.box.addEventListener("click", (e) => { const i = this.at(e); if (i >= 0) this.zoom(i); });
+    for (const asked of this.modes) asked.addEventListener("click", () => this.as(asked.dataset.mode));
+    this.box.addEventListener("click", (e) => { const bar = this.at(e); if (bar) this.zoom(bar.i, bar); });
     this.box.addEventListener("pointermove", (e) => this.point(e));
     this.box.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.box.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  // Lays it out in another way.
+  as(mode) {
+    this.mode = mode;
+    for (const asked of this.modes) asked.setAttribute("aria-pressed", String(asked.dataset.mode === mode));
+    const list = this.section.querySelector(".flame-functions");
+    list.hidden = mode !== "sandwich";
+    if (mode === "sandwich") {
+      if (!list.children.length) this.listFunctions(list);
+      if (this.tree.depth[this.chosen] < FUNCTIONS) this.chosen = (this.tree.functions()[0] || { node: 0 }).node;
+    }
+    this.tell();
+    this.draw();
+  }
+
+  listFunctions(list) {
+    const { tree } = this, whole = tree.total[0] || 1, found = tree.functions();
+    const rows = found.slice(0, MOST_FUNCTIONS).map((one) => element("tr", {},
+      element("th", {}, element("button", { type: "button", class: "goto", onclick: () => this.choose(one.node) }, tree.name(one.node))),
+      element("td", {}, span(one.self)), element("td", {}, percent(one.self, whole)),
+      element("td", {}, span(one.total)), element("td", {}, percent(one.total, whole))));
+    const head = element("thead", {}, element("tr", {}, ...["function", "itself", "share", "with what it calls", "share"].map((t) => element("th", {}, t))));
+    const table = element("table", { class: "sorts" }, head, element("tbody", {}, ...rows));
+    list.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "functions" }, table));
+    if (found.length > rows.length) list.append(element("p", { class: "quiet" }, `and ${found.length - rows.length} shorter ones`));
+    new Sorted(table);
   }
 
   key(e) {
@@ -94,17 +93,24 @@ class Flame {
   choose(i) {
     this.chosen = i;
     // What is out of sight is brought back by the nearest frame around both.
-    if (!within(this.tree, i, this.root)) this.root = this.tree.parent[i] < 0 ? 0 : this.tree.parent[i];
+    if (!this.tree.within(i, this.root)) this.root = this.tree.parent[i] < 0 ? 0 : this.tree.parent[i];
     this.tell();
     this.draw();
   }
 
-  zoom(i) {
-    this.root = this.chosen = i;
-    const path = this.tree.path(i);
-    this.phase.value = String(path[0] || 0);
+  zoom(i, bar = null) {
+    this.chosen = i;
+    if (this.mode !== "sandwich" || !i) this.root = i;
+    if (this.time) this.stretch = i ? (bar && bar.end ? [bar.start, bar.end] : this.stretchOf(i)) : [this.time.begin, this.time.end];
+    this.phase.value = String(this.tree.path(i)[0] || 0);
     this.tell();
     this.draw();
+  }
+
+  // From the first to the last sample in a frame.
+  stretchOf(i) {
+    const found = (this.time.rows[this.tree.depth[i] - 1] || []).filter((bar) => bar.i === i);
+    return found.length ? [found[0].start, found[found.length - 1].end] : this.stretch;
   }
 
   find() {
@@ -130,8 +136,9 @@ class Flame {
     const { tree } = this, i = this.chosen, whole = tree.total[0] || 1;
     const path = tree.path(i).map((k) => tree.name(k)).join(" › ") || "all";
     const self = tree.self[i] < tree.total[i] && tree.self[i] ? `, itself ${span(tree.self[i])}` : "";
-    this.told.textContent = `${path}: ${span(tree.total[i])} (${percent(tree.total[i], whole)})${self}` +
-      (this.hits ? ` - ${this.found()}` : "");
+    const alone = `${path}: ${span(tree.total[i])} (${percent(tree.total[i], whole)})${self}`;
+    const words = this.mode === "sandwich" ? `${tree.name(i)}: who called it above, what it called below` : alone;
+    this.told.textContent = words + (this.hits ? ` - ${this.found()}` : "");
   }
 
   draw() {
@@ -140,25 +147,19 @@ class Flame {
     requestAnimationFrame(() => { this.waiting = false; this.paint(); });
   }
 
-  // The frames around the root take the whole width; below it all that is wide enough to be seen.
+  laidOut(width) {
+    if (this.mode === "time" && this.stretch) return this.time.bars(this.stretch[0], this.stretch[1], width);
+    if (this.mode === "sandwich" && this.tree.depth[this.chosen] >= FUNCTIONS) return sandwich(this.tree, this.chosen, width);
+    return leftHeavy(this.tree, this.root, width);
+  }
+
   paint() {
-    const { tree, root } = this, width = this.box.clientWidth, above = [0, ...tree.path(root)];
-    if (root === 0) above.length = 1;
-    this.bars = above.map((i, row) => ({ i, x: 0, width, row }));
-    const scale = width / (tree.total[root] || 1), base = tree.x[root], first = above.length;
-    const left = tree.children[root].slice();
-    let deepest = first - 1;
-    while (left.length) {
-      const i = left.pop(), wide = tree.total[i] * scale, row = first + tree.depth[i] - tree.depth[root] - 1;
-      if (wide < 0.4 || row >= MOST_ROWS) continue;
-      this.bars.push({ i, x: (tree.x[i] - base) * scale, width: wide, row });
-      deepest = Math.max(deepest, row);
-      for (const child of tree.children[i]) left.push(child);
-    }
-    const height = (deepest + 1) * FLAME_ROW + 2;
+    const width = this.box.clientWidth, above = this.mode === "heavy" ? this.tree.path(this.root).length : 0;
+    this.bars = this.laidOut(width);
+    const deepest = this.bars.reduce((most, bar) => Math.max(most, bar.row), 0), height = (deepest + 1) * FLAME_ROW + 2;
     this.canvas.style.height = height + "px";
-    const g = this.g = surface(this.canvas, width, height);
-    for (const bar of this.bars) this.paintBar(g, bar, bar.row < first - 1);
+    const g = surface(this.canvas, width, height);
+    for (const bar of this.bars) this.paintBar(g, bar, bar.row < above);
   }
 
   paintBar(g, { i, x, width, row }, above) {
@@ -175,32 +176,28 @@ class Flame {
     }
     const text = width > 28 ? fitted(this.tree.name(i), width - 8) : "";
     if (!text) return;
-    g.fillStyle = hit || !name.startsWith("flame") ? shades.paper : "#1d2430";
+    g.fillStyle = shades.on[hit ? "hit" : name];
     g.fillText(text, x + 4, y + FLAME_ROW / 2);
   }
 
   at(e) {
     const frame = this.canvas.getBoundingClientRect(), x = e.clientX - frame.left, row = Math.floor((e.clientY - frame.top - 1) / FLAME_ROW);
-    const bar = (this.bars || []).find((b) => b.row === row && b.x <= x && x < b.x + Math.max(1, b.width));
-    return bar ? bar.i : -1;
+    return this.bars.find((b) => b.row === row && b.x <= x && x < b.x + Math.max(1, b.width)) || null;
   }
 
   point(e) {
-    const i = this.at(e), { tree } = this;
-    this.tip.hidden = i < 0;
-    if (i < 0) return;
-    this.tip.textContent = `${tree.name(i)}\n${span(tree.total[i])}, ${percent(tree.total[i], tree.total[0] || 1)} of all` +
-      (tree.self[i] ? `, itself ${span(tree.self[i])}` : "");
+    const bar = this.at(e), { tree } = this;
+    this.tip.hidden = !bar;
+    if (!bar) return;
+    const ns = bar.ns === undefined ? tree.total[bar.i] : bar.ns, whole = tree.total[0] || 1;
+    const own = bar.ns === undefined && tree.self[bar.i] ? `, itself ${span(tree.self[bar.i])}` : "";
+    const from = bar.end ? ` from ${seconds(bar.start, 6)} s` : "";
+    this.tip.textContent = `${tree.name(bar.i)}\n${span(ns)}${from}, ${percent(ns, whole)} of all${own}`;
     const frame = this.tip.offsetParent.getBoundingClientRect(), x = e.clientX - frame.left, right = x > frame.width / 2;
     this.tip.style.left = right ? "" : x + 14 + "px";
     this.tip.style.right = right ? frame.width - x + 14 + "px" : "";
     this.tip.style.top = e.clientY - frame.top + 14 + "px";
   }
-}
-
-function within(tree, i, root) {
-  for (let at = i; at >= 0; at = tree.parent[at]) if (at === root) return true;
-  return false;
 }
 
 // Waiting, storage and console have the colours they have everywhere; code has one of five by its name.

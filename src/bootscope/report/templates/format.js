@@ -4,6 +4,7 @@
 
 function seconds(ns, digits) { return (ns / 1e9).toFixed(digits); }
 
+/** A length of time with a unit that fits. @param {number} ns @returns {string} */
 function span(ns) {
   const size = Math.abs(ns);
   if (size >= 1e9) return (ns / 1e9).toFixed(3) + " s";
@@ -13,9 +14,8 @@ function span(ns) {
 }
 
 function bytes(count) {
-  for (const [unit, factor] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
-    if (Math.abs(count) >= factor) return (count / factor).toFixed(1) + " " + unit;
-  }
+  const units = ["GB", "MB", "kB"], at = [1e9, 1e6, 1e3].findIndex((factor) => Math.abs(count) >= factor);
+  if (at >= 0) return (count / 1000 ** (3 - at)).toFixed(1) + " " + units[at];
   return count + " B";
 }
 
@@ -43,17 +43,31 @@ function fitted(text, room) {
 }
 
 // The colours of the style sheet, read once for each painting at most.
-const COLOURS = ["paper", "ink", "quiet", "line", "card", "good", "hit", "cpu", "storage", "console", "idle", "fixed",
+const COLOURS = ["paper", "ink", "quiet", "line", "card", "good", "hit", "link", "cpu", "storage", "console", "idle", "fixed",
   "initcall", "probe", "service", "function", "pin", "irq", "other", "flame1", "flame2", "flame3", "flame4", "flame5"];
+/** @type {Object<string, any> | null} */
 let palette = null;
 function colours() {
   if (!palette) {
     const style = getComputedStyle(document.documentElement);
-    palette = {};
-    for (const name of COLOURS) palette[name] = style.getPropertyValue("--" + name).trim();
+    palette = { on: {} };
+    for (const name of COLOURS) {
+      palette[name] = style.getPropertyValue("--" + name).trim();
+      palette.on[name] = luminance(palette[name]) > 0.18 ? DARK : LIGHT;
+    }
     palette.open = hatched(palette.console);
   }
   return palette;
+}
+
+// Text on a colour is the one of the two that stands out by 4.5:1 (WCAG 2.2, relative luminance).
+const DARK = "#000000", LIGHT = "#ffffff";
+function luminance(colour) {
+  const [r, g, b] = colour.slice(1).match(/../g).map((hex) => {
+    const c = parseInt(hex, 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
 // Slanting lines of a colour on nothing.

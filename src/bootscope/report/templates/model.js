@@ -9,6 +9,7 @@ const WAITING = /^(waiting|sleeping|asleep|blocked|idle|stopped|ready)\b/i, ON_D
 // Spans of a track that do not overlap, in order of time: binary search finds any place.
 class Row {
   constructor(track, ids) {
+    this.dim = false;
     this.ids = Int32Array.from(ids);
     this.start = Float64Array.from(ids, (i) => track.start[i]);
     this.end = Float64Array.from(ids, (i) => track.end[i]);
@@ -48,8 +49,17 @@ class Row {
 
 class Track {
   constructor(raw, number, texts) {
-    Object.assign(this, { id: raw.id, kind: raw.kind, title: raw.title, parentId: raw.parent, number, texts });
+    this.id = raw.id;
+    this.kind = raw.kind;
+    this.title = raw.title;
+    this.parentId = raw.parent;
+    this.number = number;
+    this.texts = texts;
     this.overlaps = raw.overlaps;
+    // The track it belongs under; its short children, folded into one row; the fold that it is in itself.
+    this.up = null;
+    this.fold = null;
+    this.folded = null;
     this.raw = raw;
     const count = this.count = raw.start.length;
     this.start = new Float64Array(count);
@@ -92,7 +102,10 @@ class Track {
   name(i) { return this.texts[this.raw.name[i]]; }
 
   // The name where there is little room: the kernel's stamp says what the place says already.
-  label(i) { return this.kind === "console" ? this.name(i).replace(/^\[ *[0-9.]+\] /, "") : this.name(i); }
+  label(i) {
+    if (this.kind === "service" && this.name(i) === "starting") return `${this.title} (${span(this.end[i] - this.start[i])})`;
+    return this.kind === "console" ? this.name(i).replace(/^\[ *[0-9.]+\] /, "") : this.name(i);
+  }
 
   // [label, value] of each detail of a span; text is text, a number a number.
   details(i) {
@@ -135,20 +148,28 @@ const KIND_COLOUR = { phase: "fixed", storage: "storage", console: "console", wa
   initcall: "initcall", probe: "probe", service: "service", function: "function", line: "console" };
 const KIND_NAME = { cpu: "CPU", path: "critical path", wait: "waiting", initcall: "initcalls", probe: "probes", process: "processes",
   service: "services", function: "functions", irq: "interrupts", pin: "pins", line: "lines", mark: "marks" };
-const KIND_ORDER = ["cpu", "path", "wait", "storage", "console", "initcall", "probe", "service", "process", "function", "irq"];
+const KIND_ORDER = ["cpu", "path", "process", "service", "wait", "storage", "console", "initcall", "probe", "function", "irq"];
 
-// Several tracks of one kind; shut, it shows when any of them had something.
+// Several tracks of one kind; shut, it shows when any of them was at work.
 class Group {
-  constructor(kind, tracks) {
-    Object.assign(this, { kind, tracks, title: `${KIND_NAME[kind] || kind} (${tracks.length})` });
-    this.open = kind === "process" || tracks.length <= 12;
+  constructor(kind, tracks, title = "") {
+    this.kind = kind;
+    this.tracks = tracks;
+    this.title = title || `${KIND_NAME[kind] || kind} (${tracks.length})`;
+    this.open = !title && (FOLDED_KINDS.includes(kind) || tracks.length <= 12);
+    this.fold = null;
+    this.hidden = 0;
+    this.made = null;
   }
 
   get union() {
     if (!this.made) {
-      const all = this.tracks.flatMap((t) => t.rows.length ? [t.rows[0]] : []);
-      const starts = [], ends = [];
-      const order = all.flatMap((row) => Array.from(row.start, (s, k) => [s, row.end[k]])).sort((a, b) => a[0] - b[0]);
+      const starts = [], ends = [], order = [];
+      for (const track of this.tracks) {
+        const row = track.rows[0];
+        if (row) row.ids.forEach((i, k) => { if (track.colour(i) !== "idle") order.push([row.start[k], row.end[k]]); });
+      }
+      order.sort((a, b) => a[0] - b[0]);
       for (const [s, e] of order) {
         if (starts.length && s <= ends[ends.length - 1]) ends[ends.length - 1] = Math.max(ends[ends.length - 1], e);
         else { starts.push(s); ends.push(e); }
@@ -214,6 +235,42 @@ class Model {
       } else roots.push(track);
     }
     this.groups = grouped(roots);
+    for (const group of this.groups) foldShort(group, this.total);
+  }
+}
+
+const FOLDED_KINDS = ["process", "service"], SHORT = 0.005, FEWEST = 4;
+
+// How long each track, or the busiest of those below it, was at work: track -> nanoseconds.
+function busy(roots) {
+  const order = [...roots], found = new Map();
+  for (let at = 0; at < order.length; at++) order.push(...order[at].children);
+  for (const track of order.reverse()) {
+    let ns = 0;
+    for (let i = 0; i < track.count; i++) if (track.row[i] === 0 && track.colour(i) !== "idle") ns += track.end[i] - track.start[i];
+    found.set(track, Math.max(ns, ...track.children.map((child) => found.get(child))));
+  }
+  return found;
+}
+
+// Tracks of a group, and of each track in it, that were hardly at work are one row that opens.
+function foldShort(group, total) {
+  if (!FOLDED_KINDS.includes(group.kind)) return;
+  const atWork = busy(group.tracks), short = (track) => atWork.get(track) < total * SHORT;
+  const fold = (tracks) => {
+    const found = tracks.filter(short);
+    if (found.length < FEWEST) return null;
+    const made = new Group(group.kind, found, `${found.length} short ones`);
+    for (const track of found) track.folded = made;
+    return made;
+  };
+  group.fold = fold(group.tracks);
+  if (group.fold) group.tracks = group.tracks.filter((track) => !track.folded);
+  const left = [...group.tracks];
+  while (left.length) {
+    const track = left.pop();
+    track.fold = fold(track.children);
+    left.push(...track.children.filter((child) => !child.folded));
   }
 }
 

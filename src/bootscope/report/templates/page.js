@@ -2,44 +2,56 @@
 // Puts the page together: a timeline and a flame graph for each boot, the tables that act on them.
 "use strict";
 
-const timelines = [], flames = [], searches = [];
+const timelines = [], flames = [], searches = [], links = [];
 
-function wire(main) {
+function wire(main, at) {
   const data = JSON.parse(main.querySelector("script.data").textContent);
   const section = main.querySelector("section.tracks");
   const timeline = new Timeline(main, new Model(data));
   timelines.push(timeline);
-  new Details(section, timeline);
-  searches.push(new Search(section, timeline));
+  const search = new Search(section, timeline, new Panel(section, timeline));
+  searches.push(search);
+  links.push(new Link(at + 1, timeline, search));
+  section.querySelector("[data-copy]").addEventListener("click", (e) => copyLink(e.target, links[at]));
   const flame = main.querySelector("section.flames");
   if (flame) flames.push(new Flame(flame, data));
-  main.querySelectorAll(".phases tbody tr").forEach((row) => {
-    const go = () => timeline.show(Number(row.dataset.start), Number(row.dataset.end));
-    row.addEventListener("click", go);
-    row.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
+  main.querySelectorAll(".goto, .phases tbody tr").forEach((asked) => {
+    const go = () => {
+      timeline.show(Number(asked.dataset.start), Number(asked.dataset.end));
+      section.scrollIntoView({ block: "start" });
+    };
+    asked.addEventListener("click", go);
+    if (asked.tagName === "TR") asked.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
   });
-  const find = main.querySelector(".find");
-  if (find) find.addEventListener("input", () => filter(main, find.value.toLowerCase()));
 }
 
-// Hides the lines of the console that do not hold the text.
-function filter(main, wanted) {
-  const rows = [...main.querySelectorAll(".console tbody tr")];
-  let shown = 0;
-  for (const row of rows) {
-    row.hidden = !row.lastElementChild.textContent.toLowerCase().includes(wanted);
-    if (!row.hidden) shown++;
-  }
-  main.querySelector(".found").textContent = wanted ? `${shown} of ${rows.length} lines` : "";
+function copyLink(asked, link) {
+  const address = location.href.split("#")[0] + "#" + link.text();
+  navigator.clipboard.writeText(address).then(() => flash(asked, "copied"), () => flash(asked, "the address has it"));
+  history.replaceState(null, "", "#" + link.text());
 }
 
-document.querySelectorAll("main").forEach(wire);
+// Other words on a button, for a moment.
+function flash(asked, words) {
+  const before = asked.textContent;
+  asked.textContent = words;
+  setTimeout(() => { asked.textContent = before; }, 1200);
+}
+
+document.querySelectorAll(".boot").forEach(wire);
+document.querySelectorAll("table.sorts").forEach((table) => {
+  const sorted = new Sorted(table), section = table.closest("section");
+  if (section.querySelector("script.consoles")) new Consoles(section, sorted);
+});
+function restore() { if (location.hash.startsWith("#view=")) links.some((link) => link.restore(location.hash.slice(1))); }
+addEventListener("hashchange", restore);
+restore();
 
 // On paper all is light, whatever the screen is.
 function printing(now) {
   document.documentElement.classList.toggle("printing", now);
   palette = null;
-  for (const drawn of [...timelines, ...flames]) drawn.paint();
+  for (const drawn of [...timelines, ...flames]) drawn.paint(now);
 }
 addEventListener("beforeprint", () => printing(true));
 addEventListener("afterprint", () => printing(false));

@@ -3,13 +3,20 @@
 // is covered, so the cost of a row is its pixels and not its spans.
 "use strict";
 
-const SHADES = 4;
+const SHADES = 4, THIN = 4, MOST_BESIDE = 3;
 // How strong what was not found is drawn while something is searched for.
 const DIM = 0.35;
 
 // The stretch of time that is shown and where it lies on the canvas.
-class Window {
-  constructor(from, to, left, width) { Object.assign(this, { from, to, left, width, scale: width / (to - from) }); }
+class View {
+  constructor(from, to, left, width) {
+    this.from = from;
+    this.to = to;
+    this.left = left;
+    this.width = width;
+    this.scale = width / (to - from);
+  }
+
   x(t) { return this.left + (t - this.from) * this.scale; }
   time(x) { return this.from + (x - this.left) / this.scale; }
 }
@@ -56,13 +63,28 @@ function paintSpan(g, row, k, a, b, y, height, colour, label) {
   const shades = colours(), name = colour(row.ids[k]), hit = row.hits[k + 1] > row.hits[k];
   g.fillStyle = hit ? shades.hit : shades[name];
   g.globalAlpha = row.dim && !hit ? DIM : 1;
-  // A thin gap tells neighbours apart.
-  g.fillRect(a, y, b - a > 4 ? b - a - 1 : b - a, height);
+  // What waits is a thin bar: what is at work stands out. A gap tells neighbours apart.
+  const thin = name === "idle" && !hit, wide = b - a > 4 ? b - a - 1 : b - a;
+  g.fillRect(a, thin ? y + height - THIN : y, wide, thin ? THIN : height);
   const text = label && b - a > 28 ? fitted(label(row.ids[k]), b - a - 8) : "";
   if (!text) return;
-  g.fillStyle = row.dim && !hit ? shades.ink : shades.paper;
+  g.fillStyle = thin ? shades.quiet : row.dim && !hit ? shades.ink : shades.on[hit ? "hit" : name];
   g.globalAlpha = 1;
-  g.fillText(text, a + 4, y + height / 2 + 0.5);
+  g.fillText(text, a + 4, y + height / 2 + (thin ? -1 : 0.5));
+}
+
+// The names of spans that are too short to hold them, beside them: as a chart of units has them.
+function paintBeside(g, row, view, y, height, label) {
+  if (row.start.length > MOST_BESIDE) return;
+  const end = view.left + view.width;
+  for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
+    const a = view.x(row.start[k]), b = view.x(row.end[k]), text = label(row.ids[k]), wide = text.length * LETTER;
+    if (b - a > 28 && fitted(text, b - a - 8) === text) continue;
+    const left = b + 5 + wide <= end ? b + 5 : a - 5 - wide;
+    if (left < view.left) continue;
+    g.fillStyle = colours().quiet;
+    g.fillText(text, left, y + height / 2 + 0.5);
+  }
 }
 
 function paintRuler(g, view, height, marks) {
@@ -81,8 +103,12 @@ function paintRuler(g, view, height, marks) {
 
 // A phase is drawn as a whole with its name; below it stays room for what its moments went into.
 function paintPhases(g, phases, view, y, height) {
-  if (!phases || !phases.rows.length) return;
-  const shades = colours(), row = phases.rows[0];
+  if (phases) for (const row of phases.rows) paintPhaseRow(g, phases, row, view, y, height);
+}
+
+// Phases that overlap by a rounding are in rows of their own, and painted on one line.
+function paintPhaseRow(g, phases, row, view, y, height) {
+  const shades = colours();
   for (let k = row.first(view.from); k < row.start.length && row.start[k] < view.to; k++) {
     const id = row.ids[k], from = row.start[k], to = row.end[k];
     const a = Math.max(view.left, view.x(from)), b = Math.min(view.left + view.width, view.x(to));
@@ -150,4 +176,33 @@ function paintMilestones(g, milestones, view, y, height, names) {
     g.fillText(name, left, y + 8);
     limit = Math.min(left, x) - 4;
   }
+}
+
+// Flags: a numbered pennant on the ruler; between two, how far they are apart.
+function paintFlags(g, flags, view, y, height, named) {
+  const shades = colours();
+  flags.forEach((ns, k) => {
+    if (ns < view.from || ns > view.to) return;
+    const x = view.x(ns);
+    g.fillStyle = shades.hit;
+    g.fillRect(x - 0.75, y, 1.5, height);
+    if (!named) return;
+    const text = k ? `${k + 1}: +${span(ns - flags[k - 1])}` : `1: ${seconds(ns, 6)} s`, wide = text.length * LETTER + 8;
+    const left = Math.min(x, view.left + view.width - wide);
+    g.fillRect(left, y, wide, 15);
+    g.fillStyle = shades.on.hit;
+    g.fillText(text, left + 4, y + 8);
+  });
+}
+
+// A measured stretch: shaded, with its ends as lines.
+function paintMeasured(g, [from, to], view, y, height) {
+  const a = Math.max(view.left, view.x(from)), b = Math.min(view.left + view.width, view.x(to));
+  if (b < view.left || a > view.left + view.width) return;
+  g.fillStyle = colours().link;
+  g.globalAlpha = 0.14;
+  g.fillRect(a, y, b - a, height);
+  g.globalAlpha = 1;
+  g.fillRect(a - 0.75, y, 1.5, height);
+  g.fillRect(b - 0.75, y, 1.5, height);
 }
