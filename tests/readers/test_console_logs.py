@@ -253,6 +253,11 @@ def test_tio_may_count_from_its_own_start() -> None:
         assert boot.clock.zero == zero
 
 
+def test_stamps_of_tegras_boot_loaders_are_none_of_minicom() -> None:
+    text = "".join(f"[0000.{n:03}] I> MB1 line {n}\n" for n in range(100, 140)) + "U-Boot 2025.01\n"
+    assert minicom.READERS[0].sure(Source("x", text.encode())) == 0
+
+
 def test_minicoms_gaps_are_summed() -> None:
     (boot,) = read(minicom.READERS[0], "minicom", "delta.log").boots
     stamped = [at for at, own in zip(boot.log.at_ns, boot.log.own, strict=True) if own]

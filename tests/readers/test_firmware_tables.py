@@ -46,5 +46,11 @@ def test_a_host_that_stamped_the_lines_does_not_hide_them() -> None:
     assert boot.tables[0].rows[1][0] == "board_init_f"
 
 
+def test_dp_in_the_shell_of_uefi() -> None:
+    shell = b"UEFI Interactive Shell v2.2\nShell> dp -s\n==[ Major Phases ]========\n"
+    found = tables(shell + b"  DXE Phase Duration:       1210 (ms)\n" + UBOOT)
+    assert found["UEFI's own times (dp): UEFI's phases"].rows == (("DXE", 1_210_000_000),)
+
+
 def test_a_console_without_reports_has_no_tables() -> None:
     assert tables(UBOOT) == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.readers.detect import SURE_ENOUGH, rank, unrecognised
+from bootscope.readers.detect import SURE_ENOUGH, rank
 from bootscope.readers.registry import readers
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
@@ -68,17 +68,3 @@ def test_a_fixture_is_recognised_by_its_content(path: Path) -> None:
 def test_every_reader_is_told_apart_from_noise() -> None:
     for case in (b"", b"\n", b"hello\n", bytes(4096), b"\xff" * 4096, b"a,b\n1,2\n", b"{}", b"[]", b"<svg/>"):
         assert [g.reader.name for g in rank(opened("x", case, Budget()).source) if g.sure >= 60] == []
-
-
-@pytest.mark.parametrize(
-    ("begin", "command"),
-    [
-        (b"LPKSHHRH", "journalctl --file"),
-        (b"PERFILE2", "perf script"),
-        (b"\x17\x08Dtracing", "trace-cmd report"),
-    ],
-)
-def test_what_another_program_must_convert_is_told(begin: bytes, command: str) -> None:
-    source = opened("x", begin + bytes(400), Budget()).source
-    assert not rank(source)
-    assert command in (unrecognised(source).hint or "")

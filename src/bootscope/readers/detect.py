@@ -15,13 +15,6 @@ SURE_ENOUGH = 10
 """Below this a format is not taken for what a file is."""
 _SHOWN = 60
 _TIMES = re.compile(rb"^.{0,40}?[\[(]([ 0-9T:.,\-]{3,40})[\])]", re.MULTILINE)
-# Files that a program of theirs must bring into a form that is read (the first bytes: systemd's
-# JOURNAL_FILE_FORMAT, perf's perf.data-file-format.txt, trace-cmd.dat(5)).
-_CONVERTED = (
-    (b"LPKSHHRH", "a journal as journald keeps it", "journalctl --file FILE -o json > journal.json"),
-    (b"PERFILE2", "a recording of perf", "perf script -i FILE > perf.txt"),
-    (b"\x17\x08\x44tracing", "a recording of trace-cmd", "trace-cmd report FILE > trace.txt"),
-)
 _WORDS = ((90, "certain"), (60, "likely"), (30, "probably"), (0, "a guess"))
 
 
@@ -52,9 +45,6 @@ def recognised(source: Source) -> list[Guess]:
 
 def unrecognised(source: Source) -> UserError:
     """The error for a source of no known format: what it looks like, and what there is."""
-    for begin, what, command in _CONVERTED:
-        if source.data.startswith(begin):
-            return UserError(f"{printable(source.name)} is {what}", hint=f"import the output of: {command}")
     names = ", ".join(reader.name for reader in registry.readers())
     return UserError(
         f"{printable(source.name)} has no known format: {appearance(source)}",

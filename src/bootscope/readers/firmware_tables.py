@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Log, Options, Reader, Source
-from bootscope.readers.formats import bootstage, cbmem, firmware_lines, pmf
+from bootscope.readers.formats import bootstage, cbmem, firmware_lines, pmf, uefi_dp
 from bootscope.timeline.trace import Table
 
 _LONGEST_REPORT = 400
@@ -35,6 +35,7 @@ _REPORTS = (
     _Report(bootstage.READERS[0], b"Timer summary in microseconds (", "U-Boot's stages (bootstage)"),
     _Report(cbmem.READERS[0], b" entries total:", "coreboot's stages (cbmem)"),
     _Report(_SLIM, b"| Delta (ms) | Description", "Slim Bootloader's stages"),
+    _Report(uefi_dp.READERS[0], b"==[ Major Phases ]==", "UEFI's own times (dp)"),
     _Report(pmf.READERS[0], b"PMF:cpu ", "TF-A's stages (PMF)", block=False),
     _Report(_TRACKER, b"[BOOT TRACKER]", "Stages of TI's boot tracker", block=False),
 )
