@@ -24,6 +24,7 @@ from bootscope.readers.join_words import (
     silence_words,
 )
 from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker, split_line
+from bootscope.timeline.kernel_lines import PANIC
 from bootscope.timeline.trace import (
     LENGTH,
     NOT_KNOWN,
@@ -72,7 +73,7 @@ def trace_of(
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
-        notes=(*_notes(files, joined, group), *_silences(phases), *end.notes),
+        notes=(*_panics(view), *_notes(files, joined, group), *_silences(phases), *end.notes),
     )
 
 
@@ -95,7 +96,7 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     """When the boot was through; with the files where nothing tells."""
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
-    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN)
+    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
     if name:
         end_ns, earliest = known[name].at_ns, known[name].earliest
     elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
@@ -125,6 +126,16 @@ def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ..
     return (*(link_words(files, x) for x in group.links), *(refusal_words(files, r) for r in apart))
 
 
+def _panics(view: View) -> Iterator[str]:
+    """That the kernel gave up, with its own words, if it did."""
+    for member in view.members:
+        log = view.boot(member).log
+        index = next(log.lines_with(PANIC.encode()), None)
+        if index is not None and split_line(log.text(index))[1].startswith(PANIC):
+            yield f"the kernel panicked: {printable(log.text(index).strip()[:200])}"
+            return
+
+
 def _silences(phases: Iterable[Track]) -> Iterator[str]:
     for span in (s for track in phases for s in track.spans if s.name == early_kernel.BOTH):
         yield silence_words(span.name, early_kernel.Bound.of(span.detail))
@@ -133,7 +144,9 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
 def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     """One point for each milestone, the first where several files tell it; other points as they are."""
     points = [
-        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more) for h in hits
+        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more)
+        for h in hits
+        if not h.latest
     ]
     for member in view.members:
         way = view.map(member)
