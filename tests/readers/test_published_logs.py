@@ -259,3 +259,24 @@ def test_systemd_without_its_number_says_that_it_is_through() -> None:
     rows += ["21 ip systemd: Startup finished in 1.6s (kernel) + 1min 140ms (userspace).", "30 ip systemd: x"]
     trace = imported("".join(f"Feb 12 23:17:{row}\n" for row in rows).encode()).trace(1)
     assert (phases(trace), trace.total_ns) == (["kernel+initramfs", "init"], 3 * SECOND)
+
+
+def test_a_console_that_an_editor_saved_as_rtf() -> None:
+    rows = "".join(f"\\par \\cf0\\highlight0 {line}\\cf1 \r\n" for line in KERNEL.splitlines())
+    text = (
+        "{\\rtf1\\ansi{\\fonttbl{\\f0 Consolas;}}{\\*\\generator x;}\r\n"
+        + rows
+        + "\\par \\'41\\{\\}\\\\}\r\n"
+    )
+    found = imported(text.encode())
+    assert found.trace(1).milestones() == {"kernel-entry": 0, "init": 2 * SECOND}
+    assert found.files[0].reading.boots[0].log.text(4) == "A{}\\"
+
+
+def test_redboots_last_words() -> None:
+    lines = [
+        FIRST_LINES["bootloader"],
+        "TOM Now booting linux kernel:",
+        " Base address 0x80080000 Entry 0x80100000",
+    ]
+    assert list(imported(stamped(lines)).trace(1).milestones()) == ["bootloader", "kernel-start"]

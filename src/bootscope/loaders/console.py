@@ -10,7 +10,7 @@ from bootscope.loaders import others, uboot
 from bootscope.loaders.model import Banner, Order
 
 BANNERS: tuple[Banner, ...] = (*uboot.BANNERS, *others.BANNERS)
-HANDOVER = uboot.HANDOVER
+HANDOVER = rf"(?:{uboot.HANDOVER}|{others.HANDOVER})"
 """The last words of a boot loader."""
 HANDED_OVER = others.HANDED_OVER
 """The last words of a firmware before its payload."""

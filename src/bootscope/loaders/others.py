@@ -81,6 +81,8 @@ LOADERS = (
     Banner(r"EFI stub: ", "efi-stub", Order.SYSTEM),
 )
 BANNERS = (*FIRST, *SECURE, *LOADERS)
+HANDOVER = r"(?:[A-Z]{3} )?Now booting linux kernel:"
+"""RedBoot's last words, in its ports for ARM and MIPS, with what a maker put before them."""
 HANDED_OVER = r"Jumping to boot code at "
 """coreboot's last words before its payload runs."""
 BAREBOX_PROMPT = r"barebox@.{1,80}:/ ?#?"

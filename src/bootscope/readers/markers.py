@@ -69,7 +69,7 @@ def _loader(milestone: str) -> Marker:
 LOADERS = tuple(_loader(milestone) for milestone in ("spl", "bootloader"))
 MARKERS = (
     *LOADERS,
-    _marker("kernel-start", "decompress", f"^{console.HANDOVER}", "Starting kernel"),
+    _marker("kernel-start", "decompress", f"^{console.HANDOVER}", "Starting kernel", "Now booting linux"),
     _marker(KERNEL_ENTRY, "kernel", f"^(?:{BEGINS}|{BEGINS_LATE})", "Booting Linux", "Linux version"),
     _later("kernel-done", "", f"^{FREED}", "Freeing unused kernel", "Freeing init memory"),
     _later("init", "init", f"^{INIT}", " as init process"),
