@@ -64,6 +64,7 @@ _LONGEST_VALUE = 1 << 24
 _MOST_FIELDS = 1000
 # When a record was written against when it reached the journal: the former, where the kernel told it.
 _TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
+_LEVELS = frozenset(b"%d" % level for level in range(8))
 
 Record = Mapping[str, object]
 
@@ -117,31 +118,37 @@ def _read(source: Source, options: Options) -> Reading:
         if lines and (boot in boots or len(boots) < _MOST_BOOTS):
             boots.setdefault(boot, bytearray()).extend(lines)
     result = Reading([])
-    for blob in boots.values():
-        one = read_console(
-            replace(source, data=bytes(blob)), options, Tool("journalctl", (), loose=True), PRINTK
-        )
-        _merge(result, one, how)
-    if not boots:
+    count = len(boots)
+    if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
+    for boot in list(boots):
+        # Each is let go once it is read: of a long journal that is a fifth of all memory.
+        text = bytes(boots.pop(boot))
+        one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
+        _merge(result, one, how)
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
-    return _counted(result, len(boots))
+    return _counted(result, count)
 
 
 def _printk(record: Record) -> bytes:
     """A record as lines of the kernel's log; empty when it has no time or no message."""
-    micro = next((t for key in _TIMES if (t := text_of(record.get(key))).isdigit() and len(t) < 19), b"")
+    for key in _TIMES:
+        micro = text_of(record[key]) if key in record else b""
+        if micro.isdigit() and len(micro) < 19:
+            break
+    else:
+        return b""
     message = text_of(record.get("MESSAGE"))
-    if not micro or not message:
+    if not message:
         return b""
     level = text_of(record.get("PRIORITY"))
-    prefix = b"<%s>" % level if re.fullmatch(rb"[0-7]", level) else b""
+    prefix = b"<%s>" % level if level in _LEVELS else b""
     prefix += b"[%5d.%06d] " % divmod(min(int(micro), 10**15 - 1), 1_000_000)
     who, pid = text_of(record.get("SYSLOG_IDENTIFIER")), text_of(record.get("_PID"))
     if who and who != b"kernel":
         prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
-    return b"".join(prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n"))
+    return b"".join([prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n")])
 
 
 def _records(data: bytes) -> Iterator[dict[str, object]]:
