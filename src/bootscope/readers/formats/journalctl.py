@@ -145,10 +145,11 @@ def _printk(record: Record) -> bytes:
     level = text_of(record.get("PRIORITY"))
     prefix = b"<%s>" % level if level in _LEVELS else b""
     prefix += b"[%5d.%06d] " % divmod(min(int(micro), 10**15 - 1), 1_000_000)
-    who, pid = text_of(record.get("SYSLOG_IDENTIFIER")), text_of(record.get("_PID"))
+    who = text_of(record.get("SYSLOG_IDENTIFIER"))
     if who and who != b"kernel":
+        pid = text_of(record.get("_PID"))
         prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
-    return b"".join([prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n")])
+    return prefix + message.rstrip(b"\n").replace(b"\n", b"\n" + prefix) + b"\n"
 
 
 def _records(data: bytes) -> Iterator[dict[str, object]]:
