@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -132,14 +133,16 @@ class _Cutter:
         began = next((ns for ns in kernel_ns[first:index] if ns != NO_STAMP), None)
         if began is None or not 0 < began < _FIRST_BOOT_NS:
             return False
-        return any(first <= i < index for i in self._inits()) and not self.printed_before(first, index)
+        return self._starts_init(first, index) and not self.printed_before(first, index)
 
-    def _inits(self) -> Iterator[int]:
-        """The lines with which kernels start init."""
+    def _starts_init(self, first: int, end: int) -> bool:
+        """Whether one of lines first <= i < end is that with which a kernel starts init."""
         found = self.found
-        for index, start in zip(found.notable, found.words, strict=True):
-            if _INIT.match(found.blob, start) and found.kernel_ns[index] < _FIRST_BOOT_NS:
-                yield index
+        since, until = (bisect_left(found.notable, line) for line in (first, end))
+        return any(
+            _INIT.match(found.blob, start) and found.kernel_ns[index] < _FIRST_BOOT_NS
+            for index, start in zip(found.notable[since:until], found.words[since:until], strict=True)
+        )
 
     def kernel_begins(self, index: int) -> int:
         """The line with which a kernel begins whose line `index` names its version: old ones say a few words

@@ -80,15 +80,16 @@ def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> l
     offset_ns, before = 0, -1
     steps: list[int] = []
     for index in range(first, end):
+        at_ns[index] -= offset_ns
         if kernel_ns[index] == NO_STAMP:
             continue
-        if before >= 0 and kernel_ns[index] - kernel_ns[before] >= 0:
-            more_ns = at_ns[index] - at_ns[before] - (kernel_ns[index] - kernel_ns[before])
-            if more_ns > _SET_NS:
-                place = max(range(before + 1, index + 1), key=lambda i: at_ns[i] - at_ns[i - 1])
-                at_ns[place:end] = array("q", [ns - more_ns for ns in at_ns[place:end]])
-                offset_ns += more_ns
-                steps.append(place)
+        went_by_ns = kernel_ns[index] - kernel_ns[before] if before >= 0 else NO_STAMP
+        more_ns = at_ns[index] - at_ns[before] - went_by_ns
+        if went_by_ns >= 0 and more_ns > _SET_NS:
+            steps.append(max(range(before + 1, index + 1), key=lambda i: at_ns[i] - at_ns[i - 1]))
+            offset_ns += more_ns
+            for late in range(steps[-1], index + 1):
+                at_ns[late] -= more_ns
         before = index
     what = (
         f"calendar set forward by {offset_ns // NS:,} s in all, by the kernel's stamps: later stamps shifted"

@@ -31,6 +31,8 @@ from bootscope.timeline.kernel_lines import (
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
 _STAMP = r"\[ {0,12}(\d{1,10})\.(\d{6})(?:@\d{1,3})?\](?!@\d) ?"
 _PREFIX = re.compile(rf"(?:<\d{{1,3}}>)?(?:kernel: )?\s{{0,8}}(?:{_STAMP})?{CALLER}")
+_MOST_COMMANDS = 64
+"""Lines of commands that are told from the kernel's."""
 _OTHER_TASK, _PREFIX_MOST = re.compile(OTHER_TASK), 60
 _SHARED = re.compile(_STAMP + CALLER)
 
@@ -130,8 +132,12 @@ def first_line(log: Log, marker: Marker, since: int) -> Hit | None:
 
 def _lines(log: Log, part: str, marker: Marker, since: int) -> Iterator[Hit]:
     """The lines from `since` on that hold `part` and are the marker's."""
+    commands = _MOST_COMMANDS if marker.name == KERNEL_ENTRY else 0
     for index in log.lines_with(part.encode()):
-        if index < since or (marker.name == KERNEL_ENTRY and _of_a_command(log, index)):
+        if index < since:
+            continue
+        if commands and _of_a_command(log, index):
+            commands -= 1
             continue
         text = log.text(index)
         if marker.name == "kernel-done" and _OTHER_TASK.search(text, 0, _PREFIX_MOST):
@@ -147,7 +153,9 @@ def _lines(log: Log, part: str, marker: Marker, since: int) -> Iterator[Hit]:
 def _of_a_command(log: Log, index: int) -> bool:
     """Whether a command printed the kernel's version: the line has no stamp, and before it are lines that the
     kernel stamped, and words of init."""
-    if log.kernel_ns[index] != NO_STAMP or all(ns == NO_STAMP for ns in log.kernel_ns[:index]):
+    if log.kernel_ns[index] != NO_STAMP:
+        return False
+    if next((i for i, ns in enumerate(log.kernel_ns) if ns != NO_STAMP), index) >= index:
         return False
     texts = (text for text in INIT_TEXTS if next(log.lines_with(text.encode()), index) < index)
     return next(texts, None) is not None
