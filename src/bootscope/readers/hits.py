@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bootscope.readers import early_kernel
-from bootscope.readers.base import Boot
+from bootscope.readers.base import NO_STAMP, Boot
 from bootscope.readers.delay import Delay, delay
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Member
 from bootscope.readers.link import extent
-from bootscope.readers.markers import ANYTHING, Marker, marker_lines
+from bootscope.readers.markers import ANYTHING, INIT_SEEN, Marker, marker_lines
 from bootscope.readers.stages import stage_lines
+
+KERNEL_SEEN = "kernel-seen"
+_SEEN = Marker(KERNEL_SEEN, "kernel", (), ANYTHING)
+_BOOT_NS = 120_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,17 @@ class Hit:
     """Whether anything tells when it came; else `at_ns` means nothing."""
     error_or_more: bool = False
     """`error_ns` is the least that it may be off by."""
+
+    @property
+    def latest(self) -> bool:
+        """Whether what begins there began then or before: only its own words tell of it."""
+        return self.marker.name in (INIT_SEEN, KERNEL_SEEN)
+
+    def comes_before(self, other: Hit) -> bool:
+        """Whether its line is before another one's: by their places in one log, else by their times."""
+        places = {member: index for member, index in self.firsts}
+        pairs = [(places[member], index) for member, index in other.firsts if member in places]
+        return all(a < b for a, b in pairs) if pairs else self.at_ns <= other.at_ns
 
 
 class View:
@@ -81,8 +96,29 @@ def find_hits(view: View, markers: Sequence[Marker]) -> tuple[list[Hit], list[Hi
         for name, hit in hits.items():
             found[name] = _both(found[name], hit) if name in found else hit
     names = {hit.marker.name for hit in stages}
-    every = [*stages, *(found[m.name] for m in markers if m.name in found and m.name not in names)]
+    if "init" in found or "kernel-done" in found:
+        found.pop(INIT_SEEN, None)
+    if seen := _kernel_seen(view, found):
+        found[KERNEL_SEEN] = seen
+    every = [*stages, *(found[m.name] for m in (_SEEN, *markers) if m.name in found and m.name not in names)]
     return [hit for hit in every if hit.timed], [hit for hit in every if not hit.timed]
+
+
+def _kernel_seen(view: View, found: Mapping[str, Hit]) -> Hit | None:
+    """The first line that a kernel stamped, of a log in which nothing else tells of the kernel's beginning.
+
+    None where its clock had run for longer than a boot takes, or init spoke before."""
+    start, init = found.get("kernel-start"), found.get(INIT_SEEN)
+    if "kernel-entry" in found or (start and start.timed):
+        return None
+    for member in view.members:
+        log = view.boot(member).log
+        index = next((i for i, ns in enumerate(log.kernel_ns) if ns != NO_STAMP), None)
+        if index is None or log.kernel_ns[index] > _BOOT_NS or log.own[index] == 0:
+            continue
+        if init is None or init.firsts[0][0] != member or index < init.firsts[0][1]:
+            return _hit(view, member, _SEEN, index)
+    return None
 
 
 def _both(a: Hit, b: Hit) -> Hit:
@@ -97,6 +133,9 @@ def _of_markers(view: View, member: Member, markers: Iterable[Marker]) -> Iterat
     for marker in markers:
         if line := lines.get(marker.name):
             hit = _hit(view, member, marker, line.index)
+            if line.shared:
+                at_ns = view.map(member).at(line.at_ns)
+                hit = replace(hit, at_ns=at_ns, earliest=False, timed=True)
             own = early_kernel.began(boot, line.index) if marker.name == "kernel-entry" else None
             if own:
                 at_ns = view.map(member).at(own.at_ns)

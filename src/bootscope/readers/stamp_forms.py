@@ -99,6 +99,8 @@ class Form:
     """A stamp stands on a line of its own and holds for the lines that follow."""
     repeats_kernel: bool = False
     """The stamp is the kernel's own, as printk wrote it or spelled otherwise."""
+    records: bool = False
+    """Each line is a record of the program that it names, with that program's time: not all are in order."""
 
     def at_line_start(self) -> re.Pattern[bytes]:
         """The pattern where a line begins."""

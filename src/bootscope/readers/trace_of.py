@@ -13,7 +13,7 @@ from bootscope.core.errors import printable
 from bootscope.readers import boot_end, early_kernel
 from bootscope.readers.base import Log
 from bootscope.readers.fit import Map
-from bootscope.readers.hits import Hit, View, find_hits
+from bootscope.readers.hits import KERNEL_SEEN, Hit, View, find_hits
 from bootscope.readers.join import File, Group, Joined, Member
 from bootscope.readers.join_words import (
     after_words,
@@ -23,7 +23,7 @@ from bootscope.readers.join_words import (
     refusal_words,
     silence_words,
 )
-from bootscope.readers.markers import MARKERS, Marker, split_line
+from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker, split_line
 from bootscope.timeline.trace import (
     LENGTH,
     NOT_KNOWN,
@@ -95,7 +95,7 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     """When the boot was through; with the files where nothing tells."""
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
-    init = known.get("init") or known.get("kernel-done")
+    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN)
     if name:
         end_ns, earliest = known[name].at_ns, known[name].earliest
     elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
@@ -153,9 +153,10 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
 def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
     starts: list[tuple[int, str, Hit | None]] = []
-    done = next((h for h in hits if h.marker.name == "kernel-done"), None)
+    done = next((h for h in hits if h.marker.name in ("kernel-done", INIT_SEEN)), None)
     known = {h.marker.phase: h for h in hits if h.marker.phase}
-    # Kernels before 4.15, and quiet ones, do not say which program they start.
+    # Kernels before 4.15, and quiet ones, do not say which program they start; those that say nothing at all
+    # leave only what init says of itself.
     if done and "init" not in known:
         known["init"] = done
     if switch := next((h for h in hits if h.marker.name == "switch-root"), None):
@@ -185,11 +186,15 @@ def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
 
 
 def _length(start: Hit | None, end: Hit | _End | None) -> dict[str, str]:
-    """What a phase's length is said to be where one of its ends, or both, are only the earliest ones."""
-    begins, ends = bool(start and start.earliest), bool(end and end.earliest)
-    if not begins and not ends:
+    """What a phase's length is said to be where one of its ends, or both, are only the earliest or the latest
+    ones."""
+    if start is None and end is None:
         return {}
-    return {LENGTH: NOT_KNOWN if begins and ends else OR_LESS if begins else OR_MORE}
+    more = bool((end and end.earliest) or (isinstance(start, Hit) and start.latest))
+    less = bool((start and start.earliest) or (isinstance(end, Hit) and end.latest))
+    if not more and not less:
+        return {}
+    return {LENGTH: NOT_KNOWN if more and less else OR_LESS if less else OR_MORE}
 
 
 def _in_order(known: Mapping[str, Hit]) -> list[str]:
@@ -199,14 +204,19 @@ def _in_order(known: Mapping[str, Hit]) -> list[str]:
 
 
 def _with_initramfs(known: Mapping[str, Hit], switch: Hit) -> dict[str, Hit]:
-    """The phases, where the kernel's first program was that of an initramfs."""
+    """The phases, where the kernel's first program was that of an initramfs. Where nothing tells when that
+    began, it is in the kernel's phase."""
     first = known.get("init")
-    if first is None or first.at_ns > switch.at_ns:
-        return dict(known)
-    return {**known, "initramfs": first, "init": switch}
+    if first is not None and first.comes_before(switch):
+        return {**known, "initramfs": first, "init": switch}
+    return {**known, "init": switch} if first is not None and first.latest else dict(known)
 
 
 def _name(phase: str, following: str, known: Mapping[str, Hit], view: View) -> str:
+    if phase == "kernel":
+        unseen = known[phase].marker.name == KERNEL_SEEN
+        inside = following == "init" and known["init"].marker.name == "switch-root"
+        return early_kernel.kernel_name(initramfs=inside, seen=not unseen)
     if phase != early_kernel.UNPACK:
         return phase
     member, index = known["kernel"].firsts[0] if following == "kernel" else (view.members[0], 0)

@@ -8,11 +8,17 @@ import re
 BEGINS = r"Booting Linux on|Linux version \d"
 FREED = r"Freeing (?:unused kernel (?:image (?:\(initmem\) )?)?|init )memory"
 INIT = r"Run \S{1,200} as init process"
-LOGIN = (
-    r"(?!Last )\S{0,80} ?login: ?"
-    r"(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}[\]@]))"
+_NO_HOST = (
+    r"(?:[Ll]ast|[Ff]irst|[Ff]ailed|[Ii]nvalid|[Dd]efault|[Uu]ser|[Rr]oot|[Rr]emote|[Ll]ocal|[Cc]onsole"
+    r"|[Aa]uto|SSH|[Ww]eb)"
 )
-"""A prompt, alone or with the name behind it, and with a line of the kernel on the same row."""
+LOGIN = (
+    r"(?!Last )(?:\S{0,80} ?login: ?"
+    r"(?:[\w.-]{1,32}(?: \(automatic login\))? ?$|$|(?=\[ {0,11}\d{1,9}\.\d{6}[\]@]))"
+    rf"|(?!{_NO_HOST} )[\w.()-]{{1,64}} login: (?=\S))"
+)
+"""A prompt, alone or with the name behind it, and with other words on the same row: of the kernel, or of a
+program that still starts, where a host's name stands before it."""
 PANIC, PANIC_END = "Kernel panic - not syncing", "---[ end Kernel panic"
 # The first character alone tells of most lines that none of these stands there, which costs least.
 CALLER = (
@@ -32,5 +38,16 @@ TARGET = (
     r"(?:\[  OK  \] |systemd\[1\]: )Reached target (?:\S{1,80} - )?(?:Multi-User System|Graphical Interface)"
 )
 SHELL = r"Please press Enter to activate this console"
+INIT_SPEAKS = (
+    r"systemd\[1\]: |init(?:\[1\])?: |INIT: version \d|procd: - |init started: BusyBox"
+    r"|starting pid \d{1,5}, tty|\[  OK  \] |OpenRC \S{1,20} is starting up |- runit: \$Id: "
+)
+"""What programs of init (systemd, SysV, Android, Upstart, OpenWrt, BusyBox, OpenRC, runit) say of themselves:
+it runs by then."""
+INIT_TEXTS = (
+    "systemd[1]: ", "init: ", "init[1]: ", "INIT: version ", "procd: - ", "init started: BusyBox",
+    "starting pid ", "[  OK  ] ", "OpenRC ", "- runit: ",
+)  # fmt: skip
+"""One of these is in each such line."""
 SWITCH = r"(?:systemd\[1\]: |dracut: |init: )?Switching root"
 """The end of an initramfs, by systemd, dracut and Android's first stage of init."""

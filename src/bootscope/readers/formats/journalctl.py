@@ -54,7 +54,9 @@ _STAMPS = (
     Form("-o short", _MONTH + rb"() ", _wall(_YEAR, 0), month_s),
     Form("-o short-unix", rb"(\d{9,11})\.(\d{6}) ", _wall("1970, UTC", 6)),
 )
-_FORMS = tuple(replace(form, pattern=form.pattern + _WHO, repeats_kernel=True) for form in _STAMPS)
+_FORMS = tuple(
+    replace(form, pattern=form.pattern + _WHO, repeats_kernel=True, records=True) for form in _STAMPS
+)
 _MARK = re.compile(rb"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins|Logs begin|No entries|cursor:)")
 _NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
 _JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")
