@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from bootscope.analysis.hook_coverage import missing
-from bootscope.audit.culprits import calls, console, processes, storage
+from bootscope.audit.culprits import calls, console, failed, processes, storage
 from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
@@ -33,11 +33,12 @@ def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
         return _ranked([*found, *_unseen(known, boot)], known.view.timeline.total_ns)
     messages = list(printed(known))
     # What waited for the line when the console came is told with the messages.
-    quiet = silences(known.log, REPLAY if messages else ()) if known.log else ()
+    quiet = silences(known.log, REPLAY if messages else ()) if known.log and not known.log.running else ()
     found = [*(spans(trace) if trace else ()), *messages, *quiet]
     # A journal's clock does not begin with the boot.
     ends, starts = [c.end_ns for c in found], [c.start_ns for c in found]
-    return _ranked(found, max(ends, default=0) - min(starts, default=0))
+    fails = failed.find(known.log) if known.log else ()
+    return [*fails, *_ranked(found, max(ends, default=0) - min(starts, default=0))]
 
 
 _UNSEEN = {
