@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from bootscope.analysis.samples import of_trace
 from bootscope.artefacts.identify import together
 from bootscope.artefacts.logs import read
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import FAILURE
-from bootscope.capture.imported import Raw
+from bootscope.capture.imported import Answers, Raw
+from bootscope.importing.files import understand
 from bootscope.inventory.log_indicators import kernel_console, serial_console
 
 from .conftest import Command, Give
@@ -153,3 +155,16 @@ def test_an_audit_says_where_the_boot_is_taken_to_end(main_here: Command, give: 
     text = EARLY + "[   40.000000] sloe: seven\n"
     give("a.log", text.encode())
     assert "taken to end before a silence of 38.360 s" in main_here("audit", "a.log").stdout
+
+
+def test_boots_that_fail_are_no_samples_and_say_why() -> None:
+    run = "[    3.000000] Run /sbin/init as init process\n[    4.000000] eth0: up\n"
+    died, cut = (
+        of_trace("a/001", understand([Raw("a.log", text.encode())], Answers(), strict=True).trace(1))
+        for text in (DIES, DIES.partition("[    2.5")[0] + run)
+    )
+    assert not died.complete
+    assert died.why == "the kernel panicked at 2.500 s in kernel: the boot did not come to its end"
+    assert cut.complete, "its milestones can be compared"
+    assert {"init", "phase kernel"} <= {str(quantity) for quantity in cut.times}
+    assert "phase init" not in {str(quantity) for quantity in cut.times}

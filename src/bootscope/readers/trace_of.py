@@ -76,6 +76,7 @@ def trace_of(
         clock=clock_words(files, group, view.shift_ns != 0),
         total_ns=end.at_ns,
         total_or_later=end.earliest,
+        end_seen=end.seen,
         failure=failed,
         begins_ns=begin.at_ns,
         other_ns=begin.other_ns,
@@ -102,12 +103,13 @@ def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
 @dataclass(frozen=True, slots=True)
 class _End:
     """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on;
-    `failure` is what failed in it or after it."""
+    `failure` is what failed in it or after it. Without `seen` it is the end of the files."""
 
     at_ns: int
     earliest: bool = False
     notes: tuple[str, ...] = ()
     failure: Failure | None = None
+    seen: bool = True
 
 
 def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
@@ -125,8 +127,8 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
         end_ns, earliest = last_ns, False
     else:
-        # Of a boot whose last line is not there.
-        return _End(view.total_ns, not _OF_LINUX.isdisjoint(known), (), failed)
+        linux = not _OF_LINUX.isdisjoint(known)
+        return _End(view.total_ns, linux, (), failed, not linux)
     after = (after_words(end_ns, view.total_ns, earliest=earliest),) if end_ns < view.total_ns else ()
     return _End(min(end_ns, view.total_ns), earliest, after, failed)
 

@@ -131,6 +131,8 @@ class Trace:
     sampled: tuple[StackAt, ...] = ()
     total_or_later: bool = False
     """It took `total_ns` or longer: no end was seen, or its line has no stamp of its own."""
+    end_seen: bool = True
+    """Whether a line tells the boot's end, or a long silence; else `total_ns` is the last line's."""
     failure: Failure | None = None
     bounds: tuple[str, ...] = ()
     """Those of `notes` that say which lines are the boot's."""

@@ -22,6 +22,7 @@ _DO = (
 )
 """Words of a panic, and what to look at (Linux init/do_mounts.c, init/main.c, kernel/exit.c)."""
 _MEND = "mend this first: a boot that fails has no boot time"
+_MEND_BESIDE = "mend this first: what it costs is in the times below"
 _LOADER = "the lines before the prompt say why: a boot command that failed, or a key that was pressed"
 
 
@@ -32,7 +33,7 @@ def find(log: BootLog) -> Iterator[Culprit]:
         return
     said = "; ".join(f"'{cut(line, _LONGEST)}'" for line in (failed.cause, failed.line) if line)
     at_ns = failed.at_ns or 0
-    do = _LOADER if failed.kind == PROMPT else _MEND
+    do = _LOADER if failed.kind == PROMPT else _MEND if failed.ends else _MEND_BESIDE
     if failed.kind == PANIC:
         do = next((told for words, told in _DO if re.search(words, failed.line)), do)
     yield Culprit(FAILURE, failed.words, said, 0, at_ns, at_ns, Cure(do))
