@@ -32,7 +32,7 @@ def read(text: str) -> Understood:
 )
 def test_init_is_there_by_the_time_it_speaks(words: str) -> None:
     trace = read(f"{KERNEL}[    3.000000] {words}\n[    4.000000] eth0: link is up\n").trace(1)
-    assert trace.milestones() == {"kernel-entry": 0, "init-seen": 3 * SECOND}
+    assert trace.milestones() == {"kernel-entry": 0}
     assert [(s.name, s.duration_ns, s.detail["length"]) for s in trace.spans("phase")] == [
         ("kernel", 3 * SECOND, "or less"),
         ("init", SECOND, "or more"),
@@ -41,19 +41,19 @@ def test_init_is_there_by_the_time_it_speaks(words: str) -> None:
 
 def test_inits_own_words_on_a_console_are_bounds_on_both_sides() -> None:
     trace = read(f"{KERNEL}INIT: version 3.14 booting\nStarting network\n").trace(1)
-    assert trace.earliest() == ["init-seen"]
     assert [span.detail["length"] for span in trace.spans("phase")] == ["not known", "not known"]
 
 
 def test_what_init_says_is_nothing_new_where_the_kernel_told_its_start() -> None:
     trace = read(f"{KERNEL}{RUN}[    3.000000] systemd[1]: systemd 252 running\n").trace(1)
-    assert "init-seen" not in trace.milestones()
+    assert trace.spans("phase")[1].start_ns == 2 * SECOND
 
 
 def test_the_last_words_of_the_system_before_are_not_of_this_boot() -> None:
     before = "[  OK  ] Reached target Multi-User System.\nboard login: \nsystemd[1]: Shutting down.\n"
     trace = read(f"{before}{KERNEL}[    3.000000] init: started\n").trace(1)
-    assert trace.milestones() == {"kernel-entry": 0, "init-seen": 3 * SECOND}
+    assert trace.milestones() == {"kernel-entry": 0}
+    assert (phases(trace), trace.spans("phase")[1].start_ns) == (["kernel", "init"], 3 * SECOND)
 
 
 def test_a_kernel_whose_first_lines_are_not_there_is_one() -> None:
@@ -61,7 +61,7 @@ def test_a_kernel_whose_first_lines_are_not_there_is_one() -> None:
     trace = read(f"{text}Switching root to '/rootfs'...\n[  OK  ] Mounted /var.\nboard login: \n").trace(1)
     assert [row[0] for row in trace.tables[0].rows] == ["bl2"]
     assert phases(trace) == ["kernel+initramfs (its first line not seen)", "init", "application"]
-    assert trace.milestones()["kernel-seen"] == 1_010_185_000
+    assert trace.spans("phase")[0].start_ns == 1_010_185_000
     assert "kernel-entry" not in trace.milestones()
 
 
@@ -72,7 +72,9 @@ def test_a_kernels_log_of_a_system_that_runs_is_no_kernels_start() -> None:
 def test_a_command_that_prints_the_version_is_not_the_kernel_that_was_not_seen() -> None:
     text = "Starting kernel ...\n\n[    1.500000] mmc2: timeout\nINIT: version 3.14 booting\n"
     text += "[    2.500000] eth0: up\nboard login: root\n# cat /proc/version\nLinux version 6.6.90 (a@b) #5\n"
-    assert list(read(text).trace(1).milestones()) == ["kernel-seen", "init-seen", "login"]
+    trace = read(text).trace(1)
+    assert list(trace.milestones()) == ["login"]
+    assert phases(trace) == ["kernel (its first line not seen)", "init", "application"]
 
 
 # ---- a row of a program and the kernel ----

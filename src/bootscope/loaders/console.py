@@ -10,8 +10,12 @@ from bootscope.loaders import others, uboot
 from bootscope.loaders.model import Banner, Order
 
 BANNERS: tuple[Banner, ...] = (*uboot.BANNERS, *others.BANNERS)
-HANDOVER = uboot.HANDOVER
+HANDOVER = rf"(?:{uboot.HANDOVER}|{others.HANDOVER})"
 """The last words of a boot loader."""
+HANDED_OVER = others.HANDED_OVER
+"""The last words of a firmware before its payload."""
+RESETS = uboot.RESETS
+"""The last words of a boot loader before it resets the chip."""
 COUNTDOWN = uboot.COUNTDOWN
 COUNTDOWN_SECONDS = uboot.COUNTDOWN_SECONDS
 PROMPT = rf"^({uboot.PROMPT}|{others.GRUB_PROMPT}|{others.BAREBOX_PROMPT}) ?$"

@@ -17,6 +17,8 @@ _OUT_OF_ORDER_NS = NS
 # So many lines may be ahead of their time by more: another CPU writes while one writes a long dump.
 _MOST_AHEAD = 3
 _MOST_LATE_NS = 60 * NS
+# A calendar that goes on by so much more than the kernel's clock was set.
+_SET_NS = 120 * NS
 # Who wrote a record of a journal; the kernel's have no such words.
 _SPEAKER = re.compile(rb"[^\s\[\]:]{1,64}\[\d{1,10}\]: ")
 # A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
@@ -65,6 +67,36 @@ def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) 
 
     `line_of[i]` is the number of line `i` in its file.
     """
+    if form.repeats_kernel and form.clock.name == "wall":
+        repairs = _set_forward(found, first, end, line_of)
+        return repairs + _mended(found, form, first, end, line_of)
+    return _mended(found, form, first, end, line_of)
+
+
+def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """A calendar that was set forward, or went on while the system was suspended: the kernel's stamps in two
+    lines tell how much time went by, and everything after is moved back."""
+    at_ns, kernel_ns = found.at_ns, found.kernel_ns
+    offset_ns, before = 0, -1
+    steps: list[int] = []
+    for index in range(first, end):
+        if kernel_ns[index] == NO_STAMP:
+            continue
+        if before >= 0 and kernel_ns[index] - kernel_ns[before] >= 0:
+            more_ns = at_ns[index] - at_ns[before] - (kernel_ns[index] - kernel_ns[before])
+            if more_ns > _SET_NS:
+                place = max(range(before + 1, index + 1), key=lambda i: at_ns[i] - at_ns[i - 1])
+                at_ns[place:end] = array("q", [ns - more_ns for ns in at_ns[place:end]])
+                offset_ns += more_ns
+                steps.append(place)
+        before = index
+    what = (
+        f"calendar set forward by {offset_ns // NS:,} s in all, by the kernel's stamps: later stamps shifted"
+    )
+    return [Repair(what, len(steps), line_of[steps[0]])] if steps else []
+
+
+def _mended(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
     at_ns = found.at_ns
     stamps = at_ns[first:end]
     if all(map(le, stamps, islice(stamps, 1, None))):
@@ -131,6 +163,15 @@ def _before_ahead(at_ns: array[int], first: int, index: int, at: int, allowed_ns
     return next((at_ns[i] for i in before if at_ns[i] <= at + allowed_ns), 0)
 
 
+def _returns(at_ns: array[int], index: int, end: int, latest_ns: int) -> bool:
+    """Whether only line `index` and a few after it are late, and the clock goes on where it was."""
+    if at_ns[index] < latest_ns - _MOST_LATE_NS:
+        return False
+    return any(
+        ns >= latest_ns - _OUT_OF_ORDER_NS for ns in at_ns[index + 1 : min(end, index + 1 + _MOST_AHEAD)]
+    )
+
+
 def _step(
     at_ns: array[int],
     allowed_ns: int,
@@ -158,7 +199,9 @@ def _step(
         if late and (before_ns := _before_ahead(at_ns, first, index, at, allowed_ns)):
             latest_ns = before_ns
             small.append(index - 1)
-        if at < latest_ns - allowed_ns:
+        if allowed_ns and at < latest_ns - allowed_ns and _returns(at_ns, index, end, latest_ns - offset_ns):
+            small.append(index)
+        elif at < latest_ns - allowed_ns:
             offset_ns += latest_ns - at
             at = latest_ns
             steps.append(index)

@@ -12,7 +12,7 @@ from bootscope.readers.delay import Delay, delay
 from bootscope.readers.fit import Map
 from bootscope.readers.join import File, Group, Member
 from bootscope.readers.link import extent
-from bootscope.readers.markers import ANYTHING, INIT_SEEN, Marker, marker_lines
+from bootscope.readers.markers import ANYTHING, INIT_SEEN, LOADERS, Marker, first_line, marker_lines
 from bootscope.readers.stages import stage_lines
 
 KERNEL_SEEN = "kernel-seen"
@@ -97,6 +97,7 @@ def find_hits(view: View, markers: Sequence[Marker]) -> tuple[list[Hit], list[Hi
         hits = {hit.marker.name: hit for hit in _of_markers(view, member, markers)}
         kernel = hits["kernel-entry"].firsts[0][1] if "kernel-entry" in hits else len(view.boot(member).log)
         mine = list(_of_stages(view, member, kernel))
+        _start_after_loaders(view, member, hits, kernel)
         stages = mine if len(mine) > len(stages) else stages
         for name, hit in hits.items():
             found[name] = _both(found[name], hit) if name in found else hit
@@ -131,6 +132,22 @@ def _of_journal(view: View, hit: Hit) -> bool:
     )
 
 
+def _start_after_loaders(view: View, member: Member, hits: dict[str, Hit], end: int) -> None:
+    """Takes what a boot loader started, where that was another boot loader, for no kernel."""
+    start = hits.get("kernel-start")
+    log = view.boot(member).log
+    while start:
+        later = [first_line(log, marker, start.firsts[0][1]) for marker in LOADERS]
+        since = max((line.index for line in later if line and line.index < end), default=None)
+        if since is None:
+            return
+        del hits["kernel-start"]
+        line = first_line(log, start.marker, since)
+        start = _hit(view, member, start.marker, line.index) if line else None
+        if start:
+            hits["kernel-start"] = start
+
+
 def _kernel_seen(view: View, found: Mapping[str, Hit]) -> Hit | None:
     """The first line that a kernel stamped, of a log in which nothing else tells of the kernel's beginning.
 
@@ -138,6 +155,7 @@ def _kernel_seen(view: View, found: Mapping[str, Hit]) -> Hit | None:
     start, init = found.get("kernel-start"), found.get(INIT_SEEN)
     if "kernel-entry" in found or (start and start.timed):
         return None
+    told = [found[name] for name in ("kernel-done", "init") if name in found]
     for member in view.members:
         log = view.boot(member).log
         index = next((i for i, ns in enumerate(log.kernel_ns) if ns != NO_STAMP), None)
@@ -145,7 +163,9 @@ def _kernel_seen(view: View, found: Mapping[str, Hit]) -> Hit | None:
             continue
         if init is None or init.firsts[0][0] != member or index < init.firsts[0][1]:
             return _hit(view, member, _SEEN, index)
-    return None
+    # The kernel's own last lines.
+    last = min(told, key=lambda hit: hit.firsts[0][1], default=None)
+    return replace(last, marker=_SEEN) if last and not start else None
 
 
 def _both(a: Hit, b: Hit) -> Hit:

@@ -14,6 +14,7 @@ from bootscope.loaders import console
 from bootscope.readers.base import NO_STAMP, Log
 from bootscope.timeline.kernel_lines import (
     BEGINS,
+    BEGINS_LATE,
     CALLER,
     FINISHED,
     FREED,
@@ -21,14 +22,16 @@ from bootscope.timeline.kernel_lines import (
     INIT_SPEAKS,
     INIT_TEXTS,
     LOGIN,
+    OTHER_TASK,
     SHELL,
     SWITCH,
     TARGET,
 )
 
 # Level, printk's time, printk's caller: what may stand before the words of a kernel line.
-_STAMP = r"\[ {0,12}(\d{1,10})\.(\d{6})(?:@\d{1,3})?\] ?"
+_STAMP = r"\[ {0,12}(\d{1,10})\.(\d{6})(?:@\d{1,3})?\](?!@\d) ?"
 _PREFIX = re.compile(rf"(?:<\d{{1,3}}>)?(?:kernel: )?\s{{0,8}}(?:{_STAMP})?{CALLER}")
+_OTHER_TASK, _PREFIX_MOST = re.compile(OTHER_TASK), 60
 _SHARED = re.compile(_STAMP + CALLER)
 
 
@@ -63,14 +66,15 @@ def _loader(milestone: str) -> Marker:
     return _marker(milestone, milestone, f"^(?:{console.patterns(milestone)})", *texts)
 
 
+LOADERS = tuple(_loader(milestone) for milestone in ("spl", "bootloader"))
 MARKERS = (
-    *(_loader(milestone) for milestone in ("spl", "bootloader")),
-    _marker("kernel-start", "decompress", f"^{console.HANDOVER}", "Starting kernel"),
-    _marker(KERNEL_ENTRY, "kernel", f"^(?:{BEGINS})", "Booting Linux", "Linux version"),
+    *LOADERS,
+    _marker("kernel-start", "decompress", f"^{console.HANDOVER}", "Starting kernel", "Now booting linux"),
+    _marker(KERNEL_ENTRY, "kernel", f"^(?:{BEGINS}|{BEGINS_LATE})", "Booting Linux", "Linux version"),
     _later("kernel-done", "", f"^{FREED}", "Freeing unused kernel", "Freeing init memory"),
     _later("init", "init", f"^{INIT}", " as init process"),
     _later(INIT_SEEN, "", f"^(?:{INIT_SPEAKS})", *INIT_TEXTS),
-    _later("switch-root", "", f"^{SWITCH}", "Switching root"),
+    _later("switch-root", "", f"^(?:{SWITCH})", "Switching root", "exec switch_root"),
     _later("login", "application", f"^{LOGIN}", "login:"),
     _later("console-ready", "", f"^{SHELL}", "Please press Enter"),
     _later("default-target", "", f"^{TARGET}", "Reached target "),
@@ -113,11 +117,15 @@ def marker_lines(log: Log, markers: Iterable[Marker]) -> dict[str, Hit]:
     found: dict[str, Hit] = {}
     for marker in markers:
         kernel = found.get(KERNEL_ENTRY)
-        since = kernel.index if kernel and marker.after_kernel else 0
-        firsts = [hit for text in marker.texts for hit in islice(_lines(log, text, marker, since), 1)]
-        if firsts:
-            found[marker.name] = min(firsts, key=lambda hit: hit.index)
+        if hit := first_line(log, marker, kernel.index if kernel and marker.after_kernel else 0):
+            found[marker.name] = hit
     return found
+
+
+def first_line(log: Log, marker: Marker, since: int) -> Hit | None:
+    """The first line of a marker from line `since` on."""
+    firsts = (hit for text in marker.texts for hit in islice(_lines(log, text, marker, since), 1))
+    return min(firsts, key=lambda hit: hit.index, default=None)
 
 
 def _lines(log: Log, part: str, marker: Marker, since: int) -> Iterator[Hit]:
@@ -126,6 +134,8 @@ def _lines(log: Log, part: str, marker: Marker, since: int) -> Iterator[Hit]:
         if index < since or (marker.name == KERNEL_ENTRY and _of_a_command(log, index)):
             continue
         text = log.text(index)
+        if marker.name == "kernel-done" and _OTHER_TASK.search(text, 0, _PREFIX_MOST):
+            continue
         if marker.pattern.search(split_line(text)[1]):
             yield Hit(index, log.at_ns[index], text)
         elif log.own[index] == 0 and log.kernel_ns[index] != NO_STAMP:

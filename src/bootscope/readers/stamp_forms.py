@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from bootscope.loaders.console import ANY
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.lines import Lines, Memo
+from bootscope.readers.months import MONTHS
 from bootscope.timeline.kernel_lines import CALLER
 
 NS = 1_000_000_000
@@ -68,13 +69,11 @@ def epoch_s(year: int, month: int, day: int, time: bytes) -> int | None:
     return calendar.timegm((year, month, day, 0, 0, 0)) + seconds
 
 
-_MONTHS = {name.encode(): number for number, name in enumerate(calendar.month_abbr) if name}
-
-
 def month_s(text: bytes) -> int | None:
     """Seconds of ``Nov 21 11:02:03`` or ``Nov 21 11:02:03 2026``; with no year 2000 is taken, a leap year."""
-    month = _MONTHS.get(text[:3])
-    return epoch_s(int(text[16:] or 2000), month, int(text[4:6]), text[7:15]) if month else None
+    name, _, rest = text.partition(b" ")
+    month = MONTHS.get(name)
+    return epoch_s(int(rest[12:] or 2000), month, int(rest[:2]), rest[3:11]) if month else None
 
 
 @dataclass(frozen=True, slots=True)

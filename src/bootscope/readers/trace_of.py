@@ -116,7 +116,7 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     """When the boot was through; with the files where nothing tells."""
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
-    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN)
+    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
     failed = failure(view, hits, known[name] if name else None)
     if failed and failed.ends:
         end_ns = view.total_ns if failed.at_ns is None else min(failed.at_ns, view.total_ns)
@@ -162,7 +162,7 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     points = [
         Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more)
         for h in hits
-        if not h.read_late
+        if not h.latest
     ]
     late = boot_begin.read_until(hits)
     for member in view.members:

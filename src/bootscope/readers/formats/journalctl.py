@@ -18,6 +18,7 @@ from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Re
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.json_objects import objects, text_of
 from bootscope.readers.lines import split
+from bootscope.readers.months import OTHERS
 from bootscope.readers.stamp_forms import (
     PRINTK,
     STRICT_KERNEL_STAMP,
@@ -27,6 +28,7 @@ from bootscope.readers.stamp_forms import (
     date_s,
     month_s,
 )
+from bootscope.timeline.kernel_lines import BEGINS, INIT
 
 # The host, then who said it: `kernel: `, `systemd[1]: `.
 # BusyBox' syslogd puts facility and level between the two (sysklogd/syslogd.c).
@@ -34,10 +36,12 @@ _FACILITY = (
     rb"(?:(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d)"
     rb"\.(?:emerg|alert|crit|err|warn|notice|info|debug) )?"
 )
-_WHO = rb"(?:[^\s\[\]:]{1,64} )?" + _FACILITY + rb"(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
+# sysklogd's own words have no tag, or one with a blank.
+_TAG = rb"[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: |syslogd \d|exiting on signal \d"
+_WHO = rb"(?:[^\s\[\]:]{1,64} )?" + _FACILITY + rb"(?=" + _TAG + rb")(?:kernel: )?"
 _SAID = rb"(?:([^\s\[\]:]{1,64}) )?" + _FACILITY + rb"([^\s\[\]]{1,64}?)(\[\d{1,10}\])?: "
 _DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
-_MONTH = rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
+_MONTH = rb"((?:[A-Z][a-z]{2}|" + OTHERS + rb") [ \d]\d \d\d:\d\d:\d\d)"
 _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"
 
 
@@ -59,9 +63,12 @@ _FORMS = tuple(
 )
 _MARK = re.compile(rb"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins|Logs begin|No entries|cursor:)")
 _NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
+_STARTS = re.compile(rb" kernel: (?:\[[ \d.]{12}\] )?(?:" + f"{BEGINS}|{INIT}".encode() + rb")")
 _JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")
 _TOOL = Tool("journalctl", _FORMS, known=lambda raw: bool(_MARK.match(raw)) or raw.startswith(b" " * 10))
 _MOST_BOOTS = 1000
+_SYSLOG = 80
+"""How sure that a syslog with a kernel's lines in it is one, whatever else is there."""
 _LONGEST_VALUE = 1 << 24
 _MOST_FIELDS = 1000
 # When a record was written against when it reached the journal: the former, where the kernel told it.
@@ -87,7 +94,14 @@ def _sure(source: Source) -> int:
     if not form or part < 0.3 or not _is_journal(lines.blob, _STAMPS[_FORMS.index(form)]):
         return 0
     # A monotonic stamp with a host and a speaker behind it cannot be dmesg's; others may be syslog's.
-    return int((97 if "monotonic" in form.name else 85) * part)
+    sure = int((97 if "monotonic" in form.name else 85) * part)
+    return max(sure, _SYSLOG) if form.clock.name == "wall" and _has_kernel(lines.blob, form) else sure
+
+
+def _has_kernel(blob: bytes, form: Form) -> bool:
+    """Whether a fifth of the stamped lines are the kernel's, behind a host's name."""
+    kernels = len(re.findall(rb"^" + form.pattern + rb"(?<= kernel: )", blob, re.MULTILINE))
+    return kernels * 5 >= len(form.at_line_start().findall(blob)) > 0
 
 
 def _is_journal(blob: bytes, stamp: Form) -> bool:
@@ -102,7 +116,8 @@ def _is_journal(blob: bytes, stamp: Form) -> bool:
     known = sum(who == b"kernel" or pid != b"" for who, pid in own)
     # Without a host, only the kernel's name tells a journal from a kernel log with lines of systemd's.
     named = any(hosts) or stamp.clock is not KERNEL or any(who == b"kernel" for who, _ in own)
-    return named and count * 5 >= stamped * 4 and known * 2 >= count
+    kernels = sum(who == b"kernel" for who, _ in own)
+    return named and (kernels * 5 >= stamped or (count * 5 >= stamped * 4 and known * 2 >= count))
 
 
 def _read(source: Source, options: Options) -> Reading:
@@ -191,7 +206,7 @@ def _binary(data: bytes, at: int) -> tuple[bytes, int]:
 
 def _read_short(source: Source, options: Options) -> Reading:
     lines = split(source.data)
-    cuts = [0, *(m.start() for m in _NEW_BOOT.finditer(lines.blob))][:_MOST_BOOTS]
+    cuts = _boots(lines.blob, [0, *(m.start() for m in _NEW_BOOT.finditer(lines.blob))][:_MOST_BOOTS])
     result = Reading([], repairs=list(lines.repairs))
     first_line = 1
     for start, end in zip(cuts, [*cuts[1:], len(lines.blob)], strict=True):
@@ -206,6 +221,17 @@ def _read_short(source: Source, options: Options) -> Reading:
             _merge(result, one, "")
         first_line += piece.count(b"\n")
     return _counted(result, len(cuts))
+
+
+def _boots(blob: bytes, cuts: list[int]) -> list[int]:
+    """The cuts before pieces in which a system starts, if it does so in any of them.
+
+    The others hold the end of the one before, or records that came into another boot.
+    """
+    starts = [
+        at for at, end in zip(cuts, [*cuts[1:], len(blob)], strict=True) if _STARTS.search(blob, at, end)
+    ]
+    return [0, *starts[1:]] if starts else cuts
 
 
 def _counted(result: Reading, boots: int) -> Reading:
