@@ -18,7 +18,15 @@ UNTIMED = "Without a time, in the order of the log"
 KERNEL = ("decompress", "early-kernel", "kernel")
 LINUX = ("kernel", "initramfs", "init")
 LEFT_OUT = ("earlier", "load", "application", "login", "console-ready", "systemd-finished", "default-target")
-WORDS = {"kernel-done": "init", "init-seen": "init", "switch-root": "initramfs", "root-mounted": "kernel"}
+WORDS = {
+    "kernel-done": "init",
+    "init-seen": "init",
+    "switch-root": "initramfs",
+    "root-mounted": "kernel",
+    # systemd's own words.
+    "initrd": "initramfs",
+    "userspace": "init",
+}
 ENDS = ("login", "console-ready", "systemd-finished")
 
 

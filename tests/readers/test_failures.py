@@ -157,6 +157,15 @@ def test_a_journal_that_read_the_kernels_lines_late_tells_only_bounds() -> None:
     assert any("stamped the kernel's lines when it read them" in note for note in trace.notes)
 
 
+def test_a_journal_that_says_when_it_began_ends_no_silence_with_the_kernels_lines() -> None:
+    told = ["Linux version 6.1.0 (a@b) (gcc) #1", "Run /sbin/init as init process"]
+    text = "".join(f"[    3.7{n:02}000] board kernel: {line}\n" for n, line in enumerate(told * 5))
+    text += "[    3.800000] board systemd-journald[200]: Journal started\n"
+    text += "[    3.900000] board systemd[1]: a\n[    4.500000] board systemd[1]: b\n"
+    u = read(text)
+    assert [s.duration_ns for s in quiet(u, 1, u.trace(1), 9)] == [600 * MS, 100 * MS]
+
+
 def test_a_loader_that_resets_at_once_is_not_what_is_shown() -> None:
     loader = "U-Boot 2024.01 (Jan 01 2024 - 00:00:00 +0000)\n"
     u = read(f"{loader}resetting ...\n{loader}Starting kernel ...\n\n{KERNEL}{RUN}board login: \n")

@@ -121,7 +121,7 @@ def test_each_kind_has_a_source_and_names_techniques_that_there_are() -> None:
     for ident, kind in kinds().items():
         assert re.fullmatch(r"[a-z0-9-]+", ident)
         assert kind.source and kind.do and kind.sure in (KNOWN, LIKELY), ident
-        assert kind.before or kind.after, ident
+        assert kind.before or kind.after or kind.span, ident
         assert set(kind.techniques) <= set(techniques()), ident
 
 

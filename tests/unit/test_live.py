@@ -47,6 +47,16 @@ def test_lines_times_and_phases_are_those_of_the_timeline(stock: View) -> None:
     assert {"spl", "bootloader", "load", "kernel", "init"} <= set(seen)
 
 
+def test_phases_and_milestones_begin_when_the_timeline_says(stock: View) -> None:
+    live, _ = follow(stock)
+    assert live.milestones == stock.timeline.milestones
+    assert live.starts == {phase.name: phase.start_ns for phase in stock.timeline.phases}
+    half, _ = follow(stock, 300_000)
+    reached = list(half.milestones.items())
+    assert reached == list(live.milestones.items())[: len(reached)]
+    assert 0 < len(reached) < len(live.milestones)
+
+
 def test_how_it_ended_is_told_from_the_stream_first(stock: View, tmp_path: Path) -> None:
     log = tmp_path / "qemu.log"
     log.write_bytes(b"")

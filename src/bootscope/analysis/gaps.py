@@ -3,8 +3,10 @@
 
 The kinds are tables in `gap_kinds/`: `before` and `after` are regular expressions for the two lines (both
 must fit where both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
-what would help, `techniques` are ids of the catalogue, the best first. `sure` is `known` where the lines
-themselves say so, else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
+what would help, `techniques` are ids of the catalogue, the best first. `span` is a regular expression for
+what logs time by name, of which it is the reason that it takes long: systemd's units and their descriptions,
+its phases (`firmware`) and its own work (`generators`). `sure` is `known` where the lines themselves say so,
+else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     before: str = ""
     after: str = ""
+    span: str = ""
     least_ms: int = 0
     most_ms: int = 0
     techniques: tuple[str, ...] = ()
@@ -172,6 +175,15 @@ def reason(before: str, after: str, gap_ns: int) -> Reason | None:
 def _telling(line: str) -> str:
     """A line, or nothing where its words tell nothing of a gap beside it."""
     return "" if _NOTHING.match(line) else line
+
+
+@cache
+def span_reason(name: str) -> Reason | None:
+    """Why what logs time by this name (untrusted) usually takes long; None if nothing is known of it."""
+    for ident, kind in kinds().items():
+        if kind.span and _compiled(kind.span).search(name[:_LONGEST]):
+            return _reason(ident, kind, "")
+    return None
 
 
 def as_reason(ident: str) -> Reason:

@@ -26,6 +26,7 @@ from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
 from bootscope.timeline import kernel_lines
 from bootscope.timeline.failure import Failure
+from bootscope.timeline.trace import Trace
 
 _MOST_LINES = 200_000
 INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
@@ -54,17 +55,28 @@ def of_understood(found: Understood, boots: int = 0, number: int = 0) -> list[Pi
     says which); the run has `boots`, or as many as these files tell of."""
     number = number or found.shown
     best = _with_lines(found, number)
+    trace = found.trace(number, lines=False) if found.joined.groups else None
+    fields = {"init": "systemd"} if any(f.reader.name.startswith("system") for f in found.files) else {}
     if best is None:
+        if trace and (trace.tracks or trace.tables):
+            told = [Piece(f.name, "log", f.reader.title, fields) for f in found.files]
+            return [replace(told[0], trace=trace), *told[1:]]
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
         raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
-    own = _own(found, number, boot)
+    own = _own(found, number, boot, trace)
     log = _log(boot, boots or found.boots, file.reader.name, own)
     piece = _piece(file, boot, log)
     which = (f"boot {number} of {found.boots} is looked at",) if found.boots > 1 else ()
-    piece = replace(piece, notes=(*piece.notes, *which, *own.notes))
-    pieces = [Piece(f.name, "log", f"{f.reader.title}, not read") for f in found.files if f is not file]
+    piece = replace(piece, notes=(*piece.notes, *which, *own.notes), trace=trace)
+    # What is timed by name is told with the lines beside which it is.
+    pieces = [Piece(f.name, "log", _beside(f), fields) for f in found.files if f is not file]
     return [piece, *pieces]
+
+
+def _beside(file: FileRead) -> str:
+    timed = any(boot.tracks or boot.tables for boot in file.reading.boots)
+    return file.reader.title if timed else f"{file.reader.title}, not read"
 
 
 def _with_lines(found: Understood, number: int) -> tuple[FileRead, Boot] | None:
@@ -90,13 +102,14 @@ class _Own:
     notes: tuple[str, ...] = ()
 
 
-def _own(found: Understood, number: int, boot: Boot) -> _Own:
+def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Own:
     """The lines that are of boot `number`, as far as a clock tells."""
     log, way = found.log(number)
-    trace = found.trace(number, lines=False)
+    if log is not boot.log or trace is None:
+        return _Own()
     failed = None if trace.failure and trace.failure.after else trace.failure
-    if log is not boot.log or not trace.timed:
-        return _Own(failure=failed if log is boot.log else None)
+    if not trace.timed:
+        return _Own(failure=failed)
     back = way.inverse()
     first = bisect_left(log.at_ns, back.at(trace.begins_ns)) if trace.begins_ns else 0
     ends = max(first + 1, bisect_right(log.at_ns, back.at(trace.total_ns)))

@@ -35,6 +35,7 @@ from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json, wr
 from bootscope.capture.run_index import RunIndex
 from bootscope.capture.stored import (
     BOARD,
+    DAMAGED,
     IMPORTED,
     RECORDED,
     MeasuredRun,
@@ -221,7 +222,7 @@ class Store:
         try:
             return self.index(run_id)
         except UserError:
-            return Summary(run_id, "", "", "", "", "", 0, 0, "damaged", self.kind(run_id))
+            return Summary(run_id, "", "", "", "", "", 0, 0, DAMAGED, self.kind(run_id))
 
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""

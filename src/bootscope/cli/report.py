@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from bootscope.analysis.changes import VIEWS, changes
+from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.views import View, comparison
@@ -21,9 +24,13 @@ from bootscope.core.paths import cache_dir, store_dir
 from bootscope.core.text import seconds, size
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
+from bootscope.report.consoles import consoles
 from bootscope.report.html import render
 from bootscope.runs.run import Recording, run_of, sample_set
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import Table, Trace
+
+CHANGES = 200
+"""Rows of each table of what changed; `bootscope compare --view` has them all."""
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -80,6 +87,13 @@ def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None)
     return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
 
 
+def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
+    """The consoles of all boots of a run."""
+    run = run_of(store, boots.run_id)
+    found = ((f"boot {n}", run.boot(n)) for n in range(1, len(boots.boots) + 1))
+    return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
+
+
 def _until(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
@@ -100,6 +114,20 @@ def _compared(
     return runs_html.of_boots(against(run_a, run_b))
 
 
+def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
+    """What changed between two boots of the emulated board, in each view that can be compared."""
+    if len(found) != 2 or found[0][0] == found[1][0]:
+        return []
+    (_, a), (_, b) = found
+    if not (isinstance(a, View) and isinstance(b, View)):
+        return []
+    sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
+    rows = (changes(name, *sides) for name in VIEWS)
+    # A table is of one view: that needs no column.
+    tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
+    return [table for table in tables if table]
+
+
 class Report(Verb):
     example = "bootscope report last -o boot.html"
 
@@ -118,11 +146,13 @@ class Report(Verb):
             {
                 **_told(boot_id, boot, _until(store, boot_id), boots),
                 "first": _first(store, boot_id, boot),
+                "consoles": _consoles(store, boots) if boots else (),
             }
             for (boot_id, boot), boots in zip(found, sets, strict=True)
         ]
         several = [boots for boots in sets if boots]
-        text = render([boot for _, boot in found], several, _compared(store, names, found), told)
+        compared = _compared(store, names, found)
+        text = render([boot for _, boot in found], several, compared, told, _changed(found))
         write_file(args.output, text.encode())
         boots = [boot_id for boot_id, _ in found]
         if args.json:

@@ -24,6 +24,7 @@ from bootscope.readers import boot_end, registry
 from bootscope.readers import kept as kept_readings
 from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
+from bootscope.readers.conversions import refusal
 from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
 from bootscope.readers.formats.tap import EARLY, LISTENED
@@ -260,11 +261,13 @@ class _Work:
     def folder(self, raws: list[Raw]) -> Iterator[Item]:
         """A folder that is a format as a whole (an unpacked bootchart), or its files one by one."""
         whole = sources.as_folder(raws)
-        if by_file(self._answers.formats, whole.source.name) is None and not recognised(whole.source):
+        refused = refusal(whole.source)
+        known = refused or recognised(whole.source)
+        if by_file(self._answers.formats, whole.source.name) is None and not known:
             for raw in raws:
                 yield from self.file(raw, lenient=True)
         else:
-            yield from self._read(whole, whole.source.name, lenient=True)
+            yield from self._read(whole, whole.source.name, lenient=refused is None)
 
     def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
         """A source, and what the collector on a target has sent over the console that it is a log of."""
@@ -277,6 +280,9 @@ class _Work:
         source = opened.source
         told = by_file(self._answers.formats, source.name)
         forced = registry.reader(told) if told else None
+        if not forced and (error := refusal(source)):
+            yield LeftOut(source.name, error, lenient)
+            return
         guesses = [] if forced and not source.members else recognised(source)
         if source.members and not (guesses if not forced else forced.sure(source)):
             for member in sources.members(opened, self._budget):

@@ -75,8 +75,10 @@ class Inventory:
     """A system as far as it is known. `parts` are those that are.
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
-    are known. `files`: path in the root file system -> what a list of contents says of it. `settings`: name
-    in the system file -> value as text. `scripts`: path -> text. `images`: file name -> what it is.
+    are known. `architecture`, `cpus`: of the board, where that is known. `init`: the init system, where a
+    file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of
+    contents says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text.
+    `images`: file name -> what it is.
     """
 
     parts: frozenset[Part] = frozenset()
@@ -92,6 +94,9 @@ class Inventory:
     images: Mapping[str, Image] = field(default_factory=dict)
     log: BootLog | None = None
     emulator: str = ""
+    architecture: str = ""
+    cpus: int = 0
+    init: str = ""
 
     def knows(self, *parts: Part) -> bool:
         """Whether all these parts are known."""

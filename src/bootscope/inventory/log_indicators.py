@@ -192,6 +192,27 @@ def loader(known: Inventory) -> str | None:
     return None
 
 
+_DEFERRED = r"(?:(\S.{0,80}): )?(?:deferred probe (?:timeout|pending)|probe deferral timeout)"
+
+
+def deferred_timeout(known: Inventory) -> str | None:
+    """Whether the kernel gave up waiting for what a driver needs."""
+    if known.word("deferred_probe_timeout") is not None:
+        return ""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    found = known.logged(_DEFERRED)
+    return f"the kernel gives up waiting for what {found[1] or 'a driver'} needs" if found else ""
+
+
+def usb_disk(known: Inventory) -> str | None:
+    """Whether a disk comes by USB."""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    found = known.logged(r"(usb-storage \S{1,40}): USB Mass Storage device detected")
+    return f"{found[1]} is a disk" if found else ""
+
+
 # ---- predictions ----
 
 

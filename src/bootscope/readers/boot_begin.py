@@ -43,13 +43,17 @@ def read_until(hits: Iterable[Hit]) -> int:
     return max((hit.at_ns for hit in hits if hit.read_late), default=-1)
 
 
-def begin(view: View, hits: Sequence[Hit]) -> Begin:
+def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     """Where the lines of a boot begin; at 0 where what is before the first known line may be its own."""
     member = view.console()
     if member is None:
         return Begin()
     boot = view.boot(member)
-    if (late_ns := read_until(hits)) >= 0:
+    late_ns = read_until(hits)
+    if view.files[member.file].reader == "journalctl" and boot.clock.name == "kernel":
+        began = any(hit.marker.name == "kernel-entry" for hit in untimed)
+        late_ns = _first_stamp(boot) if began else late_ns
+    if late_ns >= 0:
         words = (
             f"the journal stamped the kernel's lines when it read them, up to {seconds(late_ns)} s: "
             "they came then or before"
@@ -76,11 +80,16 @@ def _stopped(boot: Boot, index: int) -> bool:
     return any(_STOPS.search(boot.log.text(i)) for i in range(max(0, index - _LINES), index))
 
 
+def _first_stamp(boot: Boot) -> int:
+    """Of the first line that has one; -1 where none has."""
+    first = boot.log.own.find(1)
+    return boot.log.at_ns[first] if first >= 0 else -1
+
+
 def _of_kernel(boot: Boot, hits: Sequence[Hit]) -> Begin:
     """Of a log with the kernel's own stamps: its head may be lost."""
     names = {hit.marker.name for hit in hits}
-    first = boot.log.own.find(1)
-    at_ns = boot.log.at_ns[first] if first >= 0 else 0
+    at_ns = max(0, _first_stamp(boot))
     if at_ns <= _AT_ONCE_NS or "kernel-entry" in names:
         return Begin()
     lost = f"the head of this log is lost: its first line is of {seconds(at_ns)} s of the kernel's clock"

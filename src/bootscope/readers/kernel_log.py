@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from bootscope.loaders.console import BOOT_LOADER
+from bootscope.readers import startup_line
 from bootscope.readers.base import PREVIOUS_NEWLINE, Boot, Log
 from bootscope.readers.boots import Part
 from bootscope.readers.early_kernel import CLOCK_BEGINS
@@ -104,6 +105,7 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     boot.tracks += findings.calls.tracks()
     boot.points += findings.points + findings.calls.open_calls()
     boot.points += islice(_pending(found, part, way, boot.log, kernel_stamps), _PENDING_MOST)
+    boot.tracks += startup_line.phases(boot)
     boot.facts.update(findings.facts)
     _zero_stamps(boot)
     if not own_clock:

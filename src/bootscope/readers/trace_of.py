@@ -63,7 +63,7 @@ def trace_of(
     hits, untimed = find_hits(view, [*MARKERS, *own])
     end = _ended(view, hits, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
-    begin = boot_begin.begin(view, hits)
+    begin = boot_begin.begin(view, hits, untimed)
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)

@@ -34,7 +34,7 @@ def first(found: AuditResult, run: str, *, recorded: bool) -> list[Answer]:
 
 
 def _row(culprit: Culprit, specs: Mapping[str, str], run: str, recorded: bool) -> Answer:
-    typed = commands(culprit.cure, specs, predicted=recorded, run=run)
+    typed = commands(culprit.cure, specs, predicted=recorded, explained=True, run=run)
     return {
         "cost": "fails" if culprit.kind == FAILURE else span(culprit.cost_ns),
         "at_most": culprit.at_most,

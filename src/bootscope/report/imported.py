@@ -137,7 +137,7 @@ def _join(out: Console, u: Understood) -> None:
             out.print(Text(f"{_INDENT}and {more} more pairs, which --json lists", "yellow"))
         if len(u.files) > 1:
             words = "join files of one boot manually with --offset FILE=SECONDS"
-            out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=True)
+            out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=not out.is_terminal)
         out.print()
 
 
@@ -166,7 +166,7 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
         _table(out, table, top)
     _silences(out, quiet(boot.understood, boot.index, trace, min(top, 5)))
     for note in trace.notes:
-        out.print(Text(f"note: {visible(note, 400)}", "dim"), soft_wrap=True)
+        out.print(Text(f"note: {visible(note, 400)}", "dim"), soft_wrap=not out.is_terminal)
 
 
 def _phases(out: Console, trace: Trace) -> None:

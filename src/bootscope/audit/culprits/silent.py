@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bootscope.analysis.gaps import LIKELY, Reason, as_reason, reason
+from bootscope.analysis.gaps import LIKELY, Reason, as_reason, reason, span_reason
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.starting import Starting
+from bootscope.audit.culprits.units import LONG_UNITS
 from bootscope.core.text import cut, span
 from bootscope.inventory.bootlog import BootLog, LogLine
 from bootscope.loaders import console
@@ -126,8 +127,11 @@ def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], g
 def _units(names: Sequence[str]) -> Reason | None:
     if not names:
         return None
-    what, techniques = "systemd starts units", ("systemd-long-units",)
-    return Reason(_UNITS, what, LIKELY, _BLAME, techniques, "its own lines", same=", ".join(names[:2]))
+    known = [why for name in names if (why := span_reason(name))]
+    do = known[0].do if known else _BLAME
+    techniques = (*dict.fromkeys(name for why in known for name in why.techniques), LONG_UNITS)
+    same = ", ".join(names[:2])
+    return Reason(_UNITS, "systemd starts units", LIKELY, do, techniques, "its own lines", same=same)
 
 
 def _units_where(found: Sequence[_Gap]) -> str:
