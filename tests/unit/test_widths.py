@@ -195,3 +195,11 @@ def test_columns_that_are_spare_go_first_and_are_named() -> None:
 def test_headings_are_wrapped_before_a_column_goes() -> None:
     assert "not shown" not in rendered(46, *COLUMNS)
     assert "change of it" not in rendered(46, *COLUMNS)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_setting_that_differs_is_shown_of_both_runs(shown: Shown, width: int) -> None:
+    text = shown(*COMMANDS["compare"], width=width)
+    after = text[text.index("kernel.command_line") :]
+    assert after.index("ttyS0,9600") < after.index("ttyS0,115200")
+    assert "not shown: B" not in text

@@ -102,10 +102,11 @@ class Understood:
         """How many boots there are, a boot that several files saw counted once."""
         return len(self.joined.groups)
 
-    def trace(self, number: int, *, lines: bool = True) -> Trace:
-        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
+    def trace(self, number: int, *, lines: bool = True, tracks: bool = True) -> Trace:
+        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines, without
+        `tracks` those of phases only."""
         own = [said(name, text) for name, text in self.answers.milestones.items()]
-        found = trace_of(self.read, self.joined, number - 1, own, lines=lines)
+        found = trace_of(self.read, self.joined, number - 1, own, lines=lines, tracks=tracks)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
 
     @cached_property

@@ -38,8 +38,9 @@ def patterns(*stages: str) -> str:
 
 
 BOOT_LOADER = patterns("bootloader", "grub")
-# The first character alone tells of most lines of a kernel that they are none of these, which costs least.
-ANY = r"(?=[A-Z0-9\[(= bciwp-])(?:" + "|".join(banner.pattern for banner in BANNERS) + ")"
+# The first character (behind a blank, the second) tells of most lines of a kernel that they are none of
+# these, which costs least.
+ANY = r"(?=[A-Z0-9\[(=bciwp-]| [ISX])(?:" + "|".join(banner.pattern for banner in BANNERS) + ")"
 """The first words of any program before Linux."""
 WHICH = "|".join(f"({banner.pattern})" for banner in BANNERS)
 """The same with a group for each program (:func:`banner_of`)."""

@@ -40,14 +40,12 @@ _HEAD_LINES_BYTES = 65536
 class Tool:
     """A tool that stamps console lines: its name, its forms, the most usual first.
 
-    `between` matches what stands between the stamp and the text. `known` tells of an unstamped line that
-    it is the tool's own. `loose` says that lines without a stamp are lines like any other. `journal`: the
-    tool is journald, which finds the kernel's first lines late.
+    `known` tells of an unstamped line that it is the tool's own. `loose` says that lines without a stamp are
+    lines like any other. `journal`: the tool is journald, which finds the kernel's first lines late.
     """
 
     name: str
     forms: Sequence[Form]
-    between: bytes = b""
     known: Callable[[bytes], bool] = lambda line: False
     loose: bool = False
     journal: bool = False
@@ -82,7 +80,7 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     """
     lines = console_lines(source.data)
     form = form or _form(source, lines, tool)
-    found = read(lines, form, tool.between)
+    found = read(lines, form)
     if form is PRINTK:
         give_stamps(found)
     if form.pattern and len(found) and not found.dropped and 1 not in found.own:

@@ -57,6 +57,13 @@ def failure(view: View, hits: Iterable[Hit], end: Hit | None) -> Failure | None:
     return _failure(view, member, kind, index, cause, end)
 
 
+def may_fail(log: Log) -> bool:
+    """Whether something in a log may be a failure: quick, also in a million lines."""
+    return (
+        any(_first(log, texts, words) is not None for _, texts, words in _KINDS) or _stopped(log) is not None
+    )
+
+
 def _first(log: Log, texts: Iterable[str], words: re.Pattern[str]) -> int | None:
     """The first line in which one of the texts is, with the words around it."""
     firsts = (

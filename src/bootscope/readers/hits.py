@@ -60,8 +60,8 @@ class View:
     def __init__(self, files: Sequence[File], group: Group) -> None:
         self.files = files
         self.members = group.members
-        timed = [m for m in group.members if extent(self.boot(m)) != (0, 0)]
-        ends = [tuple(map(m.map.at, extent(self.boot(m)))) for m in timed] or [(0, 0)]
+        extents = [(m, extent(self.boot(m))) for m in group.members]
+        ends = [tuple(map(m.map.at, both)) for m, both in extents if both != (0, 0)] or [(0, 0)]
         first_ns = min(e[0] for e in ends)
         calendar = self.boot(group.members[0]).clock.name == "wall"
         self.shift_ns = first_ns if calendar else min(0, first_ns)

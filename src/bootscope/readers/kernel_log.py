@@ -149,8 +149,7 @@ def kernel_way(boot: Boot) -> Way:
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
     close_ns = _CLOSE_NS + 2 * resolution_ns
-    off = [(k, sign * d - least_ns) for k, d in pairs]
-    used = sorted([abs(d) for k, d in off if d <= close_ns + k // _DRIFT])
+    used = sorted([abs(d) for k, e in pairs if (d := sign * e - least_ns) <= close_ns + k // _DRIFT])
     if len(used) * 3 < len(pairs):
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from bootscope.readers.base import NO_STAMP, Repair
 from bootscope.readers.boots import Part
@@ -51,10 +52,11 @@ def _of_firmware(found: Columns, part: Part) -> list[int]:
 
 
 def _first_line(found: Columns, part: Part) -> int | None:
-    for index, start in zip(found.notable, found.words, strict=True):
-        if index >= part.end:
-            break
-        if index >= part.first and found.own[index] and _KERNEL.match(found.blob, start):
+    # A file may hold thousands of boots: each looks at its own lines only.
+    first, end = bisect_left(found.notable, part.first), bisect_left(found.notable, part.end)
+    for place in range(first, end):
+        index = found.notable[place]
+        if found.own[index] and _KERNEL.match(found.blob, found.words[place]):
             return index
     return None
 

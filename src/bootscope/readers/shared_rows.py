@@ -50,6 +50,8 @@ def give_stamps(found: Columns) -> None:
 def _rows(found: Columns) -> dict[int, re.Match[bytes]]:
     """The stamp behind a prompt, by the line; the first where there are several."""
     rows: dict[int, re.Match[bytes]] = {}
+    if NO_STAMP not in found.kernel_ns:
+        return rows
     for bracket in (at for end in _ENDS for at in _brackets(found.blob, end)):
         stamp = _STAMP.match(found.blob, bracket)
         index = bisect_right(found.starts, bracket) - 1

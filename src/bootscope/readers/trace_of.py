@@ -50,12 +50,18 @@ _OF_LINUX = frozenset(("kernel-entry", "kernel-done", "init", INIT_SEEN, KERNEL_
 
 
 def trace_of(
-    files: Sequence[File], joined: Joined, number: int, extra: Iterable[Marker] = (), *, lines: bool = True
+    files: Sequence[File],
+    joined: Joined,
+    number: int,
+    extra: Iterable[Marker] = (),
+    *,
+    lines: bool = True,
+    tracks: bool = True,
 ) -> Trace:
     """Boot `number` (from 0) of the joined files.
 
     `extra` are the user's own milestones. With `lines` every console line is a point; without, the
-    trace stays small.
+    trace stays small. Without `tracks` it has those of phases only.
     """
     group = joined.groups[number]
     view = View(files, group)
@@ -81,7 +87,7 @@ def trace_of(
         begins_ns=begin.at_ns,
         other_ns=begin.other_ns,
         running=begin.running,
-        tracks=(*phases, *_tracks(view)),
+        tracks=(*phases, *_tracks(view, tracks)),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
@@ -263,15 +269,16 @@ def _bounded(span: Span, kernel: Hit, view: View) -> Span:
     return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
-def _tracks(view: View) -> Iterator[Track]:
-    """All tracks of all files; where two files use the same id, the later one's get the file's number."""
+def _tracks(view: View, every: bool) -> Iterator[Track]:
+    """The tracks of all files, those of phases or `every` one; where two files use the same id, the later
+    one's get the file's number."""
     taken = {PHASES_TRACK}
     for member in view.members:
         way = view.map(member)
         tracks = view.boot(member).tracks
         clash = any(t.ident in taken for t in tracks)
         prefix = f"{member.file + 1}." if clash else ""
-        for track in tracks:
+        for track in (t for t in tracks if every or t.kind == "phase"):
             spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""

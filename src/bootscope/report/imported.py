@@ -14,6 +14,7 @@ from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
+from bootscope.readers.failure import may_fail
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.phase_lengths import length_words, share_words
 from bootscope.report.tables import FittedTable, make_table
@@ -55,10 +56,10 @@ def _failure(out: Console, found: Failure, boot: str = "") -> None:
 
 def failures(out: Console, u: Understood) -> None:
     """What failed in the boots, the first few of them."""
-    traces = ((number, u.trace(number, lines=False)) for number in range(1, min(u.boots, _BOOTS) + 1))
-    for number, trace in traces:
-        if trace.failure:
-            _failure(out, trace.failure, f"boot {number}: " if u.boots > 1 else "")
+    for number, logs in enumerate(u.logs()[:_BOOTS], 1):
+        found = u.trace(number, lines=False).failure if any(map(may_fail, logs)) else None
+        if found:
+            _failure(out, found, f"boot {number}: " if u.boots > 1 else "")
 
 
 def understood(out: Console, u: Understood) -> None:

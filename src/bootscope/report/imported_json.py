@@ -82,7 +82,7 @@ def _link(u: Understood, found: Link) -> dict[str, object]:
 
 def trace(u: Understood, number: int) -> dict[str, object]:
     """A boot in short."""
-    t = u.trace(number, lines=False)
+    t = u.trace(number, lines=False, tracks=False)
     return {
         "boot": number,
         "title": visible(t.title),

@@ -29,6 +29,8 @@ COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "br
 GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
 BAR_CELLS = 30
 _SHORTEST_BAR = 8
+_BESIDE = 70
+"""Cells of a terminal that has room for two settings beside each other."""
 _GAP = 2
 
 
@@ -226,8 +228,12 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
     out.print()
     table = make_table("difference", "A", "B")
     for d in c.differences[:top]:
+        # One side says nothing without the other, so on a narrow terminal they stand below each other.
+        if out.width < _BESIDE:
+            out.print(Text(f"{d.what}\n  A  {_short(d.a)}\n  B  {_short(d.b)}"))
         table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
-    out.print(table)
+    if out.width >= _BESIDE:
+        out.print(table)
     if len(c.differences) > top:
         out.print(f"... and {len(c.differences) - top} more (--top {len(c.differences)})", style="dim")
 

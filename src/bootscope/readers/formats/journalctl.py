@@ -86,6 +86,7 @@ _TOOL = Tool("journalctl", _FORMS, known=_known, journal=True)
 # When a record was written against when it reached the journal: the former, where the kernel told it.
 _TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP")
 _LONGEST_WAY_US = 60_000_000
+_LEVELS = frozenset(b"%d" % level for level in range(8))
 
 Record = Mapping[str, object]
 
@@ -157,15 +158,17 @@ def _read(source: Source, options: Options) -> Reading:
         if lines and micro is not None and (boot in boots or len(boots) < _MOST_BOOTS):
             boots.setdefault(boot, []).append((micro, lines))
     result = Reading([])
-    for records in boots.values():
-        blob = b"".join(lines for _, lines in sorted(records, key=itemgetter(0)))
-        one = read_console(replace(source, data=blob), options, Tool("journalctl", (), loose=True), PRINTK)
-        _merge(result, one, how)
-    if not boots:
+    count = len(boots)
+    if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
+    for boot in list(boots):
+        # Each is let go once it is read: of a long journal that is a fifth of all memory.
+        text = b"".join(lines for _, lines in sorted(boots.pop(boot), key=itemgetter(0)))
+        one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
+        _merge(result, one, how)
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
-    return _counted(result, len(boots))
+    return _counted(result, count)
 
 
 def _micro(record: Record) -> int | None:
@@ -196,12 +199,13 @@ def _printk(record: Record, micro: int) -> bytes:
     if not message:
         return b""
     level = text_of(record.get("PRIORITY"))
-    prefix = b"<%s>" % level if re.fullmatch(rb"[0-7]", level) else b""
+    prefix = b"<%s>" % level if level in _LEVELS else b""
     prefix += b"[%5d.%06d] " % divmod(min(micro, 10**15 - 1), 1_000_000)
-    who, pid = text_of(record.get("SYSLOG_IDENTIFIER")), text_of(record.get("_PID"))
+    who = text_of(record.get("SYSLOG_IDENTIFIER"))
     if who and who != b"kernel":
+        pid = text_of(record.get("_PID"))
         prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
-    return b"".join(prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n"))
+    return prefix + message.rstrip(b"\n").replace(b"\n", b"\n" + prefix) + b"\n"
 
 
 def _read_short(source: Source, options: Options) -> Reading:
@@ -228,6 +232,11 @@ def _read_short(source: Source, options: Options) -> Reading:
     return _counted(result, len(cuts))
 
 
+def _in_order(piece: bytes) -> tuple[bytes, int]:
+    form, _ = best(Lines(piece), _FORMS)
+    return in_order(piece, form) if form else (piece, 0)
+
+
 def _boots(blob: bytes, cuts: list[int]) -> list[int]:
     """The cuts before pieces in which a system starts, if it does so in any of them.
 
@@ -237,11 +246,6 @@ def _boots(blob: bytes, cuts: list[int]) -> list[int]:
         at for at, end in zip(cuts, [*cuts[1:], len(blob)], strict=True) if _STARTS.search(blob, at, end)
     ]
     return [0, *starts[1:]] if starts else cuts
-
-
-def _in_order(piece: bytes) -> tuple[bytes, int]:
-    form, _ = best(Lines(piece), _FORMS)
-    return in_order(piece, form) if form else (piece, 0)
 
 
 def _counted(result: Reading, boots: int) -> Reading:
