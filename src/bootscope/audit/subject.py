@@ -111,9 +111,9 @@ def _heard(store: Store, run_id: str, number: int | None) -> Subject | None:
         boot = run.boot(number)
         title = f"{boot.boot_id}: a real board's console"
     else:
-        boot = run.boot(None)
+        boot = run.boot(number)
         title = f"{run_id}: {printable(store.summary(run_id).system)}, imported"
-    pieces = tuple(of_understood(boot.understood, boot.boots))
+    pieces = tuple(of_understood(boot.understood, boot.boots, boot.index))
     return Subject(title, lambda: together(pieces), pieces, trace=boot.trace(lines=False), stored=True)
 
 

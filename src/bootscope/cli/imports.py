@@ -80,6 +80,7 @@ class Import(Verb):
             return 0
         out = terminal()
         text.understood(out, found)
+        text.failures(out, found)
         _warn(out, lacking)
         if run_id and any(one.everywhere for one in lacking):
             out.print(f"correct it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.importing import pin_correlation
+from bootscope.readers import boot_end, registry
 from bootscope.readers import kept as kept_readings
-from bootscope.readers import registry
 from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
 from bootscope.readers.conversions import refusal
@@ -39,6 +40,10 @@ AT_POWER = "power on"
 READ = "pins-read.bin"
 """In a boot's folder: what its capture of pins was read as."""
 _NOTES = ((LISTENED, "listened to"), (EARLY, "not part of this boot:"))
+_LOOKED_AT = 50
+"""Boots of one import that are looked at for one to show."""
+_BEGINS = frozenset(("kernel-entry", "kernel-start", "spl", "bootloader"))
+_ENDS = frozenset((*boot_end.ENDS, "default-target"))
 ALL = ""
 """The file name in answers that stands for every file."""
 
@@ -103,6 +108,20 @@ class Understood:
         own = [said(name, text) for name, text in self.answers.milestones.items()]
         found = trace_of(self.read, self.joined, number - 1, own, lines=lines, tracks=tracks)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
+
+    @cached_property
+    def shown(self) -> int:
+        """The boot (from 1) that is shown where nobody says which: the first one whose beginning and end are
+        there, else the first one that is not only the rest of a system that stops."""
+        begun = 0
+        for number in range(1, min(self.boots, _LOOKED_AT) + 1 if self.boots > 1 else 1):
+            trace = self.trace(number, lines=False)
+            names = trace.milestones().keys()
+            starts = bool(trace.tables) if not trace.timed else not _BEGINS.isdisjoint(names)
+            if starts and not _ENDS.isdisjoint(names):
+                return number
+            begun = begun or number * starts
+        return begun or 1
 
     def zero(self, number: int) -> str:
         """What the moment 0 of boot `number` (from 1) is by its clock: AT_POWER, or other words."""

@@ -17,6 +17,8 @@ from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
 from bootscope.loaders.registry import BUILT
 
+_ASSUMED = "assumed: the rate is unknown"
+
 
 class Part(StrEnum):
     """A part of a system, as it is called when it is missing."""
@@ -174,7 +176,12 @@ class Inventory:
         if found := re.search(r"(?<!\S)console=tty\w*,(\d{3,8})", self.command_line):
             return int(found[1]), "the command line says so"
         told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
-        return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: the rate is unknown")
+        return (told, f"{BUILT.title} is set to it") if told else (115_200, _ASSUMED)
+
+    @property
+    def rate_assumed(self) -> bool:
+        """Whether nothing tells the rate of the serial console."""
+        return self.baud[1] == _ASSUMED
 
     def line_ns(self, count: int) -> int:
         """How long so many bytes take on the serial line, at ten bits a byte."""

@@ -19,6 +19,10 @@ RESETS = uboot.RESETS
 COUNTDOWN = uboot.COUNTDOWN
 COUNTDOWN_SECONDS = uboot.COUNTDOWN_SECONDS
 PROMPT = rf"^({uboot.PROMPT}|{others.GRUB_PROMPT}|{others.BAREBOX_PROMPT}) ?$"
+BUILT_SPEAKS = "|".join(banner.pattern for banner in uboot.BANNERS)
+"""The first words of the programs of the boot loader that bootscope builds."""
+COREBOOT_SPEAKS = "|".join(banner.pattern for banner in others.BANNERS if banner.milestone == "coreboot")
+LOOK_COREBOOT = "cbmem -t shows coreboot's own times"
 OWN_WORDS = uboot.OWN_WORDS
 """Other beginnings of lines that no kernel writes."""
 

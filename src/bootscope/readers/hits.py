@@ -18,6 +18,9 @@ from bootscope.readers.stages import stage_lines
 KERNEL_SEEN = "kernel-seen"
 _SEEN = Marker(KERNEL_SEEN, "kernel", (), ANYTHING)
 _BOOT_NS = 120_000_000_000
+_KERNELS = ("kernel-entry", "kernel-done", "init")
+_LATE_NS, _READ_NS = 200_000_000, 1_000_000_000
+"""A kernel's first line that a journal stamped later than this was read then, with all that there was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,13 @@ class Hit:
     """Whether anything tells when it came; else `at_ns` means nothing."""
     error_or_more: bool = False
     """`error_ns` is the least that it may be off by."""
+    read_late: bool = False
+    """Its stamp is that of the journal that read it: it came then or before."""
 
     @property
     def latest(self) -> bool:
         """Whether what begins there began then or before: only its own words tell of it."""
-        return self.marker.name in (INIT_SEEN, KERNEL_SEEN)
+        return self.read_late or self.marker.name in (INIT_SEEN, KERNEL_SEEN)
 
     def comes_before(self, other: Hit) -> bool:
         """Whether its line is before another one's: by their places in one log, else by their times."""
@@ -96,6 +101,7 @@ def find_hits(view: View, markers: Sequence[Marker]) -> tuple[list[Hit], list[Hi
         stages = mine if len(mine) > len(stages) else stages
         for name, hit in hits.items():
             found[name] = _both(found[name], hit) if name in found else hit
+    found |= _read_late(view, found)
     names = {hit.marker.name for hit in stages}
     if "init" in found or "kernel-done" in found:
         found.pop(INIT_SEEN, None)
@@ -103,6 +109,27 @@ def find_hits(view: View, markers: Sequence[Marker]) -> tuple[list[Hit], list[Hi
         found[KERNEL_SEEN] = seen
     every = [*stages, *(found[m.name] for m in (_SEEN, *markers) if m.name in found and m.name not in names)]
     return [hit for hit in every if hit.timed], [hit for hit in every if not hit.timed]
+
+
+def _read_late(view: View, found: Mapping[str, Hit]) -> dict[str, Hit]:
+    """The kernel's lines that a journal stamped when it read them, all within moments and long after the
+    kernel's clock began: the kernel began with that clock, and the others came then or before."""
+    entry = found.get("kernel-entry")
+    if entry is None or not _of_journal(view, entry) or entry.at_ns < _LATE_NS:
+        return {}
+    late = {
+        name: replace(hit, read_late=True)
+        for name, hit in found.items()
+        if name in _KERNELS and hit.at_ns - entry.at_ns < _READ_NS
+    }
+    return {**late, "kernel-entry": replace(entry, at_ns=0, read_late=False)}
+
+
+def _of_journal(view: View, hit: Hit) -> bool:
+    return all(
+        view.files[member.file].reader == "journalctl" and view.boot(member).clock.name == "kernel"
+        for member, _ in hit.firsts
+    )
 
 
 def _start_after_loaders(view: View, member: Member, hits: dict[str, Hit], end: int) -> None:

@@ -37,7 +37,7 @@ def forget(found: Columns, form: Form, part: Part, first_number: int) -> list[Re
     if kernel is None or (form.clock.name == "kernel" and found.at_ns[kernel] < _OWN_NS):
         return []
     count = first = 0
-    for begin, end in _unheard(found, form, part):
+    for begin, end in _unheard(found, part):
         before_ns = _before(found, part, begin)
         for index in range(begin, end):
             if found.own[index] and found.kernel_ns[index] == NO_STAMP:
@@ -60,11 +60,11 @@ def _notable(found: Columns, part: Part) -> list[int]:
     return [i for i, at in pairs if part.first <= i < part.end and _KERNEL.match(found.blob, at)]
 
 
-def _unheard(found: Columns, form: Form, part: Part) -> list[tuple[int, int]]:
-    """The stretches of lines that end where a journald starts.
+def _unheard(found: Columns, part: Part) -> list[tuple[int, int]]:
+    """The stretches of lines that end where a journald starts; none where none says that it does.
 
-    Where none says that it does: all lines of a boot on the kernel's clock, since they are the kernel's alone
-    (`-k`), and none of those with a calendar, which may be of another program (syslog).
+    Lines with a calendar may be of another program then (syslog); of the kernel's alone (`-k`) hits.py takes
+    the stamps for the bounds that they are.
     """
     stretches: list[tuple[int, int]] = []
     begin: int | None = part.first
@@ -75,8 +75,7 @@ def _unheard(found: Columns, form: Form, part: Part) -> list[tuple[int, int]]:
         elif begin is not None and len(stretches) < _MOST:
             stretches.append((begin, index))
             begin = None
-    whole = [(part.first, part.end)] if form.clock.name == "kernel" else []
-    return stretches or whole
+    return stretches
 
 
 def _line_start(found: Columns, index: int) -> int:

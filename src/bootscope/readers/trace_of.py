@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from bootscope.core.errors import printable
-from bootscope.readers import boot_end, early_kernel
+from bootscope.readers import boot_begin, boot_end, early_kernel
 from bootscope.readers.base import Log
+from bootscope.readers.failure import failure
 from bootscope.readers.fit import Map
 from bootscope.readers.hits import KERNEL_SEEN, Hit, View, find_hits
 from bootscope.readers.join import File, Group, Joined, Member
@@ -19,12 +20,13 @@ from bootscope.readers.join_words import (
     after_words,
     boot_name,
     clock_words,
+    failed_words,
     link_words,
     refusal_words,
     silence_words,
 )
 from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker, split_line
-from bootscope.timeline.kernel_lines import PANIC
+from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import (
     LENGTH,
     NOT_KNOWN,
@@ -44,6 +46,7 @@ BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000
 """An empty line may come before the first marker."""
+_OF_LINUX = frozenset(("kernel-entry", "kernel-done", "init", INIT_SEEN, KERNEL_SEEN))
 
 
 def trace_of(
@@ -66,21 +69,35 @@ def trace_of(
     hits, untimed = find_hits(view, [*MARKERS, *own])
     end = _ended(view, hits, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
+    begin = boot_begin.begin(view, hits, untimed)
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)
-    phases = tuple(_phases(hits, view, end))
+    phases = tuple(_phases(hits, view, begin, end))
+    failed = end.failure
+    if failed and failed.at_ns is not None:
+        failed = replace(failed, phase=_phase_at(phases, failed.at_ns))
     return Trace(
         title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
         clock=clock_words(files, group, view.shift_ns != 0),
         total_ns=end.at_ns,
         total_or_later=end.earliest,
+        end_seen=end.seen,
+        failure=failed,
+        begins_ns=begin.at_ns,
+        other_ns=begin.other_ns,
+        running=begin.running,
         tracks=(*phases, *_tracks(view, tracks)),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
-        notes=(*_panics(view), *_notes(files, joined, group), *_silences(phases), *end.notes),
+        notes=(*_notes(files, joined, group), *begin.notes, *_silences(phases), *end.notes),
+        bounds=(*begin.notes, *end.notes),
     )
+
+
+def _phase_at(phases: Iterable[Track], at_ns: int) -> str:
+    return next((s.name for track in phases for s in reversed(track.spans) if s.start_ns <= at_ns), "")
 
 
 def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
@@ -91,11 +108,14 @@ def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on."""
+    """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on;
+    `failure` is what failed in it or after it. Without `seen` it is the end of the files."""
 
     at_ns: int
     earliest: bool = False
     notes: tuple[str, ...] = ()
+    failure: Failure | None = None
+    seen: bool = True
 
 
 def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
@@ -103,14 +123,20 @@ def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
     init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
+    failed = failure(view, hits, known[name] if name else None)
+    if failed and failed.ends:
+        end_ns = view.total_ns if failed.at_ns is None else min(failed.at_ns, view.total_ns)
+        words = (failed_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()
+        return _End(end_ns, True, words, failed)
     if name:
         end_ns, earliest = known[name].at_ns, known[name].earliest
     elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
         end_ns, earliest = last_ns, False
     else:
-        return _End(view.total_ns)
+        linux = not _OF_LINUX.isdisjoint(known)
+        return _End(view.total_ns, linux, (), failed, not linux)
     after = (after_words(end_ns, view.total_ns, earliest=earliest),) if end_ns < view.total_ns else ()
-    return _End(min(end_ns, view.total_ns), earliest, after)
+    return _End(min(end_ns, view.total_ns), earliest, after, failed)
 
 
 def _before_long_silence(view: View, member: Member, first: int) -> int | None:
@@ -132,16 +158,6 @@ def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ..
     return (*(link_words(files, x) for x in group.links), *(refusal_words(files, r) for r in apart))
 
 
-def _panics(view: View) -> Iterator[str]:
-    """That the kernel gave up, with its own words, if it did."""
-    for member in view.members:
-        log = view.boot(member).log
-        index = next(log.lines_with(PANIC.encode()), None)
-        if index is not None and split_line(log.text(index))[1].startswith(PANIC):
-            yield f"the kernel panicked: {printable(log.text(index).strip()[:200])}"
-            return
-
-
 def _silences(phases: Iterable[Track]) -> Iterator[str]:
     for span in (s for track in phases for s in track.spans if s.name == early_kernel.BOTH):
         yield silence_words(span.name, early_kernel.Bound.of(span.detail))
@@ -154,11 +170,13 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
         for h in hits
         if not h.latest
     ]
+    late = boot_begin.read_until(hits)
     for member in view.members:
         way = view.map(member)
         points += [
             msgspec.structs.replace(p, at_ns=way.at(p.at_ns), error_ns=p.error_ns + member.error_ns)
             for p in view.boot(member).points
+            if p.kind != "milestone" or way.at(p.at_ns) > late
         ]
     first: dict[str, Point] = {}
     for point in (p for p in points if p.kind == "milestone"):
@@ -169,8 +187,10 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     return [*first.values(), *(p for p in points if p.kind != "milestone")]
 
 
-def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
+def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
+    if begin.running:
+        return
     starts: list[tuple[int, str, Hit | None]] = []
     done = next((h for h in hits if h.marker.name in ("kernel-done", INIT_SEEN)), None)
     known = {h.marker.phase: h for h in hits if h.marker.phase}
@@ -188,7 +208,7 @@ def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
         return
     if starts[0][0] <= _AT_ONCE_NS:
         starts[0] = (0, *starts[0][1:])
-    else:
+    elif not begin.at_ns:
         starts.insert(0, (0, BEFORE, None))
     ends = [*starts[1:], (max(end.at_ns, starts[-1][0]), "", end)]
     spans = (

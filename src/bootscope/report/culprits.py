@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.model import FAILURE, Culprit, Cure
 from bootscope.core.errors import printable
 from bootscope.core.text import span
 from bootscope.report.jsondoc import fields
@@ -35,9 +35,14 @@ def show(
     out.print(Text.assemble(("what takes the time", "bold"), (seen, "dim")))
     table = make_table(">", "", show_header=False)
     for culprit in found[:top]:
-        most = "up to " if culprit.at_most else ""
-        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run, recorded))
+        table.add_row(_cost(culprit), _words(culprit, specs, run, recorded))
     out.print(table)
+
+
+def _cost(culprit: Culprit) -> Text:
+    if culprit.kind == FAILURE:
+        return Text("fails", "bold red")
+    return Text(f"{'up to ' if culprit.at_most else ''}{span(culprit.cost_ns)}", "green")
 
 
 def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:

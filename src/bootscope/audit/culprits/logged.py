@@ -14,11 +14,10 @@ from bootscope.core.text import size
 from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import CONSOLE, hidden_by_quiet, serial_console
+from bootscope.readers.base import BUFFERED
 from bootscope.timeline.trace import Trace
 
 KERNELS = "kernel messages"
-_BUFFERED = ("dmesg", "journalctl", "syslog", "logread")
-"""Readers of logs that a program took from the kernel's buffer: they are none of a line."""
 _CALL = Cure("remove it or defer it", DRIVER)
 _TIMED = {"initcall": "kernel: initcall", "probe": "kernel: probe of"}
 
@@ -27,9 +26,11 @@ def printed(known: Inventory) -> Iterator[Culprit]:
     """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
     bytes take on it."""
     log = known.log
-    if log and log.timed and log.tool not in _BUFFERED:
+    if not log or not serial_console(known):
+        return
+    if log.timed and log.tool not in BUFFERED:
         yield from _by_the_line(known, log)
-    elif log and serial_console(known):
+    else:
         yield from _by_the_kernel(known, log)
 
 
