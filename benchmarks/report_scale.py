@@ -42,7 +42,8 @@ PAINT = """async ([kind, steps]) => {
     t.waiting = true;  // no second painting of the same
     if (kind === "zoom") t.zoom(i % 60 < 30 ? 0.8 : 1.25, t.whole * (0.2 + 0.6 * ((i / 60 | 0) % 7) / 7));
     else t.show(t.from + by, t.to + by);
-    if (kind === "scroll") t.box.scrollTop = (i * 37) % Math.max(1, t.box.scrollHeight - t.box.clientHeight);
+    const far = Math.max(1, document.documentElement.scrollHeight - innerHeight);
+    if (kind === "scroll") scrollTo(0, (i * 37) % far);
     t.paint();
     pixel(t.canvas);
     pixel(t.head);

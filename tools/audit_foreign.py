@@ -92,8 +92,13 @@ def faults(boot: Boot, rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"not said: {what}"
         elif found >= FIRST:
             yield f"said in row {found + 1} only: {what}"
-    for technique in (row["technique"] or "" for row in rows[:SHOWN]):
+    for technique in (name for row in rows[:SHOWN] for name in _named(row)):
         yield from (f"impossible: {technique}" for never in boot.never if re.search(never, technique))
+
+
+def _named(row: Mapping[str, Any]) -> list[str]:
+    """The techniques of a row: the recipe to try, and all that may help."""
+    return list(dict.fromkeys([*([row["technique"]] if row["technique"] else []), *row["techniques"]]))
 
 
 def shown(row: Mapping[str, Any]) -> str:

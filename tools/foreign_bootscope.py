@@ -18,7 +18,15 @@ UNTIMED = "Without a time, in the order of the log"
 KERNEL = ("decompress", "early-kernel", "kernel")
 LINUX = ("kernel", "initramfs", "init")
 LEFT_OUT = ("earlier", "load", "application", "login", "console-ready", "systemd-finished", "default-target")
-WORDS = {"kernel-done": "init", "switch-root": "initramfs", "root-mounted": "kernel"}
+WORDS = {
+    "kernel-done": "init",
+    "init-seen": "init",
+    "switch-root": "initramfs",
+    "root-mounted": "kernel",
+    # systemd's own words.
+    "initrd": "initramfs",
+    "userspace": "init",
+}
 ENDS = ("login", "console-ready", "systemd-finished")
 
 
@@ -68,7 +76,11 @@ def _run(words: list[str], store: Path) -> tuple[Any, str]:
 def _stages(shown: Any) -> tuple[str, ...]:
     """The stages without a time, then the phases; a stage's second beginning is not told apart."""
     rows = [row[0] for table in shown["tables"] if table["title"] == UNTIMED for row in table["rows"]]
-    phases = [phase["name"] for phase in shown["phases"]]
+    names = [phase["name"] for phase in shown["phases"]]
+    # What is not split is two stages: kernel+initramfs.
+    phases = [
+        part for name in names for part in (("kernel", "initramfs") if "+initramfs" in name else (name,))
+    ]
     words = [word for name in (*rows, *phases) if (word := _word(name))]
     # U-Boot says "Starting kernel ..." of an OpenSBI with the kernel behind it, too.
     last = max((i for i, word in enumerate(words) if word not in LINUX), default=-1)

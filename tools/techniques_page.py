@@ -19,6 +19,7 @@ from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import (
     DOCUMENTS,
     PHASES,
+    Source,
     Status,
     Technique,
     figures,
@@ -26,7 +27,7 @@ from bootscope.techniques.model import (
     measured_of,
     techniques,
 )
-from bootscope.techniques.words import figure_text, measured_text
+from bootscope.techniques.words import figure_text, measured_text, only_for
 
 PAGE = ROOT / "docs" / "techniques.md"
 _STATUS = {Status.RUNS: "yes", Status.HARDWARE: "needs hardware", Status.OBSOLETE: "obsolete"}
@@ -60,8 +61,10 @@ def _lines() -> Iterator[str]:
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
     yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
     yield ""
-    yield "Published figures are those of the documents at the end, on their boards and in their years. They"
-    yield "say what has been worth a look; what something is worth in your boot only your boot can tell."
+    yield "Published figures are those of the documents at the end, or of the source named with them, on"
+    yield "their boards and in their years. They say what has been worth a look; what something is worth in"
+    yield "your boot only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
+    yield "`flash` ...) lists those that such a system can use; an audit of a log leaves out the others."
     yield from _measured()
     for phase in PHASES:
         chosen = [t for t in all_of_them.values() if t.phase == phase]
@@ -122,6 +125,7 @@ def _technique(t: Technique) -> Iterator[str]:
         "How to do it": t.apply,
         "Risk": t.risk,
         "Licence": t.licence,
+        "Only for": only_for(t),
         "Why not here" if t.status == Status.HARDWARE else "Why it is obsolete": t.status_why,
         "See instead": _links(t.replaced_by),
         "Not together with": _links(t.conflicts),
@@ -132,6 +136,17 @@ def _technique(t: Technique) -> Iterator[str]:
     yield from (f"- Measured: {_text(measured_text(row))} ({row.date})" for row in measured_of(t))
     if t.figures:
         yield "- Published: " + "; ".join(_figure(name) for name in t.figures)
+    yield from (
+        f"- Published: {_text(source.figure)} [{_cited(source)}]" for source in t.sources if source.figure
+    )
+    rest = "; ".join(_cited(source) for source in t.sources if not source.figure)
+    if rest:
+        yield f"- Sources: {rest}"
+
+
+def _cited(source: Source) -> str:
+    words = _text(source.words)
+    return f"{words}, <{source.url}>" if source.url else words
 
 
 def _figure(name: str) -> str:

@@ -152,3 +152,16 @@ def test_several_boots_each_have_a_timeline_of_their_own(browser: Browser, tmp_p
     ends = [page.locator(f"#boot{n} .timeline").get_attribute("data-to") for n in (1, 2)]
     assert ends == ["10000", "7500"]
     page.close()
+
+
+def test_the_length_of_a_phase_that_is_a_bound_says_so(made: Callable[[Trace], Page]) -> None:
+    phases = (
+        Span(0, 1_000, "kernel"),
+        Span(1_000, 3_000, "init", {"length": "or more"}),
+        Span(3_000, 3_500, "application", {"length": "not known"}),
+    )
+    page = made(Trace("t", "c", 3_500, (Track("p", "phase", "p", phases),)))
+    told = page.evaluate("[0, 1, 2].map((i) => timelines[0].model.phases.length(i))")
+    assert told == ["1.00 µs", "≥ 2.00 µs", "not known"]
+    page.evaluate("timelines[0].reveal(timelines[0].model.phases, 1)")
+    assert "≥ 2.00 µs" in page.locator(".details tr", has_text="length").first.inner_text()

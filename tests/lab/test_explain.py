@@ -19,9 +19,9 @@ Recorded = tuple[Bootscope, dict[str, Any]]
 
 
 def view(command: Bootscope, name: str, *more: str) -> dict[str, Any]:
-    """The first table of a view of the last run."""
-    found: dict[str, Any] = command.json("show", "--view", name, *more)["tables"][0]
-    return found
+    """The table of a view of the last run that is called as the view is."""
+    tables: list[dict[str, Any]] = command.json("show", "--view", name, *more)["tables"]
+    return next(table for table in tables if table["name"] == name)
 
 
 def total_ns(command: Bootscope) -> int:

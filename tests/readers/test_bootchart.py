@@ -259,3 +259,21 @@ def test_noise_does_no_harm(data: bytes) -> None:
     survives(BOOTCHART, data)
     names = ("header", "dmesg", "proc_stat.log", "proc_ps.log", "taskstats.log", "kernel_pacct")
     survives_archive(BOOTCHART, Source("x", b"", dict.fromkeys(names, data)))
+
+
+def test_androids_init_collects_in_the_same_form() -> None:
+    """By system/core/init/bootchart.cpp: its name in the version, a command for a process' name."""
+    process = b"%d (%s) S 0 0 0 0 -1 0 1 0 0 0 %d 1 0 0 20 0 1 0 %d" + b" 0" * 30 + b"\n"
+    samples = [(300 + 20 * i, i) for i in range(4)]
+    reading = of_logs(
+        header=b"version = Android init 0.8 \nsystem.kernel.options = console=ttyMSM0\n",
+        proc_stat__log=b"".join(b"%d\ncpu  %d 0 0 %d 0 0 0\n\n" % (at, i * 5, i * 15) for at, i in samples),
+        proc_ps__log=b"".join(
+            b"%d\n%s%s\n" % (at, process % (1, b"/init", i, 5), process % (300, b"/bin/x", 2 * i, 320))
+            for at, i in samples
+        ),
+    )
+    (boot,) = reading.boots
+    assert reading.missed == [] and boot.facts["tool"] == "bootchart Android init 0.8"
+    assert boot.facts["command line"] == "console=ttyMSM0"
+    assert {t.title for t in boot.tracks if t.kind == "process"} == {"/init (1)", "/bin/x (300)"}

@@ -241,3 +241,25 @@ BITS = [p.read_bytes()[:20_000] for p in FILES]
 def test_damaged_logs(data: st.DataObject) -> None:
     which = data.draw(st.integers(0, len(FILES) - 1))
     survives(reader(FILES[which].parent.name), data.draw(damaged(BITS[which])))
+
+
+def test_tio_may_count_from_its_own_start() -> None:
+    for first, zero in (
+        ("00:00:00.000", "the first line that tio stamped"),
+        ("00:00:01.648", "the start of tio"),
+    ):
+        text = f"[{first}] U-Boot 2025.01\n[00:00:02.000] DRAM:  512 MiB\n[00:00:02.500] Net:\n"
+        (boot,) = tio.READERS[0].read(Source("x", text.encode()), Options()).boots
+        assert boot.clock.zero == zero
+
+
+def test_stamps_of_tegras_boot_loaders_are_none_of_minicom() -> None:
+    text = "".join(f"[0000.{n:03}] I> MB1 line {n}\n" for n in range(100, 140)) + "U-Boot 2025.01\n"
+    assert minicom.READERS[0].sure(Source("x", text.encode())) == 0
+
+
+def test_minicoms_gaps_are_summed() -> None:
+    (boot,) = read(minicom.READERS[0], "minicom", "delta.log").boots
+    stamped = [at for at, own in zip(boot.log.at_ns, boot.log.own, strict=True) if own]
+    assert (boot.facts["tool"], boot.clock.name) == ("minicom delta", "host")
+    assert stamped[:4] == [0, 39_000_000, 71_000_000, 334_000_000]

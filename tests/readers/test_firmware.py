@@ -72,6 +72,15 @@ def test_coreboots_nested_stages_have_their_own_time() -> None:
     assert own[outer,] == (48_710 - 48_365) * 1_000
 
 
+def test_the_first_cbmem_knew_no_names() -> None:
+    text = b"3 entries total:\n\n   1:62,324\n   2:62,327 (3)\n  10:1,062,400 (1,000,073)\n"
+    assert CBMEM.sure(Source("x", text)) >= 60
+    (boot,) = CBMEM.read(Source("x", text), Options()).boots
+    assert [(p.name, p.at_ns) for p in boot.points] == [
+        ("id 1", 62_324_000), ("id 2", 62_327_000), ("id 10", 1_062_400_000),
+    ]  # fmt: skip
+
+
 def test_something_else_is_refused() -> None:
     for reader in (PMF, CBMEM):
         assert reader.sure(Source("x", b"hello\n")) == 0

@@ -89,7 +89,7 @@ def test_a_syslog_with_facility_and_level() -> None:
 
 
 def test_lines_without_a_stamp_may_fill_a_silence() -> None:
-    late = "[  200.000000] Kernel panic - not syncing: x\n"
+    late = "[  200.000000] usb 1-1: new high-speed USB device number 2\n"
     silent = imported(f"{KERNEL}{late}".encode()).trace(1)
     asking = imported(f"{KERNEL}IP-Config: no response after 100 secs - giving up\n{late}".encode()).trace(1)
     assert (silent.total_ns, asking.total_ns) == (2 * SECOND, 200 * SECOND)

@@ -24,11 +24,16 @@ FAMILIES = {
     "analyser": {"analyser-csv", "sigrok", "vcd"},
     "firmware_lines": {"slim-bootloader", "ti-boot-tracker"},
     "pmf": {"pmf", "plain"},
+    # With perf's text of the same recording.
+    "babeltrace": {"babeltrace", "perf-script"},
+    # The files, and the texts that trace-cmd makes of them.
+    "trace-cmd": {"trace-cmd", "ftrace"},
     "sigrok-uart": {"sigrok-uart", "sigrok"},
     "join": {"dmesg", "grabserial"},
     "systemd": {
         "systemctl",
         "systemd-analyze",
+        "systemd-blame-json",
         "systemd-plot-json",
         "systemd-plot-svg",
         "systemd-plot-table",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Options, Reader, Source
-from bootscope.readers.formats import systemctl, systemd_analyze, systemd_plot, systemd_svg
+from bootscope.readers.formats import systemctl, systemd_analyze, systemd_blame, systemd_plot, systemd_svg
 from bootscope.timeline.trace import Span
 
 from .fuzzing import FIXTURES, damaged, read, survives
@@ -19,6 +19,7 @@ from .unpacked import read_unpacked, unpacked
 (SHOW,) = systemctl.READERS
 JSON, TABLE = systemd_plot.READERS
 (SVG,) = systemd_svg.READERS
+(BLAME,) = systemd_blame.READERS
 OF_FILE = {
     "time.txt": TEXT,
     "blame.txt": TEXT,
@@ -34,8 +35,16 @@ OF_FILE = {
     "plot-table.txt": TABLE,
     "plot-table-bare.txt": TABLE,
     "plot.svg.gz": SVG,
+    "262-blame-short.json": BLAME,
+    "262-blame-pretty.json": BLAME,
+    "262-critical-chain-units.txt": TEXT,
+    "262-plot-table.txt.gz": TABLE,
+    "262-plot-detailed.svg.gz": SVG,
+    "262-soft-time.txt": TEXT,
+    "262-soft-plot.json": JSON,
+    "262-soft-plot.svg.gz": SVG,
 }
-ALL = (TEXT, SHOW, JSON, TABLE, SVG)
+ALL = (TEXT, SHOW, JSON, TABLE, SVG, BLAME)
 
 
 def spans(boot: Boot, ident: str) -> tuple[Span, ...]:
@@ -190,7 +199,7 @@ def test_all_forms_of_the_plot_agree() -> None:
     by_form = {
         name: {t.title: t.spans for t in read_unpacked(reader, "systemd", name).boots[0].tracks}
         for name, reader in OF_FILE.items()
-        if "plot" in name
+        if name.startswith("plot")
     }
     exact = by_form["plot-short.json"]
     assert len(exact) == 150 and exact == by_form["plot-pretty.json.gz"]
@@ -212,6 +221,48 @@ def test_all_forms_of_the_plot_agree() -> None:
                 assert span.name == right.name
                 assert abs(span.start_ns - right.start_ns) <= error_ns, (name, unit)
                 assert abs(span.end_ns - right.end_ns) <= 2 * error_ns, (name, unit)
+
+
+def test_blame_as_json_keeps_microseconds() -> None:
+    for name in ("262-blame-short.json", "262-blame-pretty.json"):
+        (boot,) = read(BLAME, "systemd", name).boots
+        (table,) = boot.tables
+        assert (boot.clock.name, len(table.rows)) == ("none", 113)
+        assert table.rows[1] == ("dev-ttyS1.device", 121_495_308_000)
+
+
+def test_a_soft_reboot_counts_from_its_own_start() -> None:
+    (boot,) = read(TEXT, "systemd", "262-soft-time.txt").boots
+    assert boot.clock.zero == "the start of the soft reboot"
+    assert spans(boot, "systemd") == (
+        Span(0, 6_920_000_000, "soft reboot"),
+        Span(6_920_000_000, 37_210_000_000, "userspace"),
+    )
+    assert milestones(boot)["graphical.target"] == 37_155_000_000
+    for name, reader in (("262-soft-plot.json", JSON), ("262-soft-plot.svg.gz", SVG)):
+        (boot,) = read_unpacked(reader, "systemd", name).boots
+        assert boot.clock.zero == "the start of the soft reboot"
+    assert [s.name for s in spans(boot, "systemd")] == ["soft reboot", "userspace"]
+
+
+def test_chains_of_several_units() -> None:
+    (boot,) = read(TEXT, "systemd", "262-critical-chain-units.txt").boots
+    (table,) = boot.tables
+    assert [row[1] for row in table.rows if row[0] == 0] == ["ssh.service", "dbus.service"]
+
+
+def test_a_table_in_which_all_spans_have_two_words() -> None:
+    (boot,) = read_unpacked(TABLE, "systemd", "262-plot-table.txt.gz").boots
+    (span,) = [s for s in spans(boot, "systemd:initrd-udevadm-cleanup-db.service") if s.name == "starting"]
+    assert (span.start_ns, span.end_ns) == (72_889_000_000, 73_683_000_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["Could not get time to reach graphical.target.", "could not find default.target."]
+)
+def test_words_behind_the_times_are_known(text: str) -> None:
+    reading = TEXT.read(Source("x", f"Startup finished in 1s (userspace) \n{text}\n".encode()), Options())
+    assert not reading.missed
 
 
 def test_a_unit_that_runs_on_has_no_end_in_a_plot() -> None:

@@ -133,3 +133,16 @@ def test_a_log_without_units_says_so(tmp_path: Path, view: str) -> None:
         "[    0.000000] Linux version 6.6.1 (a@b)\n[    1.000000] Run /sbin/init as init process\n"
     )
     assert "systemctl show" in _view(tmp_path, view, log)
+
+
+def test_the_arrow_of_utf_8_and_keys_with_digits() -> None:
+    text = (
+        "Manager: systemd 262.1 (262.1-1)\n→ Unit a.socket:\n\tDescription: A\n\tBindIPv6Only: default\n"
+        "\tInactive Exit Timestamp: Tue 2026-11-24 21:43:48 UTC\n"
+        "\tActive Enter Timestamp: Tue 2026-11-24 21:43:49 UTC\n"
+    )
+    given_source = Source("x", text.encode())
+    assert DUMP.sure(given_source) >= 90
+    reading = DUMP.read(given_source, Options())
+    assert not reading.missed
+    assert [t.title for t in reading.boots[0].tracks] == ["a.socket"]

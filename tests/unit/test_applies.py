@@ -12,11 +12,13 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS
+from bootscope.inventory.machine import architecture, processors
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.system.changes import Change, Settings, apply
 from bootscope.techniques.model import Applies, Recipe
 
 from ..fixtures.stock_boot import unpack
+from .known_builders import inventory_of
 from .lab_scenes import CONFIGS, FILES, boot, keep, kept_view, known, listed, stock
 
 SO_ALREADY = "already in effect"
@@ -221,8 +223,40 @@ def test_a_sign_is_shown_with_its_figures(some: Recorded, sign: str, words: str)
     assert INDICATORS[sign].what
 
 
+@pytest.mark.parametrize(
+    ("line", "given", "shown"),
+    [
+        ("a.mmc: deferred probe timeout, ignoring dependency", {}, "waiting for what a.mmc needs"),
+        ("platform a.mmc: deferred probe pending", {}, "waiting for what platform a.mmc needs"),
+        ("a.mmc: probed", {}, ""),
+        ("a.mmc: deferred probe pending", {"command_line": "deferred_probe_timeout=0"}, ""),
+    ],
+)
+def test_the_time_out_of_deferred_probes_is_seen_in_a_log(
+    line: str, given: dict[str, str], shown: str
+) -> None:
+    sign = INDICATORS["deferred-timeout"]
+    told = sign.otherwise(inventory_of(log=["[    0.000000] Linux version 6.6.0", line], **given))
+    assert told is not None
+    assert told.endswith(shown)
+    assert bool(told) == bool(shown)
+    assert sign.otherwise(inventory_of(log=[line])) is None or given
+
+
+@pytest.mark.parametrize(("there", "shown"), [(True, "usb-storage 1-1:1.0 is a disk"), (False, "")])
+def test_a_disk_at_usb_is_seen_in_a_log(there: bool, shown: str) -> None:
+    lines = ["[    0.000000] Linux version 6.6.0"]
+    lines += ["[    1.000000] usb-storage 1-1:1.0: USB Mass Storage device detected"] if there else []
+    assert INDICATORS["usb-disk"].otherwise(inventory_of(log=lines)) == shown
+    assert INDICATORS["usb-disk"].otherwise(inventory_of()) is None
+
+
+def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
+    assert (architecture(some), processors(some)) == ("arm", 1)
+
+
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 7
+    assert len(INDICATORS) == 9
 
 
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:

@@ -50,11 +50,11 @@ def test_a_log_that_is_missing_is_no_success(tmp_path: Path) -> None:
 
 
 def test_a_cause_that_comes_late_or_not_at_all_and_an_impossible_row_are_faults() -> None:
-    row = {"what": "x", "where": "", "technique": "kernel-no-smp"}
+    row = {"what": "x", "where": "", "technique": None, "techniques": ["kernel-no-smp"]}
     words = (
         "causes = (('a cause', 'wanted'), ('late', 'last'));"
         "boot = audit_foreign.Boot('n', 'k', None, 's', causes, ('no-smp',));"
-        f"rows = [{row!r}] * 6 + [dict({row!r}, what='last', technique=None)];"
+        f"rows = [{row!r}] * 6 + [dict({row!r}, what='last', techniques=[])];"
         "print(json.dumps(list(audit_foreign.faults(boot, rows))))"
     )
     code = f"import json, sys; sys.path.insert(0, {str(TOOLS)!r}); import audit_foreign; {words}"

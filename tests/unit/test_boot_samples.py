@@ -195,7 +195,7 @@ def test_compare_gives_a_verdict_with_all_that_belongs_to_it(main_here: Command,
     b = imported(main_here, tmp_path, "after", board.boots(rng, 10, 0.97))
     done = main_here("compare", a, b)
     assert done.returncode == 0, done.stderr
-    for words in ("faster at app-ready", "97 % interval", "rank test (Mann-Whitney)", "in 4 of 5 cases"):
+    for words in ("faster at app-ready", "97 % interval", "rank test (Mann-Whitney)", "four times in five"):
         assert words in done.stdout
     found = document(main_here("compare", a, b, "--json"))
     assert (found["kind"], found["goal"]["verdict"], found["refused"]) == ("compare-boots", "faster", None)

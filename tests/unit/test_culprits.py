@@ -19,6 +19,7 @@ from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import RecordedBoot
+from bootscope.audit.culprits.units import of_trace
 from bootscope.capture.imported import Raw
 from bootscope.capture.store import Store
 from bootscope.inventory.indicators import indicator_evidence
@@ -123,7 +124,8 @@ def test_units_and_initcalls_of_a_trace_are_told_by_their_own_time() -> None:
         Track("i", "initcall", "initcalls", (Span(0, 500, "outer"), Span(100, 400, "inner"))),
     )
     probes = Track("p", "probe", "Driver probes", (Span(120, 380, "1c0f000.mmc"), Span(600, 650, "late")))
-    culprits_of = {c.what: c for c in spans(Trace("t", "c", 1_000, (*tracks, probes)))}
+    trace = Trace("t", "c", 1_000, (*tracks, probes))
+    culprits_of = {c.what: c for c in (*of_trace(trace), *spans(trace))}
     assert culprits_of["kernel: probe of 1c0f000.mmc"].where == "in initcall inner"
     assert {what: c.cost_ns for what, c in culprits_of.items()} == {
         "unit network.service": 900,

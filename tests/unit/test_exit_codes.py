@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.cli.store import List
+from bootscope.cli.runs import List
 
 from ..fixtures.stock_boot import unpack
 from .conftest import Command

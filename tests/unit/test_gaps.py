@@ -47,6 +47,14 @@ CASES = [
     ("omap_i2c 2.i2c: controller timed out", "omap_i2c 2.i2c: controller timed out", "i2c-timeout", KNOWN),
     ("[*     ] A start job is running for dev-x.device", "[ TIME ] Timed out", "start-job", KNOWN),
     ("  generating ssh RSA key...", "  generating ssh ECDSA key...", "key-generation", KNOWN),
+    ("dhclient[300]: DHCPDISCOVER on eth0 to 255.255.255.255 port 67", "a: b", "dhcp-client", KNOWN),
+    ("udhcpc: sending discover", "udhcpc: sending select", "dhcp-client", KNOWN),
+    (" * Waiting for network configuration...", "a: b", "upstart-network", KNOWN),
+    ("Waiting up to 60 more seconds for network configuration...", "a: b", "upstart-network", KNOWN),
+    ("Waiting up to 110 more seconds for network.", "a: b", "kernel-dhcp", KNOWN),
+    ("a: b", "init: failsafe main process (702) killed by TERM signal", "upstart-failsafe", LIKELY),
+    ("smpboot: CPU 6 Converting physical 0 to logical die 1", "#7", "secondary-processors", LIKELY),
+    ("a: b", "spi0: transfer timed out", "driver-timeout", LIKELY),
     ("vio28: disabling", "random: fast init done", "regulator-cleanup", LIKELY),
 ]  # fmt: skip
 
@@ -58,6 +66,37 @@ def test_lines_around_a_gap_tell_its_reason(before: str, after: str, kind: str |
     if found:
         assert found.sure == sure
         assert found.words.startswith(LIKELY) == (sure == LIKELY), "what is only likely says so"
+
+
+RECORD = 'audit: type=1400 audit(1700000000.000:5): apparmor="STATUS" operation="profile_load" '
+NO_REASON = [
+    RECORD + 'name="/usr/lib/NetworkManager/nm-dhcp-client.action" comm="apparmor_parser"',
+    RECORD + 'name="/{,usr/}sbin/dhclient" pid=401 comm="apparmor_parser"',
+    'type=1400 audit(1700000000.000:6): avc: denied { read } for comm="ModemManager" name="fsck"',
+    "audit[1]: SERVICE_START pid=1 uid=0 msg='unit=plymouth-start comm=\"systemd\" res=success'",
+    "dhclient[300]: XMT: Solicit on eth0, interval 113300ms.",
+    "systemd[1]: Finished Load Kernel Modules.",
+    "systemd[1]: Reached target Network is Online (network-online.target).",
+    "systemd[1]: Listening on fsck to fsckd communication Socket.",
+    "systemd[1]: Condition check resulted in Rebuild Hardware Database being skipped.",
+    "systemd[1]: ldconfig.service: was skipped because of an unmet condition check",
+    "systemd 252 running in system mode (+PAM +AUDIT +LIBCRYPTSETUP +GCRYPT)",
+    "usbcore: registered new interface driver cdc_mbim",
+    "pstore_zone: registered blk as backend for kmsg(Oops,panic_write)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NO_REASON)
+def test_a_name_in_a_record_or_in_the_past_is_no_reason_for_a_gap(line: str) -> None:
+    assert reason(line, "eth1: something else", 3 * SECOND) is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["wdt: watchdog (timeout=16 sec, nowayout=0)", "hci0: Firmware timestamp 2022.48 buildtype 1"],
+)
+def test_a_length_of_a_time_out_is_not_one_that_passed(after: str) -> None:
+    assert reason("eth1: something", after, 70 * SECOND) is None
 
 
 def test_firmware_times_out_after_a_minute_only() -> None:
@@ -82,7 +121,7 @@ def test_each_kind_has_a_source_and_names_techniques_that_there_are() -> None:
     for ident, kind in kinds().items():
         assert re.fullmatch(r"[a-z0-9-]+", ident)
         assert kind.source and kind.do and kind.sure in (KNOWN, LIKELY), ident
-        assert kind.before or kind.after, ident
+        assert kind.before or kind.after or kind.span, ident
         assert set(kind.techniques) <= set(techniques()), ident
 
 

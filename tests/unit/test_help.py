@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from bootscope.cli import documents
+from bootscope.cli.systems import ACTIONS
 
 from .builders import ROOT, SOURCE, environment
 from .conftest import Command
@@ -92,3 +93,12 @@ def test_what_the_code_says_names_no_file_that_a_wheel_has_elsewhere() -> None:
     ]
     allowed = ("hints.py: ", 'doctor.py: out.print("or install everything with')
     assert [line for line in found if not line.startswith(allowed)] == []
+
+
+def test_each_action_of_system_shows_its_own_options(main_here: Command) -> None:
+    shown = {what: main_here("system", what, "--help").stdout for what in ACTIONS}
+    for what, text in shown.items():
+        assert text.startswith(f"usage: bootscope system {what} ")
+        assert ("--deploy" in text) == (what == "import")
+        assert not any(f"bootscope system {other} " in text for other in ACTIONS if other != what)
+    assert ("NAME" in shown["rm"], "NAME" in shown["list"]) == (True, False)

@@ -179,7 +179,7 @@ def test_hostile_names_in_the_description_are_text_too(tmp_path: Path) -> None:
 def test_several_boots_have_a_section_and_data_each(tmp_path: Path) -> None:
     views = [view_of(tmp_path / str(number), [b"hello"]) for number in range(3)]
     page = Page(render(views))
-    assert [attributes["id"] for tag, attributes in page.elements if tag == "main"] == [
+    assert [attributes["id"] for tag, attributes in page.elements if tag == "article"] == [
         "boot1",
         "boot2",
         "boot3",

@@ -183,7 +183,7 @@ def test_the_files_of_an_archive_and_of_a_folder_are_read_one_by_one(main_here: 
     found = document(main_here("import", "logs.tgz", "folder", "--json"))
     assert [f["name"] for f in found["files"]] == ["logs.tgz/logs/a.log", "folder/b.log"]
     assert [item["name"] for item in found["left_out"]] == ["logs.tgz/logs/picture.png", "folder/notes.txt"]
-    assert "has no known format: binary, 10 bytes" in found["left_out"][0]["why"]
+    assert "logs.tgz/logs/picture.png is a picture" in found["left_out"][0]["why"]
     assert len(document(main_here("show", "--json"))["notes"]) == 1
     assert "left out: 2 files (kept, but not read)" in main_here("import", "logs.tgz", "folder").stdout
 
@@ -206,6 +206,21 @@ def test_an_unknown_format_is_described(main_here: Command, give: Give, store: S
         "2 of its first lines with a time stamp in brackets: '[00:00:01]'"
     )
     refused(main_here("import", "a.txt"), words, "force one with --format; there are: other, stamped")
+    assert store.run_ids() == []
+
+
+def test_a_file_of_another_program_is_named_with_the_command_that_converts_it(
+    main_here: Command, give: Give, store: Store
+) -> None:
+    give("perf.data", b"PERFILE2" + bytes(200))
+    command = "`perf script --ns -i perf.data > perf.txt` makes what bootscope reads"
+    refused(main_here("import", "perf.data"), f"perf.data is perf.data of perf: {command}")
+    give("trace/kernel/metadata", b"/* CTF 1.8 */")
+    give("trace/kernel/channel0_0", b"\xc1\x1f\xfc\xc1")
+    refused(
+        main_here("import", "trace"),
+        "`babeltrace2 --clock-cycles trace > trace.txt` makes what bootscope reads",
+    )
     assert store.run_ids() == []
 
 

@@ -46,6 +46,8 @@ ALLOWED = {
     "audit/trials.py": "phases of techniques, as the catalogue has them",
     "readers/formats/bootstage.py": _FORMAT,
     "readers/formats/pmf.py": _FORMAT,
+    "readers/firmware_tables.py": _FORMAT,
+    "readers/conversions.py": "names a file by the program that takes it",
     "readers/markers.py": "names of milestones, which users type",
     "image/uboot_env.py": _FORMAT,
     "artefacts/loader.py": _FORMAT,

@@ -85,6 +85,26 @@ def test_values_that_look_like_options_are_values(main_here: Command, tmp_path: 
     assert_refused(main_here("show", "--", "--odd"), "no boot has been recorded")
 
 
+def test_a_run_or_its_name_that_is_mistyped_is_answered_with_the_one_that_was_meant(
+    main_here: Command, store: Store
+) -> None:
+    run_id = keep_run(store, BOOT, system="gateway")
+    for typed in ("gatewya", run_id.replace("gateway", "gatway")):
+        done = main_here("show", typed)
+        meant = "gateway" if typed == "gatewya" else run_id
+        assert_refused(done, f"unknown run '{typed}'", f"did you mean {meant}", "(bootscope list)")
+    assert_refused(main_here("show", "zzz"), "unknown run 'zzz'", f"hint: the newest are: {run_id}")
+
+
+def test_a_column_that_is_mistyped_and_a_system_for_a_technique(main_here: Command, store: Store) -> None:
+    keep_run(store, BOOT)
+    wrong = main_here("show", "last", "--view", "functions", "--sort", "totl")
+    assert_refused(wrong, "unknown column 'totl'", "did you mean total?")
+    assert_refused(
+        main_here("try", "debian"), "debian is a system", "bootscope try TECHNIQUE --system debian"
+    )
+
+
 # ---- likeness ----
 
 

@@ -44,6 +44,7 @@ IMPORT = {
     "--changes": ["x"], **YOCTO,
 }  # fmt: skip
 TOLD = {"--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"]}
+OF_LIST = {"--phase": ["kernel"], "--for": ["arm"], "--status": ["obsolete"]}
 OF_FILES = {
     "--format": ["dmesg"], "--stamp": ["first-byte"], "--option": ["a=b"], "--offset": ["a=1"],
     "--milestone": ["a=b"], "--run": ["x"], "--keep-going": [], "--dry-run": [], "--output": ["x"],
@@ -72,7 +73,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
-    (["techniques", "kernel-quiet"], {"--phase": ["kernel"], "--status": ["obsolete"]}, "is for the list"),
+    (["techniques", "kernel-quiet"], OF_LIST, "is for the list"),
     (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list"),
     (["reproduce"], {"--stored": [], **BUILD}, "needs a table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),

@@ -71,7 +71,7 @@ def test_what_an_index_has_loads_nothing_that_would_make_it(main_here: Command, 
 
 def test_an_option_in_the_wrong_place_is_told_without_loading_all_verbs() -> None:
     loaded = loaded_by("--json", "list")
-    assert "bootscope.cli.store" in loaded
+    assert "bootscope.cli.runs" in loaded
     assert "bootscope.cli.audit" not in loaded
 
 

@@ -72,7 +72,7 @@ def test_an_unknown_name_lists_those_there_are_and_is_made_harmless(store: Store
     with pytest.raises(UserError) as caught:
         store.find("no\x1b[31m")
     assert caught.value.message == "unknown run 'no\\x1b[31m'"
-    assert caught.value.hint == f"there are: {run_id}"
+    assert caught.value.hint == f"the newest are: {run_id} (bootscope list)"
 
 
 def test_an_empty_name_is_no_run(store: Store) -> None:

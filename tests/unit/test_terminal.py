@@ -66,9 +66,10 @@ def test_the_name_of_a_run_is_whole_however_narrow_the_terminal(tmp_path: Path) 
     run_id = unpack(store)
     store.index(run_id)
     out = io.StringIO()
-    runs(Console(file=out, width=80, color_system=None), listed(store))
+    runs(Console(file=out, width=80, color_system=None), listed(store, store.summaries()))
     row = next(line.split() for line in out.getvalue().splitlines() if run_id in line)
-    assert row[:3] == [run_id, "10.629", "exact"]
+    assert row[0] == run_id
+    assert {"1", "10.629", "exact"} <= set(row)
 
 
 def shown_view(stock: View, name: str, phase: str | None = None) -> str:
@@ -138,6 +139,6 @@ def test_a_path_leads_to_the_milestone_only_if_the_boot_got_there() -> None:
     for reached in (False, True):
         run = msgspec.structs.replace(run_of(), until="kernel-entry" if reached else "first-frame")
         evidence = evidence_of(story.records, run)
-        (table,) = rows_of("critical-path", evidence, stacks_of(evidence))
+        _, table = rows_of("critical-path", evidence, stacks_of(evidence))
         goal = "kernel-entry" if reached else "the end of the recording"
         assert table.title == f"Critical path to {goal}"

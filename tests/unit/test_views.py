@@ -36,7 +36,8 @@ def view(evidence: Evidence, name: str, phase: str | None = None) -> tuple[Rows,
 
 
 def table(story: Story, name: str) -> Rows:
-    return view(evidence_of(story.sample().records), name)[0]
+    tables = view(evidence_of(story.sample().records), name)
+    return next(rows for rows in tables if rows.name == name)
 
 
 # ---- any boot ----

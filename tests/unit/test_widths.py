@@ -136,6 +136,7 @@ def _figures_beside(text: str) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_what_is_shown_is_as_it_was_looked_at(shown: Shown, name: str, width: int) -> None:
     text = re.sub(r"\d{8}-\d{6}-([ab]-)", r"20261121-120001-\1", shown(*COMMANDS[name], width=width))
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-11-21 12:00", text)
     text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
     path = SNAPSHOTS / f"{name}-{width}.txt"
     if os.environ.get("BOOTSCOPE_SNAPSHOTS") == "write":
@@ -194,3 +195,11 @@ def test_columns_that_are_spare_go_first_and_are_named() -> None:
 def test_headings_are_wrapped_before_a_column_goes() -> None:
     assert "not shown" not in rendered(46, *COLUMNS)
     assert "change of it" not in rendered(46, *COLUMNS)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_setting_that_differs_is_shown_of_both_runs(shown: Shown, width: int) -> None:
+    text = shown(*COMMANDS["compare"], width=width)
+    after = text[text.index("kernel.command_line") :]
+    assert after.index("ttyS0,9600") < after.index("ttyS0,115200")
+    assert "not shown: B" not in text

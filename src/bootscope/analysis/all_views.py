@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bootscope.analysis import (
     console_cost,
     critical,
+    critical_sums,
     functions,
     hook_coverage,
     initcalls,
@@ -20,29 +21,37 @@ from bootscope.analysis import (
 )
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.rows import Rows, in_phase
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS, check_milestone, check_phase
 from bootscope.core.errors import UserError, unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
-    "initcalls": lambda e, s, p: (initcalls.view(e),),
+    "initcalls": lambda e, s, p: (initcalls.view(e, _path(e, s)),),
     "functions": lambda e, s, p: (functions.view(e, s.all()),),
     "processes": lambda e, s, p: (processes.view(e, p),),
     "storage": lambda e, s, p: storage.view(e, p),
     "console": lambda e, s, p: console_cost.view(e, p),
     "waits": lambda e, s, p: (waits.view(e, s),),
     SILENCES: lambda e, s, p: (silence_rows.view(e.timeline),),
-    CRITICAL_PATH: lambda e, s, p: (critical.view(e, s),),
+    CRITICAL_PATH: lambda e, s, p: critical_sums.views(e, s, phase=p),
     "floor": lambda e, s, p: (lower_bound.view(e),),
 }
+
+
+def _path(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[int, int, Task]]:
+    """Which task each stretch of the critical path is of, in order of time."""
+    steps = critical.path(evidence, stacks, evidence.timeline.total_ns)
+    return ((start, end, task) for start, end, task, *_ in critical_sums.shares(steps, evidence))
 
 
 def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:
     """The critical path to another milestone than the last. Raises UserError for an unknown one."""
     check_milestone(evidence.timeline, milestone)
-    rows = critical.view(evidence, stacks, milestone)
-    return (replace(rows, notes=(*hook_coverage.notes(CRITICAL_PATH, evidence), *rows.notes)),)
+    missing = hook_coverage.notes(CRITICAL_PATH, evidence)
+    tables = critical_sums.views(evidence, stacks, milestone)
+    return tuple(replace(rows, notes=(*missing, *rows.notes)) for rows in tables)
 
 
 def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = None) -> tuple[Rows, ...]:

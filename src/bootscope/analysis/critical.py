@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -163,10 +163,19 @@ def goal(evidence: Evidence) -> str:
     return until if until in evidence.timeline.milestones else "the end of the recording"
 
 
-def view(evidence: Evidence, stacks: Stacks, milestone: str | None = None) -> Rows:
-    """The path to a milestone (default: the end of the recording), in order of time."""
-    at_ns = evidence.timeline.milestones.get(milestone or "", evidence.timeline.total_ns)
-    rows = _merged([row for step in path(evidence, stacks, at_ns) for row in _rows(step, evidence, stacks)])
+def path_end(evidence: Evidence, milestone: str | None) -> int:
+    """When the path to a milestone ends (default: the end of the recording), in ns."""
+    return evidence.timeline.milestones.get(milestone or "", evidence.timeline.total_ns)
+
+
+def view(
+    evidence: Evidence, stacks: Stacks, milestone: str | None = None, steps: Iterable[Step] | None = None
+) -> Rows:
+    """The path to a milestone (default: the end of the recording), in order of time; `steps` where somebody
+    has them already."""
+    at_ns = path_end(evidence, milestone)
+    steps = path(evidence, stacks, at_ns) if steps is None else steps
+    rows = _merged([row for step in steps for row in _rows(step, evidence, stacks)])
     sums = Counter[str]()
     for row in rows:
         sums[f"{row['how']}_ns"] += int(row["length_ns"] or 0)

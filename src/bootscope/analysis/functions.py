@@ -242,7 +242,8 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
         phase = stack.frames[0]
         for name in set(stack.frames[2:]):
             program = loader.program(phase)
-            total[phase, f"{program.title if program else 'kernel'} {name}"] += stack.ns
+            called = f"{program.title if program else 'kernel'} {name}"
+            total[phase, name if (phase, name) in own else called] += stack.ns
     whole = sum(own.values()) or 1
     rows: list[dict[str, Cell]] = []
     for phase, name in own.keys() | {key for key in total if _is_function(key[1])}:

@@ -3,8 +3,10 @@
 
 The kinds are tables in `gap_kinds/`: `before` and `after` are regular expressions for the two lines (both
 must fit where both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
-what would help, `techniques` are ids of the catalogue, the best first. `sure` is `known` where the lines
-themselves say so, else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
+what would help, `techniques` are ids of the catalogue, the best first. `span` is a regular expression for
+what logs time by name, of which it is the reason that it takes long: systemd's units and their descriptions,
+its phases (`firmware`) and its own work (`generators`). `sure` is `known` where the lines themselves say so,
+else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     before: str = ""
     after: str = ""
+    span: str = ""
     least_ms: int = 0
     most_ms: int = 0
     techniques: tuple[str, ...] = ()
@@ -134,6 +137,16 @@ _NO_PROBE = re.compile(
 """Prefixes that many share: they do not tell one probe."""
 
 
+_NOTHING = re.compile(
+    r"(?!.*type=1403)(?:kernel: )?(?:audit(?:\[\d{1,9}\])?: |type=\d{4} audit\(|AVC )"
+    r"|.*\bapparmor=\"|.*\bavc: +(?:denied|granted)"
+    r"|(?:\[  OK  \] |systemd\[1\]: )(?:Finished|Reached target|Created slice|Listening on|Condition check) "
+    r"|.*(?:was skipped because|being skipped\b|skipped, unmet condition)"
+)
+"""Lines whose words are not what goes on after them: records of audit, AppArmor and SELinux (they hold names
+of programs and files; 1403 is a policy that was loaded), units that are through or were left out."""
+
+
 def same_probe(before: str, after: str) -> str:
     """The device or driver that speaks in both lines; empty if it is not the same one."""
     one, two = _DEVICE.match(before), _DEVICE.match(after)
@@ -145,7 +158,7 @@ def same_probe(before: str, after: str) -> str:
 def reason(before: str, after: str, gap_ns: int) -> Reason | None:
     """What usually stands in a gap of `gap_ns` between two lines without their stamps; None if nothing is
     known of it. The lines are untrusted."""
-    before, after = before[:_LONGEST].strip(), after[:_LONGEST].strip()
+    before, after = (_telling(line[:_LONGEST].strip()) for line in (before, after))
     same = same_probe(before, after)
     for ident, kind in kinds().items():
         if (kind.before or kind.after) and kind.fits(before, after, gap_ns):
@@ -157,6 +170,20 @@ def reason(before: str, after: str, gap_ns: int) -> Reason | None:
     return Reason(
         "same-probe", f"same probe: {same}", LIKELY, do, techniques, "both lines name it", same=same
     )
+
+
+def _telling(line: str) -> str:
+    """A line, or nothing where its words tell nothing of a gap beside it."""
+    return "" if _NOTHING.match(line) else line
+
+
+@cache
+def span_reason(name: str) -> Reason | None:
+    """Why what logs time by this name (untrusted) usually takes long; None if nothing is known of it."""
+    for ident, kind in kinds().items():
+        if kind.span and _compiled(kind.span).search(name[:_LONGEST]):
+            return _reason(ident, kind, "")
+    return None
 
 
 def as_reason(ident: str) -> Reason:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import errno
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from bootscope.analysis.cpu_accounting import Spent
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.kernel_activity import Call
+from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
@@ -22,8 +24,9 @@ COLUMNS = (
     Column("kind", "kind", "text"),
     Column("level", "level", "text"),
     Column("start_ns", "start s", "at"),
+    Column("path_ns", "boot waited ms", "ns"),
     Column("total_ns", "total ms", "ns"),
-    Column("self_ns", "self ms", "ns"),
+    Column("self_ns", "CPU", "ns"),
     Column("console_ns", "console", "ns"),
     Column("storage_ns", "storage", "ns"),
     Column("waiting_ns", "waiting", "ns"),
@@ -52,19 +55,25 @@ def level_of(call: Call, evidence: Evidence) -> str:
     return evidence.levels.get(address, "") if call.kind == "initcall" else ""
 
 
-def view(evidence: Evidence) -> Rows:
-    """All of them, the longest self time first."""
+def view(evidence: Evidence, path: Iterable[tuple[int, int, Task]]) -> Rows:
+    """All of them, those first for which the boot waited longest: as much of each, without the calls inside
+    it, as lies on the critical path: its stretches (start, end, task), in order."""
     calls = [c for c in evidence.scene.of(*KINDS) if c.first >= 0]
     spent = {call: evidence.ledger.of_call(call) for call in calls}
     inside = _inside(calls)
-    rows = [_row(call, evidence, spent, inside[call]) for call in calls]
-    rows.sort(key=lambda row: -int(row["self_ns"] or 0))
+    steps = _stretches(path)
+    rows = [
+        _row(call, evidence, spent, inside[call]) | {"path_ns": _on_path(call, inside[call], steps)}
+        for call in calls
+    ]
+    rows.sort(key=lambda row: (-int(row["path_ns"] or 0), -int(row["self_ns"] or 0)))
     return Rows(
         "initcalls",
         "Initcalls, driver probes and the boot loader's steps",
         COLUMNS,
         tuple(rows),
-        "longest self time first",
+        "those that the boot waited for longest first",
+        ("The boot waited: without calls inside it, and as far as it is on the critical path.",),
     )
 
 
@@ -80,6 +89,38 @@ def _inside(calls: list[Call]) -> dict[Call, list[Call]]:
             found[stack[-1]].append(call)
         stack.append(call)
     return found
+
+
+def _stretches(path: Iterable[tuple[int, int, Task]]) -> Mapping[Task, list[tuple[int, int]]]:
+    """(start, end) of what each task has on the path, in order."""
+    found: dict[Task, list[tuple[int, int]]] = defaultdict(list)
+    for start, end, task in path:
+        found[task].append((start, end))
+    return found
+
+
+def _on_path(call: Call, inside: Iterable[Call], steps: Mapping[Task, list[tuple[int, int]]]) -> int:
+    """How much of a call, without those inside it, is on the path."""
+    on_task = steps.get(call.task, [])
+    return sum(_covered(on_task, start, end) for start, end in _own(call, inside))
+
+
+def _own(call: Call, inside: Iterable[Call]) -> Iterator[tuple[int, int]]:
+    """The stretches of a call in which none is open inside it."""
+    at = call.start_ns
+    for below in sorted(inside, key=lambda c: c.start_ns):
+        yield at, below.start_ns
+        at = max(at, below.end_ns)
+    yield at, call.end_ns
+
+
+def _covered(stretches: list[tuple[int, int]], start_ns: int, end_ns: int) -> int:
+    """How much of a stretch of time lies in these, which are in order and do not overlap."""
+    covered, at = 0, max(0, bisect_right(stretches, (start_ns, start_ns)) - 1)
+    while at < len(stretches) and stretches[at][0] < end_ns:
+        covered += max(0, min(end_ns, stretches[at][1]) - max(start_ns, stretches[at][0]))
+        at += 1
+    return covered
 
 
 def _row(call: Call, evidence: Evidence, spent: dict[Call, Spent], inside: list[Call]) -> dict[str, Cell]:

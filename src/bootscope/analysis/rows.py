@@ -7,8 +7,12 @@ names are stable, and part of the JSON output.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from bootscope.core.errors import unknown
+from bootscope.timeline.trace import Table
 
 Cell = str | int | None
 
@@ -50,6 +54,69 @@ def most(rows: Rows, top: int) -> tuple[Mapping[str, Cell], ...]:
     return tuple(rows.rows[n] for n in sorted(ranked[:top]))
 
 
+def sort(tables: Iterable[Rows], name: str) -> tuple[Rows, ...]:
+    """Ranks those tables that have the column `name`, as its heading or its cells call it: the largest or
+    longest first, moments from the earliest, texts by letter. Tables without it stay as they are.
+
+    Raises UserError where no table has it.
+    """
+    tables = tuple(tables)
+    columns = {heard: column for rows in tables for column in rows.columns for heard in _heard(column)}
+    if _plain(name) not in columns:
+        offered = dict.fromkeys(column_name(column) for rows in tables for column in rows.columns)
+        raise unknown("column", name, [each for each in offered if each])
+    return tuple(_sorted(rows, _plain(name)) for rows in tables)
+
+
+def column_name(column: Column) -> str:
+    """What a column is called on the command line: its heading without the unit."""
+    return _plain(_UNIT_OF_HEADING.sub("", column.title))
+
+
+_UNIT_OF_HEADING = re.compile(r" (ms|s)$")
+_UNIT_OF_KEY = re.compile(r"_(ns|bytes|ppm)$")
+
+
+def _heard(column: Column) -> set[str]:
+    """All names by which a column is known."""
+    keys = {column.key, _UNIT_OF_KEY.sub("", column.key)}
+    return {column_name(column), *map(_plain, (*keys, column.title))} - {""}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ _]", "-", name.strip().lower())
+
+
+def _sorted(rows: Rows, name: str) -> Rows:
+    column = next((c for c in rows.columns if name in _heard(c)), None)
+    if column is None:
+        return rows
+    rising = column.kind in ("text", "at")
+    known = [row for row in rows.rows if row.get(column.key) not in (None, "")]
+    known.sort(key=lambda row: _rank(row[column.key], column.kind), reverse=not rising)
+    unknown_rows = [row for row in rows.rows if row.get(column.key) in (None, "")]
+    first = {"text": "by letter", "at": "earliest first"}.get(column.kind, "largest first")
+    order = f"by {column_name(column)}, {first}"
+    return replace(rows, rows=(*known, *unknown_rows), order=order, weight="")
+
+
+def _rank(value: Cell, kind: str) -> tuple[int, str]:
+    """What a cell is sorted by; of a change the size counts, whichever way it goes."""
+    if isinstance(value, int):
+        return abs(value) if kind == "change" else value, ""
+    return 0, str(value).lower()
+
+
 def in_phase(rows: Iterable[Mapping[str, Cell]], phase: str | None) -> tuple[Mapping[str, Cell], ...]:
     """Those rows that belong to a phase; all without one."""
     return tuple(row for row in rows if phase is None or row.get("phase") == phase)
+
+
+def as_table(rows: Rows, longest: int) -> Table | None:
+    """Up to `longest` rows of a view as a table of a trace, without empty columns; None without rows."""
+    shown = most(rows, longest)
+    if not shown:
+        return None
+    columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
+    cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
+    return Table(rows.title, tuple(c.key for c in columns), cells, tuple(c.title for c in columns))

@@ -115,7 +115,9 @@ def of_timeline(timeline: Timeline) -> BootTimes:
 
 def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
     """The times of an imported or measured boot, which is complete when it has the milestone `until`."""
-    if trace.known_total_ns is None and trace.points:
+    if trace.failure and trace.failure.ends:
+        return BootTimes(boot_id, {}, complete=False, why=trace.failure.words)
+    if trace.known_total_ns is None and trace.end_seen and trace.points:
         why = "only its earliest end is known" if trace.timed else "its log has no clock"
         return BootTimes(boot_id, {}, complete=False, why=why)
     times = {Quantity(MILESTONE, name): ns for name, ns in trace.known_milestones().items()}

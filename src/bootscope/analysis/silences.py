@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count, islice, pairwise
@@ -57,9 +57,10 @@ def silences(tl: Timeline, top: int = 5) -> list[Silence]:
 
 def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     """The longest silences of an imported boot's console until its end, longest first, from stamp to stamp:
-    of a line only one moment is known. None without a log, or without a clock."""
+    of a line only one moment is known. None without a log, or without a clock; none before the boot's own
+    lines, whose first one ends no silence where what was before is lost."""
     log, way = u.log(number)
-    if not len(log) or not trace.timed:
+    if not len(log) or not trace.timed or trace.running:
         return []
 
     def said(index: int) -> bytes:
@@ -67,14 +68,22 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
 
     # A boot that ends before its log has no silence after the end.
     stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
+    first = (
+        min(bisect_left(stamps, way.inverse().at(trace.begins_ns)), len(stamps) - 1) if trace.begins_ns else 0
+    )
     last = len(stamps) - 1
     # Only the stamps are looked at, since a log may have a million lines.
-    gaps = zip(map(sub, islice(stamps, 1, None), stamps), count(0, -1), strict=False)
+    gaps = zip(
+        map(sub, islice(stamps, first + 1, None), islice(stamps, first, None)),
+        count(-first, -1),
+        strict=False,
+    )
     found = [
         Silence(way.at(stamps[-at]), way.at(stamps[-at + 1]), said(-at), said(-at + 1))
         for _, at in heapq.nlargest(top, gaps)
     ]
-    found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
+    if not trace.begins_ns:
+        found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
     found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
     return _longest(found, top)
 

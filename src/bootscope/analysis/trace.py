@@ -15,7 +15,7 @@ from bootscope.analysis.initcalls import KINDS as CALLS
 from bootscope.analysis.initcalls import level_of, name_of
 from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.processes import script_lines
-from bootscope.analysis.rows import most
+from bootscope.analysis.rows import as_table
 from bootscope.analysis.waits import caller, reason
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
@@ -64,16 +64,10 @@ _TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30,
 
 
 def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
-    found = []
-    for name, longest in _TABLES.items():
-        rows = rows_of(name, evidence, stacks)[0]
-        shown = most(rows, longest)
-        if not shown:
-            continue
-        columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
-        cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
-        keys, titles = tuple(c.key for c in columns), tuple(c.title for c in columns)
-        found.append(Table(rows.title, keys, cells, titles))
+    views = {name: rows_of(name, evidence, stacks) for name in _TABLES}
+    named = (next(rows for rows in views[name] if rows.name == name) for name in _TABLES)
+    tables = (as_table(rows, _TABLES[rows.name]) for rows in named)
+    found = [table for table in tables if table]
     measured = instruments.table()
     return (*found, measured) if measured else tuple(found)
 

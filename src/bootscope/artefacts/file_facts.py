@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bootscope.inventory.inventory import Part
+from bootscope.timeline.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Piece:
     """A file that was understood: its name as given, what kind it is, what it is in words (untrusted parts
     made printable), and what it adds to the Inventory: `fields` by name, and the `parts` that it tells.
 
-    `notes` are doubts about it.
+    `notes` are doubts about it. `trace` is what logs tell beside their lines, with the first piece of them.
     """
 
     name: str
@@ -24,3 +25,4 @@ class Piece:
     fields: Mapping[str, Any] = field(default_factory=dict)
     parts: frozenset[Part] = frozenset()
     notes: tuple[str, ...] = ()
+    trace: Trace | None = None

@@ -23,7 +23,7 @@ from bootscope.readers.unpack import MAX_BYTES, Budget, compression, decompresse
 KINDS = (
     ".config of kernel, U-Boot or BusyBox; kernel command line; U-Boot environment (printenv, or as stored) "
     "or script; kernel image; device tree; root file system (folder, ext, SquashFS, cpio, tar); console or "
-    "kernel log; QEMU command line"
+    "kernel log; output of systemd-analyze or systemctl show; QEMU command line"
 )
 _HEAD = 65536
 _LAYERS = 3

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from bootscope.analysis.gaps import reason
 from bootscope.artefacts.file_facts import Piece
 from bootscope.capture.imported import Answers, Raw
 from bootscope.core.errors import UserError, printable
+from bootscope.core.text import span
 from bootscope.importing.files import FileRead, Understood, understand
 from bootscope.inventory.bootlog import BootLog, log_line
 from bootscope.inventory.inventory import Part
@@ -23,6 +25,8 @@ from bootscope.readers.markers import split_line
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
 from bootscope.timeline import kernel_lines
+from bootscope.timeline.failure import Failure
+from bootscope.timeline.trace import Trace
 
 _MOST_LINES = 200_000
 INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
@@ -46,21 +50,39 @@ def read(raws: Sequence[Raw]) -> list[Piece]:
     return of_understood(understand(raws, Answers(), strict=True))
 
 
-def of_understood(found: Understood, boots: int = 0) -> list[Piece]:
-    """The pieces of files that were read; the run has `boots`, or as many as these files tell of."""
-    best = _with_lines(found)
+def of_understood(found: Understood, boots: int = 0, number: int = 0) -> list[Piece]:
+    """The pieces of files that were read, of boot `number` (from 1; 0: the one that is shown where nobody
+    says which); the run has `boots`, or as many as these files tell of."""
+    number = number or found.shown
+    best = _with_lines(found, number)
+    trace = found.trace(number, lines=False) if found.joined.groups else None
+    fields = {"init": "systemd"} if any(f.reader.name.startswith("system") for f in found.files) else {}
     if best is None:
+        if trace and (trace.tracks or trace.tables):
+            told = [Piece(f.name, "log", f.reader.title, fields) for f in found.files]
+            return [replace(told[0], trace=trace), *told[1:]]
         names = ", ".join(f"{printable(f.name)} ({f.reader.title})" for f in found.files[:3])
         raise UserError(f"no lines of a boot found in: {names}", hint="audit reads console and kernel logs")
     file, boot = best
-    log = _log(boot, boots or found.boots, file.reader.name, _ends(found, boot))
-    pieces = [Piece(f.name, "log", f"{f.reader.title}, not read") for f in found.files if f is not file]
-    return [_piece(file, boot, log), *pieces]
+    own = _own(found, number, boot, trace)
+    log = _log(boot, boots or found.boots, file.reader.name, own)
+    piece = _piece(file, boot, log)
+    which = (f"boot {number} of {found.boots} is looked at",) if found.boots > 1 else ()
+    piece = replace(piece, notes=(*piece.notes, *which, *own.notes), trace=trace)
+    # What is timed by name is told with the lines beside which it is.
+    pieces = [Piece(f.name, "log", _beside(f), fields) for f in found.files if f is not file]
+    return [piece, *pieces]
 
 
-def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
-    """The file and boot whose lines tell the first of the boots best."""
-    for group in found.joined.groups:
+def _beside(file: FileRead) -> str:
+    timed = any(boot.tracks or boot.tables for boot in file.reading.boots)
+    return file.reader.title if timed else f"{file.reader.title}, not read"
+
+
+def _with_lines(found: Understood, number: int) -> tuple[FileRead, Boot] | None:
+    """The file and boot whose lines tell boot `number` best, or else the first one that has lines."""
+    groups = found.joined.groups
+    for group in (*groups[number - 1 : number], *groups):
         for member in group.members:
             file = found.files[member.file]
             boot = file.reading.boots[member.boot]
@@ -69,15 +91,38 @@ def _with_lines(found: Understood) -> tuple[FileRead, Boot] | None:
     return None
 
 
-def _ends(found: Understood, boot: Boot) -> int | None:
-    """After how many lines of its log the first boot was through; None where no clock tells."""
-    log, way = found.log(1)
-    trace = found.trace(1, lines=False)
-    if log is not boot.log or not trace.timed:
-        return None
-    ends = max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))
-    told = any(name in END_MILESTONES for name in trace.milestones())
-    return ends if told else _before_rest(boot, ends)
+@dataclass(frozen=True)
+class _Own:
+    """Which lines of a log are those of one boot: from `first`, before `ends` (None: nothing tells)."""
+
+    first: int = 0
+    ends: int | None = None
+    failure: Failure | None = None
+    running: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Own:
+    """The lines that are of boot `number`, as far as a clock tells."""
+    log, way = found.log(number)
+    if log is not boot.log or trace is None:
+        return _Own()
+    failed = None if trace.failure and trace.failure.after else trace.failure
+    if not trace.timed:
+        return _Own(failure=failed)
+    back = way.inverse()
+    first = bisect_left(log.at_ns, back.at(trace.begins_ns)) if trace.begins_ns else 0
+    ends = max(first + 1, bisect_right(log.at_ns, back.at(trace.total_ns)))
+    told = failed or any(name in END_MILESTONES for name in trace.milestones())
+    rests = ends if told else _before_rest(boot, ends)
+    notes = trace.bounds
+    if rests < ends:
+        gap_ns = log.at_ns[rests] - log.at_ns[rests - 1]
+        notes = (
+            *notes,
+            f"the boot is taken to end before a silence of {span(gap_ns)}: what follows is left out",
+        )
+    return _Own(first, rests, failed, trace.running, notes)
 
 
 def _before_rest(boot: Boot, ends: int) -> int:
@@ -98,11 +143,21 @@ def _before_rest(boot: Boot, ends: int) -> int:
     return ends
 
 
-def _log(boot: Boot, boots: int, tool: str, ends: int | None) -> BootLog:
+def _log(boot: Boot, boots: int, tool: str, own: _Own) -> BootLog:
     log = boot.log
-    count = min(len(log), _MOST_LINES)
-    lines = [log_line(log.at_ns[i], log.text(i), log.kernel_ns[i], log.level[i]) for i in range(count)]
-    return BootLog(lines, boot.clock.name, boot.clock.stamp, boots, tool, boot.clock.resolution_ns, ends)
+    numbers = range(own.first, min(len(log), own.first + _MOST_LINES))
+    lines = [log_line(log.at_ns[i], log.text(i), log.kernel_ns[i], log.level[i]) for i in numbers]
+    return BootLog(
+        lines,
+        boot.clock.name,
+        boot.clock.stamp,
+        boots,
+        tool,
+        boot.clock.resolution_ns,
+        None if own.ends is None else own.ends - own.first,
+        own.failure,
+        own.running,
+    )
 
 
 def _piece(file: FileRead, boot: Boot, log: BootLog) -> Piece:

@@ -11,6 +11,7 @@ from bootscope.audit.forecast import LEFT_OUT, can_be_told, forecast
 from bootscope.changes.applies import not_known, why_not
 from bootscope.changes.compose import with_known_values
 from bootscope.changes.experiment import title
+from bootscope.changes.impossible import out_of_scope
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
@@ -62,7 +63,7 @@ def audit(facts: Inventory) -> Audit:
     unknown: dict[str, str] = {}
     for technique in techniques().values():
         for name, recipe in technique.recipes.items():
-            reason = why_not(recipe, facts)
+            reason = why_not(recipe, facts) or out_of_scope(technique.applies_to, facts)
             if reason:
                 others[title(technique, name)] = reason
             elif missing := not_known(recipe, facts):
@@ -71,6 +72,16 @@ def audit(facts: Inventory) -> Audit:
                 findings.append(_finding(technique, name, recipe, facts))
     findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
     return Audit(tuple(findings), others, unknown)
+
+
+def ruled_out(found: Audit, facts: Inventory) -> frozenset[str]:
+    """Ids of the techniques that this system cannot use, or of which no recipe would change anything."""
+    open_to = {f.technique.id for f in found.findings} | {word_name(spec) for spec in found.unknown}
+    return frozenset(
+        t.id
+        for t in techniques().values()
+        if (t.recipes and t.id not in open_to) or out_of_scope(t.applies_to, facts)
+    )
 
 
 def groups(findings: Iterable[Finding]) -> list[Group]:

@@ -4,7 +4,7 @@ that save some, the largest gain first."""
 
 from __future__ import annotations
 
-from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.model import FAILURE, Culprit, Cure
 from bootscope.audit.findings import Group
 from bootscope.audit.result import AuditResult
 
@@ -18,7 +18,7 @@ def outlook(found: AuditResult) -> list[Culprit]:
     cures = {name for culprit in found.culprits for name in culprit.cure.techniques}
     new = (g for g in found.groups if not cures & {finding.technique.id for finding in g})
     more = [_row(group) for group in new if (group[0].saving_ns or 0) > 0]
-    return sorted([*found.culprits, *more], key=lambda c: (-c.cost_ns, c.start_ns))
+    return sorted([*found.culprits, *more], key=lambda c: (c.kind != FAILURE, -c.cost_ns, c.start_ns))
 
 
 def without_figure(found: AuditResult) -> int:

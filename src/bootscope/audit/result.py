@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import Culprit
-from bootscope.audit.findings import Audit, Group, audit, groups
+from bootscope.audit.findings import Audit, Group, audit, groups, ruled_out
 from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.audit.subject import Subject
 from bootscope.inventory.inventory import Inventory
@@ -43,6 +44,12 @@ def look_at(known: Inventory, trace: Trace | None = None) -> AuditResult:
     place = {id(finding): at for at, finding in enumerate(found.findings)}
     # Which are alternatives is told by the whole catalogue, which takes long to read.
     alternatives = tuple(tuple(place[id(f)] for f in group) for group in groups(found.findings))
-    return AuditResult(
-        found, find_pitfalls(known, found.findings), tuple(culprits(known, trace)), alternatives
-    )
+    out = ruled_out(found, known)
+    rows = tuple(_fitting(culprit, out) for culprit in culprits(known, trace))
+    return AuditResult(found, find_pitfalls(known, found.findings), rows, alternatives)
+
+
+def _fitting(culprit: Culprit, out: Collection[str]) -> Culprit:
+    """A culprit without the techniques that are `out` of the question here."""
+    left = tuple(name for name in culprit.cure.techniques if name not in out)
+    return replace(culprit, cure=replace(culprit.cure, techniques=left))

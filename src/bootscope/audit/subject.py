@@ -37,8 +37,9 @@ _NO_BOOT = "no timing data: no boot was given"
 @dataclass(frozen=True)
 class Subject:
     """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
-    known, `trace` is what logs tell beside their lines. `seen` is the recorded boot if there is one; what
-    follows from what is known follows from that boot, from what `depends` tells, and from nothing else."""
+    known, `trace` is what logs tell beside their lines; `stored` logs are a run that `show` knows. `seen` is
+    the recorded boot if there is one; what follows from what is known follows from that boot, from what
+    `depends` tells, and from nothing else."""
 
     title: str
     learn: Callable[[], Inventory]
@@ -47,6 +48,7 @@ class Subject:
     seen: View | None = None
     depends: str = ""
     trace: Trace | None = None
+    stored: bool = False
 
     @cached_property
     def known(self) -> Inventory:
@@ -109,10 +111,10 @@ def _heard(store: Store, run_id: str, number: int | None) -> Subject | None:
         boot = run.boot(number)
         title = f"{boot.boot_id}: a real board's console"
     else:
-        boot = run.boot(None)
+        boot = run.boot(number)
         title = f"{run_id}: {printable(store.summary(run_id).system)}, imported"
-    pieces = tuple(of_understood(boot.understood, boot.boots))
-    return Subject(title, lambda: together(pieces), pieces, trace=boot.trace(lines=False))
+    pieces = tuple(of_understood(boot.understood, boot.boots, boot.index))
+    return Subject(title, lambda: together(pieces), pieces, trace=boot.trace(lines=False), stored=True)
 
 
 def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
@@ -145,7 +147,8 @@ def _files(names: Sequence[str]) -> Subject:
         )
     known, pieces = gather(names)
     count = f"{len(pieces)} file{'s' if len(pieces) != 1 else ''}"
-    return Subject(count, lambda: known, pieces, tuple(_notes(pieces)))
+    trace = next((piece.trace for piece in pieces if piece.trace), None)
+    return Subject(count, lambda: known, pieces, tuple(_notes(pieces)), trace=trace)
 
 
 def _named(store: Store, cache: Cache, name: str) -> Subject:

@@ -14,12 +14,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.errors import UserError, printable, similar
 
 LAST = "last"
 _BACK = re.compile(r"(?P<base>.+)~(?P<back>\d{0,6})", re.DOTALL)
 _STAMP = r"\d+-\d+-"
-_MOST_LISTED = 10
+_MOST_LISTED, _MOST_NEWEST = 10, 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,10 @@ def _newest(name: str, named: Sequence[str], is_complete: Callable[[str], bool],
 
 def _only(name: str, found: Sequence[str], ids: Sequence[str]) -> str:
     if not found:
-        raise unknown("run", name, list(ids[-_MOST_LISTED:]))
+        like = similar(name, [*names_of(ids), *ids])
+        meant = f"did you mean {' or '.join(like)}? " if like else ""
+        newest = f"the newest are: {', '.join(ids[: -_MOST_NEWEST - 1 : -1])}"
+        raise UserError(f"unknown run '{printable(name)}'", hint=f"{meant}{newest} (bootscope list)")
     if len(found) > 1:
         raise UserError(
             f"'{printable(name)}' matches {len(found)} runs", hint=", ".join(found[-_MOST_LISTED:])

@@ -35,6 +35,7 @@ from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json, wr
 from bootscope.capture.run_index import RunIndex
 from bootscope.capture.stored import (
     BOARD,
+    DAMAGED,
     IMPORTED,
     RECORDED,
     RECORDING,
@@ -48,7 +49,6 @@ from bootscope.capture.stored import (
 from bootscope.core.errors import ToolError, UserError, to_stderr
 
 _LOCK = "recording.lock"
-_DAMAGED = "damaged"
 
 
 class Store:
@@ -214,7 +214,7 @@ class Store:
         self._index.forget(sorted(set(rows) - set(ids)))
         # Written down together: a lost index of many runs is many times faster filled so.
         read = {i: self._read_summary(i) for i in ids if i not in rows}
-        if whole := [s for s in read.values() if s.ended not in (RECORDING, _DAMAGED)]:
+        if whole := [s for s in read.values() if s.ended not in (RECORDING, DAMAGED)]:
             self._index.put(*whole)
         return [rows[i] if i in rows else read[i] for i in ids]
 
@@ -227,14 +227,14 @@ class Store:
         try:
             return self._read(run_id)
         except UserError:
-            return Summary(run_id, "", "", "", "", "", 0, 0, _DAMAGED, self.kind(run_id))
+            return Summary(run_id, "", "", "", "", "", 0, 0, DAMAGED, self.kind(run_id))
 
     def index(self, run_id: str) -> Summary:
         """Reads a run from its folder; puts it into the index unless it is still being recorded."""
         return self._indexed(self._read(run_id))
 
     def _indexed(self, summary: Summary) -> Summary:
-        if summary.ended not in (RECORDING, _DAMAGED):
+        if summary.ended not in (RECORDING, DAMAGED):
             self._index.put(summary)
         return summary
 

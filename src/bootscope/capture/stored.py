@@ -17,10 +17,12 @@ from bootscope.core.errors import UserError
 RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
 RECORDING = "recording"
 """How a run has ended that is still being recorded."""
+DAMAGED = "damaged"
+"""How a run has ended whose description cannot be read."""
 _WHY = {
     RECORDING: "it is being recorded",
     BootEnd.PARTIAL: "its recorder was killed",
-    "damaged": "it is damaged",
+    DAMAGED: "it is damaged",
     "no boot": "it has no boot",
 }
 
@@ -48,6 +50,11 @@ class Summary:
     def usable(self) -> bool:
         """Whether a boot at least came to its end, and nobody is recording it any more."""
         return self.complete > 0 and self.ended != RECORDING
+
+    @property
+    def failed(self) -> bool:
+        """Whether no boot came to its end, and none will. Of a damaged run nobody can tell."""
+        return not self.complete and self.ended not in (RECORDING, DAMAGED)
 
     @property
     def why(self) -> str:

@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be done to the machine that a log is of, whatever its configuration says."""
+"""What cannot be done to the machine that a log is of, whatever its configuration says: of a change that a
+recipe makes, and of a technique by the systems that it is for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.machine import (
+    architecture,
+    init_system,
+    on_server,
+    processors,
+    raw_flash,
+    root_in_memory,
+    root_kind,
+)
 from bootscope.system.changes import Change
+from bootscope.techniques.model import Scope
 
-_PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
-_MOUNTED = r"VFS: Mounted root|mounted filesystem|Switching root|mount_root: "
-_NFS = ("/dev/nfs", "nfs")
+_PLACES = {
+    "block": "on a block device",
+    "flash": "on raw flash",
+    "memory": "in memory",
+    "network": "on a server",
+}
 
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:
@@ -25,31 +39,33 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
 
 def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:
     """Why the root file system cannot become another one."""
-    root = facts.word("root") or ""
-    if root.startswith(_NFS):
-        yield f"the root is on a server (root={root})"
+    if server := on_server(facts):
+        yield f"the root is on a server ({server})"
     wanted = str(change.settings.get("rootfs.filesystem", ""))
     if wanted and wanted == facts.filesystem:
         yield f"the root is {wanted} already"
-    raw = _raw_flash(root, facts)
+    raw = raw_flash(facts)
     if wanted and raw and wanted not in (_ON_UBI if "ubi" in raw else _ON_FLASH):
         yield f"the root is on raw flash ({raw}): {wanted} needs a block device"
-    if not root and facts.logged(r"^Run /init as init process") and not facts.logged(_MOUNTED):
+    if root_in_memory(facts):
         yield "the root is in memory: the log shows no other being mounted"
 
 
-def _raw_flash(root: str, facts: Inventory) -> str:
-    """What tells that the root is on flash without a controller of its own; empty where nothing does."""
-    if root.startswith(("ubi", "/dev/mtdblock", "mtd")):
-        return f"root={root}"
-    if facts.filesystem in ("ubifs", "jffs2", "yaffs2"):
-        return facts.filesystem
-    # The major number of mtdblock.
-    found = facts.logged(r"VFS: Mounted root \(.{1,40}\).* on device 31:\d+")
-    return found[0] if found else ""
+def out_of_scope(scope: Scope, facts: Inventory) -> str:
+    """Why a system is none of those that a technique is for; empty where it is one, or nothing tells."""
+    return next(_outside(scope, facts), "")
 
 
-def processors(facts: Inventory) -> int:
-    """How many processors the kernel says it brought up; 0 where its log does not tell."""
-    found = facts.logged(_PROCESSORS)
-    return max(int(number) for number in found.groups() if number) if found else 0
+def _outside(scope: Scope, facts: Inventory) -> Iterator[str]:
+    for what, found, wanted in (
+        ("the processor is {}", architecture, scope.architectures),
+        ("the init is {}", init_system, scope.inits),
+        ("the root is {}", root_kind, scope.roots),
+    ):
+        if wanted and (here := found(facts)) and here not in wanted:
+            yield what.format(_PLACES.get(here, here))
+    if (scope.least_cpus or scope.most_cpus) and (count := processors(facts)):
+        if scope.most_cpus and count > scope.most_cpus:
+            yield f"{count} processors were brought up"
+        if count < scope.least_cpus:
+            yield "one processor was brought up" if count == 1 else f"only {count} processors were brought up"

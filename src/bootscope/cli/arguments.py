@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bootscope.core.errors import UserError, printable, unknown
@@ -28,8 +28,16 @@ def several(to: argparse._ActionsContainer, names: str, metavar: str, what: str)
     option(to, names, metavar, what, action="append", default=[])
 
 
+def renamed(to: argparse._ActionsContainer, old: str, dest: str, **more: Any) -> None:
+    """Adds the former name of an option, or several, which is accepted for a version and shown nowhere."""
+    to.add_argument(*old.split(), dest=dest, help=argparse.SUPPRESS, default=argparse.SUPPRESS, **more)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name what was probably meant. Raises UserError where argparse would exit."""
+
+    of_first_word: Mapping[str, Callable[[], argparse.ArgumentParser]] = {}
+    """First word -> a parser of what goes with that alone, whose help `WORD --help` shows."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
         raise UserError(printable(message), hint=f"{self.prog} --help")
@@ -39,6 +47,9 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[Any, list[str]]:
         """As argparse does it; but a word that nobody knows is an error of the verb that it was given to."""
         words = list(sys.argv[1:] if args is None else args)
+        if words[:1] and words[0] in self.of_first_word and {"-h", "--help"} & set(words[1:]):
+            self.of_first_word[words[0]]().print_help()
+            self.exit()
         # What is misspelt comes before what is missing, since that is why it is missing.
         for word in self._misspelt(words):
             raise unknown(f"option of {self._verb}", word, self._long_options())
@@ -52,11 +63,12 @@ class Parser(argparse.ArgumentParser):
         return self.prog.rpartition(" ")[2]
 
     def _long_options(self) -> list[str]:
-        return [name for name in self._option_string_actions if name.startswith("--")]
+        shown = self._option_string_actions.items()
+        return [n for n, action in shown if n.startswith("--") and action.help != argparse.SUPPRESS]
 
     def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
         """Options that there are none of, up to where a verb's own begin."""
-        known = self._long_options()
+        known = [name for name in self._option_string_actions if name.startswith("--")]
         for word in words:
             if word == "--" or (self._subparsers and not word.startswith("-")):
                 return

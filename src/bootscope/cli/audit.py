@@ -69,8 +69,8 @@ class AuditVerb(Verb):
 def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:
     _print_about(out, about)
     run = _run(args.what, about.boot)
-    if not about.seen and about.known.log and about.known.parts <= {Part.LOG, Part.COMMAND_LINE}:
-        _print_outlook(out, args, found, (args.what or ["last"])[0] if about.trace else "")
+    if not about.seen and _of_logs(about):
+        _print_outlook(out, args, found, (args.what or ["last"])[0] if about.stored else "")
         return
     culprits.show(out, found.culprits, args.top or FINDINGS, _specs(found.audit), run)
     if found.audit.findings:
@@ -79,6 +79,12 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditR
         text.techniques(out, text.ordered(found.groups), top, args.losses or args.all)
     text.others(out, found.audit, args.all)
     text.pitfalls(out, found.pitfalls, args.pitfalls)
+
+
+def _of_logs(about: Subject) -> bool:
+    """Whether nothing is known but what logs tell."""
+    known = about.known
+    return known.parts <= {Part.LOG, Part.COMMAND_LINE} and bool(known.log or about.trace)
 
 
 def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, run: str) -> None:

@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "optimize only": ("techniques",),
     "techniques id": ("techniques",),
     "techniques phase": (),
+    "techniques for": ("kinds of systems",),
     "pitfalls id": ("pitfalls",),
     "export format": ("formats",),
     "import milestone": (),
@@ -177,6 +178,7 @@ NAMES: dict[str, str | Callable[[], list[str]]] = {
     "changes": _changes,
     "phases": "loaders.registry:PHASES",
     "parts": "core.needs:PARTS",
+    "kinds of systems": "inventory.machine:KINDS",
     "build systems": "buildtrees.applying:WRITERS",
 }
 """Kind -> what has its names, or module:name below bootscope: somebody waits at a prompt, and only what is

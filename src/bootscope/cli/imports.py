@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
-from bootscope.cli.arguments import flag, option, several
+from bootscope.cli.arguments import flag, option, renamed, several
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
@@ -28,8 +28,8 @@ from bootscope.report import imported_json
 from bootscope.runs.run import add_milestones
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
-_OF_IMPORT = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "output")
-_OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "output")
+_OF_IMPORT = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "name")
+_OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "name")
 MAX_OFFSET_S = 1_000_000_000
 _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
 
@@ -57,7 +57,8 @@ class Import(Verb):
         option(parser, "--run", "RUN", "add --milestone to a stored run; import nothing")
         flag(parser, "--keep-going", "skip files that cannot be read")
         flag(parser, "--dry-run", "keep nothing")
-        option(parser, "-o --output", "NAME", "name of the run (default: the first file's)")
+        option(parser, "--name", "NAME", "name of the run (default: the first file's)")
+        renamed(parser, "-o --output", "name")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
@@ -72,13 +73,14 @@ class Import(Verb):
         found = understand(raws, answers, strict=not args.keep_going)
         check_names(found, answers)
         lacking = missing(answers.milestones, found.logs())
-        name = safe_name(args.output or Path(args.file[0]).resolve().name.split(".")[0])
+        name = safe_name(args.name or Path(args.file[0]).resolve().name.split(".")[0])
         run_id = None if args.dry_run else store_run(name, raws, found)
         if args.json:
             print_json("import", {**imported_json.understood(run_id, found), "missing": _missing(lacking)})
             return 0
         out = terminal()
         text.understood(out, found)
+        text.failures(out, found)
         _warn(out, lacking)
         if run_id and any(one.everywhere for one in lacking):
             out.print(f"correct it: bootscope import --run {run_id} --milestone NAME=TEXT", markup=False)

@@ -14,7 +14,7 @@ from bootscope.buildtrees import place
 from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.variants import NAME
 from bootscope.changes.change_files import check_new, write
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.board_options import BOARD_OPTIONS, add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, jobs_of, refuse
 from bootscope.cli.progress import teller
@@ -42,23 +42,25 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class Optimize(Verb):
-    example = "bootscope optimize stock --goal 2000 --keep console,updating -o shorter"
+    example = "bootscope optimize stock --goal 2s --keep console,updating -o shorter"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         capabilities = ", ".join(ABILITIES)
         parser.set_defaults(**dict.fromkeys(_DEFAULTS))
         parser.add_argument("system", help="name of a system (also an imported one), or path of its file")
-        option(parser, "--goal", "MS", "stop when the boot takes no longer than this", type=float)
+        option(parser, "--goal", "T", "stop when the boot takes no longer: 2s, 1500ms", type=goal_ms)
         option(parser, "--keep", "LIST", f"capabilities to keep: {capabilities}")
         option(parser, "--beside", "LIST", "also report the fastest variant that keeps these capabilities")
         option(parser, "--budget", "T", "limit of host time, such as 90m or 2h (default 2h)")
         option(parser, "--only", "ID", "only these techniques", nargs="+")
-        flag(
-            parser,
-            "--ablate",
-            "at the end, measure without each accepted technique, also where that needs another kernel "
+        parser.add_argument(
+            "--without-each",
+            dest="ablate",
+            action="store_true",
+            help="at the end, measure without each accepted technique, also where that needs another kernel "
             "or a real board",
         )
+        renamed(parser, "--ablate", "ablate", action="store_const", const=True)
         flag(
             parser,
             "--pareto",
@@ -191,6 +193,15 @@ def _capabilities(text: str) -> tuple[str, ...]:
         if ability not in ABILITIES:
             raise unknown("ability", ability, list(ABILITIES))
     return found
+
+
+def goal_ms(text: str) -> float:
+    """Milliseconds of a length of time such as 1500ms or 2s; a number alone is in ms, as it was in the first
+    version. Raises UserError when it is none."""
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s)?", text)
+    if not match:
+        raise UserError(f"--goal {printable(text)} is not a duration", hint="for example 1500ms or 2s")
+    return float(match[1]) * (1000 if match[2] == "s" else 1)
 
 
 def budget_s(text: str) -> int:

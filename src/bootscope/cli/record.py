@@ -14,7 +14,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
 from bootscope.cli import board_options
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
@@ -31,8 +31,29 @@ from bootscope.timeline.build import timeline
 
 FAILED = 3
 _LIMIT_S, _HANG_S = 120, 30
-_EMULATED = ("no_explain", "limit", "hang")
+_EMULATED = ("no_explain", "board_timeout", "hang_timeout")
 """Options that are for an emulated board alone."""
+
+
+def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
+    """The options that are for an emulated board alone."""
+    flag(parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view")
+    option(
+        parser,
+        "--board-timeout",
+        "S",
+        "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
+        type=float,
+    )
+    option(
+        parser,
+        "--hang-timeout",
+        "S",
+        "limit of the board's own time without any event, in seconds (default 30)",
+        type=float,
+    )
+    renamed(parser, "--limit", "board_timeout", type=float)
+    renamed(parser, "--hang", "hang_timeout", type=float)
 
 
 class Record(Verb):
@@ -69,24 +90,12 @@ class Record(Verb):
             "host time limit for one boot, in seconds (default 900; 120 on a real board)",
             type=float,
         )
-        flag(
-            parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view"
-        )
-        option(
-            parser, "--limit", "S", "limit of virtual time for one boot, in seconds (default 120)", type=float
-        )
-        option(
-            parser,
-            "--hang",
-            "S",
-            "limit of virtual time without any event, in seconds (default 30)",
-            type=float,
-        )
+        _add_emulated_options(parser)
         board_options.add_options(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        check_positive(args, "n", "timeout", "limit", "hang", "until_silence", "until_time")
+        check_positive(args, "n", "timeout", "board_timeout", "hang_timeout", "until_silence", "until_time")
         if args.board and is_real(args.board):
             if args.system:
                 raise UserError("a real board boots what is on it: leave the system out")
@@ -103,8 +112,8 @@ class Record(Verb):
         if until not in milestones(loaded.system):
             raise unknown("milestone", until, milestones(loaded.system))
         limits = Limits(
-            limit_ns=int((args.limit or _LIMIT_S) * 1e9),
-            quiet_ns=int((args.hang or _HANG_S) * 1e9),
+            limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
+            quiet_ns=int((args.hang_timeout or _HANG_S) * 1e9),
             explain=not args.no_explain,
         )
         bench = bench_of(args, observer(args.json), timeout_s=args.timeout or 900, limits=limits)

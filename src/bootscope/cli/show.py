@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bootscope.analysis.rows import Rows
+from bootscope.analysis.rows import Rows, sort
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
-from bootscope.cli.arguments import option
+from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bootscope.runs.heard import HeardRun
 
 _DIFFERENCES = 20
+_SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
 
 
 def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
@@ -52,12 +54,21 @@ class Show(Verb):
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
         option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")
         option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)
+        option(parser, "--sort", "COLUMN", _SORT)
+
+        flag(parser, "--watch", "follow the run that is being recorded now, to its end (Ctrl-C: stop)")
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.watch:
+            from bootscope.cli.watch import watch
+
+            return watch(Store(store_dir()), args)
         if args.phase and not args.view:
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
             raise UserError("--to goes with --view critical-path, and without --phase")
+        if args.sort and not args.view:
+            raise UserError("--sort needs --view", hint="for example --view functions --sort total")
         all_rows = args.top is None
         if all_rows:
             args.top = 25 if args.view else 12
@@ -107,13 +118,17 @@ def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, 
 
 
 def _show_tables(args: argparse.Namespace, boot_id: str, tables: tuple[Rows, ...], all_rows: bool) -> None:
-    """Shows the tables of a view; with `all_rows` JSON is not cut to --top."""
+    """Shows the tables of a view, ranked as asked; with `all_rows` JSON is not cut to --top."""
+    tables = sort(tables, args.sort) if args.sort else tables
     if args.json:
         shown = rows.document(tables, None if all_rows else args.top)
         print_json("view", {"boot": boot_id, "view": args.view, "tables": shown})
         return
+    told: set[str] = set()
     for table in tables:
-        rows.show(terminal(), table, args.top)
+        # What holds for a whole view is said once.
+        rows.show(terminal(), replace(table, notes=tuple(n for n in table.notes if n not in told)), args.top)
+        told.update(table.notes)
 
 
 def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> None:
@@ -136,6 +151,7 @@ class Compare(Verb):
         parser.add_argument("b", help="the run or boot to compare with A")
         option(parser, "--top", "N", "differences shown (default 20)", type=int)
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
+        option(parser, "--sort", "COLUMN", _SORT.replace("self, total, share", "change, A, B"))
         option(
             parser,
             "--milestone",
@@ -144,6 +160,8 @@ class Compare(Verb):
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.sort and not args.view:
+            raise UserError("--sort needs --view", hint="for example --view functions --sort change")
         check_positive(args, "top")
         store = Store(store_dir())
         (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
@@ -186,9 +204,10 @@ class Compare(Verb):
         from bootscope.analysis.changes import changes
 
         table = changes(args.view, (a.evidence, a.stacks), (b.evidence, b.stacks))
+        table = sort((table,), args.sort)[0] if args.sort else table
         if args.json:
             boots = {"a": a.boot.info.boot_id, "b": b.boot.info.boot_id}
-            print_json("changes", {**boots, "view": args.view, "tables": rows.document((table,), None)})
+            print_json("changes", {**boots, "view": args.view, "tables": rows.document((table,), args.top)})
         else:
             text.sides(terminal(), a, b)
             rows.show(terminal(), table, args.top or _DIFFERENCES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,8 +19,8 @@ from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, YOCTO, Tree,
 from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
 from bootscope.cli.apply import YOCTOS
-from bootscope.cli.arguments import flag, option
-from bootscope.cli.common import refuse
+from bootscope.cli.arguments import Parser, flag, option, renamed
+from bootscope.cli.common import add_json, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import size
@@ -31,47 +32,80 @@ _OF_IMPORT = (
     *YOCTOS,
 )  # fmt: skip
 """Options of the import, by their names in the result of the parser."""
+_NAME = ("NAME", "the name of an imported system")
+ACTIONS: dict[str, tuple[str, tuple[str, str] | None]] = {
+    "import": (
+        "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it",
+        ("DIR", "the folder of the build"),
+    ),
+    "list": ("list the imported systems", None),
+    "show": ("show what is known of an imported system", _NAME),
+    "rm": ("forget an imported system; its folder stays as it is", _NAME),
+}
+"""Action -> what it does, and what it takes with what that is."""
+
+
+def import_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `system import`; the other actions have none."""
+    option(parser, "--as", "NAME", "its name (default: the folder's)", dest="as")
+    option(parser, "-o", "FILE", "write the record to this file or folder, not to the store", type=Path)
+    parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: detected)")
+    option(parser, "--machine", "M", "the machine, or TARGET/SUBTARGET, if there are several", default="")
+    option(parser, "--image", "I", "the image, or profile, if there are several", default="")
+    option(parser, "--build", "CMD", "the command that builds it, for `bootscope build`; run without a shell")
+    flag(parser, "--shell", "run the commands with /bin/sh")
+    group = parser.add_argument_group("for `try` and `optimize` on your board (bootscope help real-boards)")
+    option(group, "--board", "B", "the board, as `record --board` takes it")
+    option(group, "--deploy", "CMD", "the command that deploys the images to the board")
+    option(
+        group,
+        "--product",
+        "PATTERN",
+        "files in DIR that are deployed, such as images/sdcard.img; bootscope keeps them "
+        "and builds nothing twice (repeatable)",
+        action="append",
+    )
+    option(group, "--check", "CMD", "a command that must exit with status 0 when the board has booted")
+    renamed(group, "--works", "check")
+    option(group, "--changes", "DIR", "where changes are written, for the build to use", type=Path)
+    option(group, "--series", "S", "Yocto series that the layer is for")
+    option(group, "--kernel-recipe", "R", "the Yocto recipe of the kernel")
+    option(group, "--uboot-recipe", "R", "the Yocto recipe of U-Boot")
+
+
+def of_action(prog: str, what: str) -> argparse.ArgumentParser:
+    """A parser of one action alone, which can say what that takes."""
+    summary, takes = ACTIONS[what]
+    only = Parser(
+        prog=f"{prog} {what}",
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=f"example: {SystemVerb.example}" if what == "import" else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if takes:
+        only.add_argument("of", metavar=takes[0], help=takes[1])
+    if what == "import":
+        import_options(only)
+    add_json(only)
+    return only
 
 
 class SystemVerb(Verb):
     example = "bootscope system import ~/buildroot/output --as gateway"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("what", choices=("import", "list", "show", "rm"), help="what to do")
+        parser.add_argument(
+            "what", choices=tuple(ACTIONS), help="what to do (bootscope system ACTION --help)"
+        )
         parser.add_argument(
             "of",
             nargs="?",
             metavar="DIR",
             help="import: the folder of a build; show, rm: the name of an imported system",
         )
-        option(parser, "--as", "NAME", "its name (default: the folder's)", dest="as")
-        option(parser, "-o", "FILE", "write the record to this file or folder, not to the store", type=Path)
-        parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: detected)")
-        option(parser, "--machine", "M", "the machine, or TARGET/SUBTARGET, if there are several", default="")
-        option(parser, "--image", "I", "the image, or profile, if there are several", default="")
-        option(
-            parser, "--build", "CMD", "the command that builds it, for `bootscope build`; run without a shell"
-        )
-        flag(parser, "--shell", "run the commands with /bin/sh")
-        group = parser.add_argument_group(
-            "for `try` and `optimize` on your board (bootscope help real-boards)"
-        )
-        option(group, "--board", "B", "the board, as `record --board` takes it")
-        option(group, "--deploy", "CMD", "the command that deploys the images to the board")
-        option(
-            group,
-            "--product",
-            "PATTERN",
-            "files in DIR that are deployed, such as images/sdcard.img; bootscope keeps them "
-            "and builds nothing twice (repeatable)",
-            action="append",
-        )
-        option(group, "--check", "CMD", "a command that must exit with status 0 when the board has booted")
-        group.add_argument("--works", dest="check", help=argparse.SUPPRESS)
-        option(group, "--changes", "DIR", "where changes are written, for the build to use", type=Path)
-        option(group, "--series", "S", "Yocto series that the layer is for")
-        option(group, "--kernel-recipe", "R", "the Yocto recipe of the kernel")
-        option(group, "--uboot-recipe", "R", "the Yocto recipe of U-Boot")
+        import_options(parser)
+        if isinstance(parser, Parser):
+            parser.of_first_word = {what: partial(of_action, parser.prog, what) for what in ACTIONS}
 
     def run(self, args: argparse.Namespace) -> int:
         if args.what != "import":

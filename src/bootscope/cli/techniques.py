@@ -4,22 +4,36 @@
 from __future__ import annotations
 
 import argparse
+from itertools import groupby
 
 import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.arch.told import ARCHITECTURES
 from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import unknown
+from bootscope.inventory.machine import INITS, KINDS, ROOTS
 from bootscope.report.tables import make_table
-from bootscope.techniques.model import DOCUMENTS, PHASES, Status, Technique, figures, measured_of, technique
+from bootscope.techniques.model import (
+    DOCUMENTS,
+    PHASES,
+    Source,
+    Status,
+    Technique,
+    figures,
+    measured_of,
+    technique,
+)
 from bootscope.techniques.model import techniques as all_techniques
-from bootscope.techniques.words import figure_text, measured_text, saving
+from bootscope.techniques.words import figure_text, measured_text, only_for, saving
 
+_MANY = 60
 _SCHEMA = 2
 """Of `techniques ID --json`; in version 1 recipes were called `ways`."""
+_MARKS = {Status.RUNS: " ", Status.HARDWARE: "*", Status.OBSOLETE: "-"}
 _COLOURS = {Status.RUNS: "green", Status.HARDWARE: "yellow", Status.OBSOLETE: "dim"}
 
 
@@ -29,13 +43,19 @@ class Techniques(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("id", nargs="?", help="the technique to explain (default: list all)")
         option(parser, "--phase", "P", f"only of this phase: {', '.join(PHASES)}")
+        option(
+            parser,
+            "--for",
+            "KIND",
+            f"only those that such a system can use, its own first: {', '.join(KINDS)}",
+        )
         parser.add_argument(
             "--status", choices=[str(s) for s in Status], help="only techniques of this status"
         )
 
     def run(self, args: argparse.Namespace) -> int:
         if args.id:
-            refuse(args, ("phase", "status"), "is for the list; leave out the technique")
+            refuse(args, ("phase", "for", "status"), "is for the list; leave out the technique")
             found = technique(args.id)
             if args.json:
                 print_json("technique", _whole(found))
@@ -44,16 +64,35 @@ class Techniques(Verb):
             return 0
         if args.phase and args.phase not in PHASES:
             raise unknown("phase", args.phase, list(PHASES))
+        kind = vars(args)["for"]
+        if kind and kind not in KINDS:
+            raise unknown("kind of system", kind, list(KINDS))
         listed = [
             t
             for t in all_techniques().values()
             if args.phase in (None, t.phase) and args.status in (None, t.status)
+            if not kind or usable(t, kind)
         ]
+        if kind:
+            listed.sort(key=lambda t: (PHASES.index(t.phase), kind not in t.applies_to.names))
         if args.json:
             print_json("techniques", {"techniques": [_short(t) for t in listed]})
         else:
             show_list(terminal(), listed)
         return 0
+
+
+def usable(t: Technique, kind: str) -> bool:
+    """Whether a technique is for a system of that kind (one of KINDS), or for any."""
+    scope = t.applies_to
+    for all_of_them, wanted in (
+        (ARCHITECTURES, scope.architectures),
+        (INITS, scope.inits),
+        (ROOTS, scope.roots),
+    ):
+        if kind in all_of_them:
+            return not wanted or kind in wanted
+    return True
 
 
 def _short(found: Technique) -> dict[str, object]:
@@ -78,11 +117,19 @@ def _whole(found: Technique) -> dict[str, object]:
 
 
 def show_list(out: Console, listed: list[Technique]) -> None:
-    """Prints a line for each technique."""
-    table = make_table("=phase", "=technique", "what", "=here", spare=("here",), header_style="bold")
-    for t in listed:
-        table.add_row(t.phase, t.id, t.title, Text(t.status, _COLOURS[t.status]))
-    out.print(table)
+    """Prints a line for each technique below the name of its phase."""
+    for phase, group in groupby(listed, key=lambda t: t.phase):
+        found = list(group)
+        out.print(Text.assemble((phase, "bold"), (f" ({len(found)})", "dim")))
+        table = make_table("=technique", "what", show_header=False)
+        for t in found:
+            mark = (_MARKS[t.status], _COLOURS[t.status])
+            table.add_row(Text.assemble(mark, " ", t.id), t.title)
+        out.print(table)
+    marks = "; ".join(f"{mark} {status}" for status, mark in _MARKS.items() if mark.strip())
+    out.print(marks, style="dim")
+    if len(listed) > _MANY:
+        out.print("--phase P, --for KIND and --status S list some of them", style="dim")
     counts = ", ".join(f"{sum(t.status == s for t in listed)} {s}" for s in Status)
     out.print(f"{len(listed)} techniques: {counts}")
 
@@ -98,6 +145,7 @@ def explain(out: Console, t: Technique) -> None:
         ("Risk", t.risk),
         ("Takes away", ", ".join(t.loses)),
         ("Licence", t.licence),
+        ("Only for", only_for(t)),
         ("Why not here" if t.status == Status.HARDWARE else "Why it is obsolete", t.status_why),
         ("See instead", ", ".join(t.replaced_by)),
         ("Not together with", ", ".join(t.conflicts)),
@@ -122,12 +170,31 @@ def print_sections(out: Console, *sections: tuple[str, str]) -> None:
 
 
 def _published(out: Console, t: Technique) -> None:
-    if t.figures:
+    told = [source for source in t.sources if source.figure]
+    if t.figures or told:
         out.print()
         out.print(Text("Published", "bold"))
     for name in t.figures:
         figure = figures()[name]
         kernel = figure.kernel_version and f"Linux {figure.kernel_version}"
-        told = ", ".join(filter(None, (figure_text(figure), figure.board, kernel)))
+        words = ", ".join(filter(None, (figure_text(figure), figure.board, kernel)))
         source = f"    {DOCUMENTS[figure.seed]}: {figure.slide_section}"
-        out.print(Text(f"  {told}"), Text(source, "dim"), sep="\n")
+        out.print(Text(f"  {words}"), Text(source, "dim"), sep="\n")
+    for each in told:
+        _cited(out, each, each.figure)
+    rest = [source for source in t.sources if not source.figure]
+    if rest:
+        out.print()
+        out.print(Text("Sources", "bold"))
+    for each in rest:
+        _cited(out, each)
+
+
+def _cited(out: Console, source: Source, figure: str = "") -> None:
+    """A source with its address; below its figure, where it has one."""
+    if figure:
+        out.print(Text(f"  {figure}"))
+    indent = "    " if figure else "  "
+    out.print(Text(f"{indent}{source.words}", "dim" if figure else ""))
+    if source.url:
+        out.print(Text(f"    {source.url}", "dim"))

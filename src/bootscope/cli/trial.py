@@ -30,7 +30,7 @@ from bootscope.search.bench import Bench
 from bootscope.search.services import refused, words_of
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
-from bootscope.system.load import LoadedSystem, load_system
+from bootscope.system.load import LoadedSystem, load_system, system_names
 
 
 class Try(Verb):
@@ -58,6 +58,9 @@ class Try(Verb):
         add_trial_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        for name in args.technique:
+            if name in system_names():
+                raise UserError(f"{name} is a system", hint=f"bootscope try TECHNIQUE --system {name}")
         if is_tree(args.system):
             return try_on_board(args)
         refuse_trial_options(args, args.system)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bootscope.analysis.views import View
 from bootscope.changes.change_files import check_new, write_change
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.common import add_build_options
 from bootscope.cli.optimize import budget_s
 from bootscope.cli.progress import teller
@@ -40,7 +40,8 @@ class TrimVerb(Verb):
         parser.add_argument("system", help="name of a system, or path of a system file (.toml)")
         option(parser, "--only", "PART", f"only these of: {', '.join(ORDER)}", nargs="+", default=ORDER)
         option(parser, "--budget", "T", "host time, such as 90m or 4h (default 4h)", default="4h")
-        option(parser, "--keep", "SYMBOL", "symbols to keep", nargs="+", default=())
+        option(parser, "--keep-symbol", "SYMBOL", "symbols to keep", nargs="+", default=())
+        renamed(parser, "--keep", "keep_symbol", nargs="+")
         flag(parser, "--services", "what init starts besides the application must behave as before, too")
         flag(parser, "--quiet", "also keep kernel messages off the console")
         flag(parser, "--sure", "only symbols whose code never ran beyond its own initialisation")
@@ -62,7 +63,7 @@ class TrimVerb(Verb):
                 raise unknown("part", name, list(ORDER))
         if args.o:
             check_new(args.o)
-        keep = tuple(name.removeprefix("CONFIG_") for name in args.keep)
+        keep = tuple(name.removeprefix("CONFIG_") for name in args.keep_symbol)
         goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
         bench = bench_of(args, timeout_s=_TIMEOUT_S, limits=Limits(usage_after_ns=_AFTER_NS))
         tell = teller(quiet=args.json)

@@ -26,8 +26,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("report:Report", "write recorded boots as one self-contained HTML file"),
     "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
-    "list": ("store:List", "list the recorded runs, oldest first"),
-    "rm": ("store:Remove", "delete recorded runs"),
+    "list": ("runs:List", "list the recorded runs, oldest first"),
+    "rm": ("runs:Remove", "delete recorded runs"),
     "audit": (
         "audit:AuditVerb",
         "find what takes the time, which techniques apply and what they save, and known pitfalls",

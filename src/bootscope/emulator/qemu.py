@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.boards.profile import Board
-from bootscope.capture.stream import HEADER_BYTES, committed_bytes
+from bootscope.capture.tail import Tail
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
 from bootscope.devices.model import Media, in_option
@@ -104,23 +104,3 @@ def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[b
             process.end(child)
             on_data(tail.new())
     return PoweredOff(child.returncode, timed_out, stalled, time.monotonic_ns() - begun)
-
-
-class Tail:
-    """Reads what a stream has gained since the last look."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen = 0
-
-    def new(self) -> bytes:
-        """The committed bytes that were not returned before."""
-        try:
-            with self._path.open("rb") as f:
-                committed = committed_bytes(f.read(HEADER_BYTES))
-                f.seek(HEADER_BYTES + self._seen)
-                data = f.read(max(0, committed - self._seen))
-        except FileNotFoundError:
-            return b""
-        self._seen += len(data)
-        return data

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.importing import pin_correlation
+from bootscope.readers import boot_end, registry
 from bootscope.readers import kept as kept_readings
-from bootscope.readers import registry
 from bootscope.readers import source as sources
 from bootscope.readers.base import Log, Options, Reader, Reading
+from bootscope.readers.conversions import refusal
 from bootscope.readers.detect import Guess, recognised, unrecognised
 from bootscope.readers.fit import Map
 from bootscope.readers.formats.tap import EARLY, LISTENED
@@ -38,6 +40,10 @@ AT_POWER = "power on"
 READ = "pins-read.bin"
 """In a boot's folder: what its capture of pins was read as."""
 _NOTES = ((LISTENED, "listened to"), (EARLY, "not part of this boot:"))
+_LOOKED_AT = 50
+"""Boots of one import that are looked at for one to show."""
+_BEGINS = frozenset(("kernel-entry", "kernel-start", "spl", "bootloader"))
+_ENDS = frozenset((*boot_end.ENDS, "default-target"))
 ALL = ""
 """The file name in answers that stands for every file."""
 
@@ -96,11 +102,26 @@ class Understood:
         """How many boots there are, a boot that several files saw counted once."""
         return len(self.joined.groups)
 
-    def trace(self, number: int, *, lines: bool = True) -> Trace:
-        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines."""
+    def trace(self, number: int, *, lines: bool = True, tracks: bool = True) -> Trace:
+        """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines, without
+        `tracks` those of phases only."""
         own = [said(name, text) for name, text in self.answers.milestones.items()]
-        found = trace_of(self.read, self.joined, number - 1, own, lines=lines)
+        found = trace_of(self.read, self.joined, number - 1, own, lines=lines, tracks=tracks)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
+
+    @cached_property
+    def shown(self) -> int:
+        """The boot (from 1) that is shown where nobody says which: the first one whose beginning and end are
+        there, else the first one that is not only the rest of a system that stops."""
+        begun = 0
+        for number in range(1, min(self.boots, _LOOKED_AT) + 1 if self.boots > 1 else 1):
+            trace = self.trace(number, lines=False)
+            names = trace.milestones().keys()
+            starts = bool(trace.tables) if not trace.timed else not _BEGINS.isdisjoint(names)
+            if starts and not _ENDS.isdisjoint(names):
+                return number
+            begun = begun or number * starts
+        return begun or 1
 
     def zero(self, number: int) -> str:
         """What the moment 0 of boot `number` (from 1) is by its clock: AT_POWER, or other words."""
@@ -241,11 +262,13 @@ class _Work:
     def folder(self, raws: list[Raw]) -> Iterator[Item]:
         """A folder that is a format as a whole (an unpacked bootchart), or its files one by one."""
         whole = sources.as_folder(raws)
-        if by_file(self._answers.formats, whole.source.name) is None and not recognised(whole.source):
+        refused = refusal(whole.source)
+        known = refused or recognised(whole.source)
+        if by_file(self._answers.formats, whole.source.name) is None and not known:
             for raw in raws:
                 yield from self.file(raw, lenient=True)
         else:
-            yield from self._read(whole, whole.source.name, lenient=True)
+            yield from self._read(whole, whole.source.name, lenient=refused is None)
 
     def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
         """A source, and what the collector on a target has sent over the console that it is a log of."""
@@ -258,6 +281,9 @@ class _Work:
         source = opened.source
         told = by_file(self._answers.formats, source.name)
         forced = registry.reader(told) if told else None
+        if not forced and (error := refusal(source)):
+            yield LeftOut(source.name, error, lenient)
+            return
         guesses = [] if forced and not source.members else recognised(source)
         if source.members and not (guesses if not forced else forced.sure(source)):
             for member in sources.members(opened, self._budget):

@@ -11,6 +11,7 @@ from functools import cached_property
 from bootscope.loaders import console
 from bootscope.readers.base import FIRST_BYTE, NO_STAMP
 from bootscope.readers.markers import split_line
+from bootscope.timeline.failure import Failure
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
 
 RECORDED = "board"
@@ -38,7 +39,8 @@ class LogLine:
 class BootLog:
     """The lines of one boot. `clock` is RECORDED or one of readers.base.Clock; `stamp` is the moment of a
     line that it tells; `boots` is how many boots the files held; `tool` is the reader's name. Steps of the
-    clock are `resolution_ns` long. The boot was through after `ends` lines, where that is known.
+    clock are `resolution_ns` long. The boot was through after `ends` lines, where that is known. `failure` is
+    what failed in it; with `running` the log shows a system that runs, and no boot.
     """
 
     lines: Sequence[LogLine]
@@ -48,6 +50,8 @@ class BootLog:
     tool: str = ""
     resolution_ns: int = 1
     ends: int | None = None
+    failure: Failure | None = None
+    running: bool = False
 
     @cached_property
     def text(self) -> str:

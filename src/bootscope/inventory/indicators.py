@@ -92,6 +92,12 @@ INDICATORS = {
     "kernel-console": Indicator("a kernel that writes to the console", _LINUX_CONSOLE, logged.kernel_console),
     "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, logged.countdown),
     "calibration": Indicator("a calibration of the delay loop", _calibration, logged.calibration),
+    "deferred-timeout": Indicator(
+        "the time-out of deferred probes",
+        lambda facts: logged.deferred_timeout(facts) or "",
+        logged.deferred_timeout,
+    ),
+    "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),
     "init": Indicator("an init", _init, logged.init),
     "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),

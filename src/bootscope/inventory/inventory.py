@@ -17,6 +17,8 @@ from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
 from bootscope.loaders.registry import BUILT
 
+_ASSUMED = "assumed: the rate is unknown"
+
 
 class Part(StrEnum):
     """A part of a system, as it is called when it is missing."""
@@ -73,8 +75,10 @@ class Inventory:
     """A system as far as it is known. `parts` are those that are.
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
-    are known. `files`: path in the root file system -> what a list of contents says of it. `settings`: name
-    in the system file -> value as text. `scripts`: path -> text. `images`: file name -> what it is.
+    are known. `architecture`, `cpus`: of the board, where that is known. `init`: the init system, where a
+    file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of
+    contents says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text.
+    `images`: file name -> what it is.
     """
 
     parts: frozenset[Part] = frozenset()
@@ -90,6 +94,9 @@ class Inventory:
     images: Mapping[str, Image] = field(default_factory=dict)
     log: BootLog | None = None
     emulator: str = ""
+    architecture: str = ""
+    cpus: int = 0
+    init: str = ""
 
     def knows(self, *parts: Part) -> bool:
         """Whether all these parts are known."""
@@ -169,7 +176,12 @@ class Inventory:
         if found := re.search(r"(?<!\S)console=tty\w*,(\d{3,8})", self.command_line):
             return int(found[1]), "the command line says so"
         told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
-        return (told, f"{BUILT.title} is set to it") if told else (115_200, "assumed: the rate is unknown")
+        return (told, f"{BUILT.title} is set to it") if told else (115_200, _ASSUMED)
+
+    @property
+    def rate_assumed(self) -> bool:
+        """Whether nothing tells the rate of the serial console."""
+        return self.baud[1] == _ASSUMED
 
     def line_ns(self, count: int) -> int:
         """How long so many bytes take on the serial line, at ten bits a byte."""

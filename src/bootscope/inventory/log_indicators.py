@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from bootscope.core.text import size, span
-from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
+from bootscope.inventory.bootlog import RECORDED, BootLog, LogLine, total_bytes
 from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.loaders import console
 from bootscope.loaders.registry import BUILT
+from bootscope.readers.base import BUFFERED
 
 Prediction = tuple[int, tuple[str, ...]]
 
@@ -34,8 +35,8 @@ def kernel_console(known: Inventory) -> str | None:
         return ""
     if not known.log or not known.log.kernel_lines:
         return None
-    if known.log.clock == "kernel" and not serial_console(known):
-        # Read from the kernel's own buffer: nothing tells that a line was waited for.
+    if not serial_console(known):
+        # Nothing tells that a line was waited for.
         return None
     return _lines_words(known, hidden_by_quiet(known.log))
 
@@ -43,17 +44,34 @@ def kernel_console(known: Inventory) -> str | None:
 _CONSOLE = r"(?<!boot)console \[(?!tty\d|hvc|netcon|ttynull|efi|vga)\w+\] enabled"
 CONSOLE = re.compile(_CONSOLE)
 """A console of the kernel that is a serial line."""
+_VIRTUAL = (
+    r"^Hypervisor detected: |^Booting paravirtualized kernel on (?!bare)|^DMI: (?:QEMU|VMware|innotek|Xen)"
+    r"|Machine model: linux,dummy-virt"
+)
+"""What kernels say of a virtual machine (Linux arch/x86/kernel/cpu/hypervisor.c, paravirt.c)."""
 _LEAST_LEVEL = 5
 """A console that shows only what is more urgent than this is quiet already."""
 
 
 def serial_console(known: Inventory) -> bool:
-    """Whether the kernel's log tells that its messages went over a serial line while it started."""
+    """Whether the log tells that the kernel's messages went over a serial line while it started: by the
+    command line, by the console that the kernel found, or since the log is what came over such a line. A
+    virtual machine's has no rate."""
     level = number(known.word("loglevel") or "")
     if known.word("quiet") is not None or (level is not None and level < _LEAST_LEVEL):
         return False
-    told = re.search(r"(?<!\S)console=tty[A-Za-z]", known.command_line)
-    return bool(told or known.logged(_CONSOLE))
+    log = known.log
+    if log and log.clock != RECORDED and known.logged(_VIRTUAL):
+        return False
+    told = re.search(r"(?<!\S)console=tty(?!null|printk)[A-Za-z]", known.command_line)
+    return bool(told or known.logged(_CONSOLE) or (log and _heard(log)))
+
+
+def _heard(log: BootLog) -> bool:
+    """Whether a log was taken at a serial line: another computer stamped it, or boot loaders speak in it."""
+    return log.clock == RECORDED or (
+        log.tool not in BUFFERED and (log.clock != "kernel" or bool(log.loader_lines))
+    )
 
 
 def loader_is_silent(known: Inventory) -> bool:
@@ -75,7 +93,10 @@ def _lines_words(known: Inventory, lines: Sequence[LogLine]) -> str:
     if not lines:
         return ""
     count, baud = total_bytes(lines), known.baud[0]
-    return f"{len(lines)} lines, {size(count)} of console: {span(known.line_ns(count))} at {baud} baud"
+    assumed = " (assumed)" if known.rate_assumed else ""
+    return (
+        f"{len(lines)} lines, {size(count)} of console: {span(known.line_ns(count))} at {baud} baud{assumed}"
+    )
 
 
 def hidden_by_quiet(log: BootLog) -> list[LogLine]:
@@ -169,6 +190,27 @@ def loader(known: Inventory) -> str | None:
     if log and log.loader_lines:
         return "the log shows a boot loader"
     return None
+
+
+_DEFERRED = r"(?:(\S.{0,80}): )?(?:deferred probe (?:timeout|pending)|probe deferral timeout)"
+
+
+def deferred_timeout(known: Inventory) -> str | None:
+    """Whether the kernel gave up waiting for what a driver needs."""
+    if known.word("deferred_probe_timeout") is not None:
+        return ""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    found = known.logged(_DEFERRED)
+    return f"the kernel gives up waiting for what {found[1] or 'a driver'} needs" if found else ""
+
+
+def usb_disk(known: Inventory) -> str | None:
+    """Whether a disk comes by USB."""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    found = known.logged(r"(usb-storage \S{1,40}): USB Mass Storage device detected")
+    return f"{found[1]} is a disk" if found else ""
 
 
 # ---- predictions ----

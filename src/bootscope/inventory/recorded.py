@@ -35,6 +35,10 @@ class Recorded(Inventory):
     """Tells what goes with symbols of the kernel; None where there is no cache of sources."""
 
 
+_CPUS = 1
+"""Of an emulated board."""
+
+
 @functools.cache
 def _defaults() -> dict[str, str]:
     """Settings that a system file may leave out, which a recording made before they existed lacks too."""
@@ -79,6 +83,8 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         files=contents(text(objects.ROOT_CONTENTS)),
         scripts=view.evidence.scripts,
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
+        architecture=view.evidence.arch.name,
+        cpus=_CPUS,
         log=BootLog(lines, RECORDED),
     )
 

@@ -10,11 +10,19 @@ from bootscope.loaders import others, uboot
 from bootscope.loaders.model import Banner, Order
 
 BANNERS: tuple[Banner, ...] = (*uboot.BANNERS, *others.BANNERS)
-HANDOVER = uboot.HANDOVER
+HANDOVER = rf"(?:{uboot.HANDOVER}|{others.HANDOVER})"
 """The last words of a boot loader."""
+HANDED_OVER = others.HANDED_OVER
+"""The last words of a firmware before its payload."""
+RESETS = uboot.RESETS
+"""The last words of a boot loader before it resets the chip."""
 COUNTDOWN = uboot.COUNTDOWN
 COUNTDOWN_SECONDS = uboot.COUNTDOWN_SECONDS
 PROMPT = rf"^({uboot.PROMPT}|{others.GRUB_PROMPT}|{others.BAREBOX_PROMPT}) ?$"
+BUILT_SPEAKS = "|".join(banner.pattern for banner in uboot.BANNERS)
+"""The first words of the programs of the boot loader that bootscope builds."""
+COREBOOT_SPEAKS = "|".join(banner.pattern for banner in others.BANNERS if banner.milestone == "coreboot")
+LOOK_COREBOOT = "cbmem -t shows coreboot's own times"
 OWN_WORDS = uboot.OWN_WORDS
 """Other beginnings of lines that no kernel writes."""
 
@@ -30,8 +38,9 @@ def patterns(*stages: str) -> str:
 
 
 BOOT_LOADER = patterns("bootloader", "grub")
-# The first character alone tells of most lines of a kernel that they are none of these, which costs least.
-ANY = r"(?=[A-Z0-9\[(= bciwp-])(?:" + "|".join(banner.pattern for banner in BANNERS) + ")"
+# The first character (behind a blank, the second) tells of most lines of a kernel that they are none of
+# these, which costs least.
+ANY = r"(?=[A-Z0-9\[(=bciwp-]| [ISX\[])(?:" + "|".join(banner.pattern for banner in BANNERS) + ")"
 """The first words of any program before Linux."""
 WHICH = "|".join(f"({banner.pattern})" for banner in BANNERS)
 """The same with a group for each program (:func:`banner_of`)."""

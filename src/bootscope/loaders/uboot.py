@@ -55,6 +55,8 @@ BANNERS = (
 )
 HANDOVER = r"(?:\[\d{2,5}\.\d{3}\])?Starting kernel \.\.\."
 """Some vendors' U-Boot prints its own time before each line."""
+RESETS = r"resetting \.\.\.|Resetting on cold boot"
+"""Its words before it resets the chip."""
 COUNTDOWN = r"Hit (?:any )?key to stop autoboot|[Aa]utoboot in \d+ second"
 COUNTDOWN_SECONDS = r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})"
 PROMPT = r"=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(?:=>|#>)"

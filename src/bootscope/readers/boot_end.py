@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import pairwise
 from time import gmtime
 
-from bootscope.readers.base import Boot, Log
+from bootscope.readers.base import NO_STAMP, Boot, Log
 
 ENDS = ("login", "console-ready", "systemd-finished")
 """Milestones that end a boot; the last of those that are there counts, and the user's own with them."""
@@ -14,6 +14,9 @@ _ELSE = "default-target"
 _LONGEST_WAIT_NS = 120_000_000_000
 """No device is waited for so long (systemd waits for 90 s): a log that is silent longer is of a system that
 runs."""
+
+_NEAR = 200
+"""Lines on each side in which a kernel's stamp is looked for."""
 
 
 def told(milestones: dict[str, int], own: frozenset[str]) -> str | None:
@@ -33,7 +36,7 @@ def last_line(boot: Boot, first: int) -> int | None:
     gaps = enumerate(pairwise(log.at_ns[first:]), first)
     long = (index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS)
     silent = (index for index in long if not _speaks(log, index))
-    return next((index for index in silent if not calendar or _was_set(log.at_ns[index])), None)
+    return next((i for i in silent if not calendar or not (_unset(log.at_ns[i]) or _set(log, i))), None)
 
 
 def _speaks(log: Log, index: int) -> bool:
@@ -42,8 +45,16 @@ def _speaks(log: Log, index: int) -> bool:
     return log.at_ns[index + 1] - log.at_ns[index] <= (index - since + 1) * _LONGEST_WAIT_NS
 
 
-def _was_set(at_ns: int) -> bool:
-    """Whether a calendar shows another day than the first of January: there boards begin that have no
-    battery, until somebody sets the clock, which is no silence."""
+def _unset(at_ns: int) -> bool:
+    """Whether a calendar shows the first of January: there boards begin that have no battery, until somebody
+    sets the clock, which is no silence."""
     day = gmtime(at_ns // 1_000_000_000)
-    return (day.tm_mon, day.tm_mday) != (1, 1)
+    return (day.tm_mon, day.tm_mday) == (1, 1)
+
+
+def _set(log: Log, index: int) -> bool:
+    """Whether the calendar was set after line `index`: by the kernel's stamps around it less time went by."""
+    behind = log.kernel_ns[max(0, index + 1 - _NEAR) : index + 1][::-1]
+    ahead = log.kernel_ns[index + 1 : index + 1 + _NEAR]
+    before, after = (next((ns for ns in some if ns != NO_STAMP), NO_STAMP) for some in (behind, ahead))
+    return before != NO_STAMP and 0 <= after - before <= _LONGEST_WAIT_NS

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,8 +13,10 @@ from bootscope.loaders import console
 from bootscope.loaders.model import Banner, Order
 from bootscope.readers.base import NO_STAMP
 from bootscope.readers.stamp_forms import Columns
+from bootscope.timeline.kernel_lines import FREED, INIT
 
 _KERNEL = re.compile(b"Booting Linux on |Linux version ")
+_INIT = re.compile(f"{FREED}|{INIT}".encode())
 _STAGE = re.compile(console.WHICH.encode())
 _NO_STAGES = (b"initcall ", b"calling  ", b"probe of ")
 """A log may have a million of these."""
@@ -26,6 +29,11 @@ MOST_BOOTS = 5000
 """A file that seems to hold more is not taken apart any further."""
 _PROBE_ENOUGH = 3
 _ASKS = b"/proc/version"
+_SAID_TWICE = 4
+"""Lines between, at most, where a program says its first words on two consoles at once."""
+_HANDED_OVER, _RESETS = (re.compile(words.encode()) for words in (console.HANDED_OVER, console.RESETS))
+_BEFORE = 6
+_FIRST_BOOT_NS = 120_000_000_000
 # The log of a boot's kernel is found within so many lines of its beginning.
 _LOOK_BACK_LINES = 20_000
 # Each comparison reads all of that; more of them than this are not made.
@@ -55,32 +63,46 @@ class _Boot:
 
     first: int
     stages: dict[str, bytes] = field(default_factory=dict)
+    last_line: int = -1
+    restarted: bool = False
     last: Banner | None = None
     highest: Order = Order.FIRST
     kernel_line: int | None = None
 
-    def sees(self, stage: Banner, words: bytes) -> None:
+    def sees(self, stage: Banner, words: bytes, index: int) -> None:
         self.stages.setdefault(stage.milestone, words)
-        self.last, self.highest = stage, max(self.highest, stage.order)
+        self.last, self.highest, self.last_line = stage, max(self.highest, stage.order), index
 
-    def begins_again(self, stage: Banner, words: bytes) -> bool:
+    def begins_again(
+        self, stage: Banner, words: bytes, index: int, *, resets: bool, handed_over: bool
+    ) -> bool:
         """Whether a program before Linux is that of another boot.
 
         Chips have two SPLs with the secure monitor between, and boot loaders that start another one: what
-        came before belongs to the same boot as long as nothing later than it was reached.
+        came before belongs to the same boot as long as nothing later than it was reached. `handed_over`: the
+        lines just before say that the next program was started; `resets`: that this one resets the chip.
         """
         if self.kernel_line is not None:
             return True
         if self.highest >= Order.LOADER > stage.order and stage.order != Order.SECURE:
             return True
-        if self.stages.get(stage.milestone) != words or self._restarts_itself(stage):
+        if handed_over and stage.order == Order.FIRST:
+            return stage.milestone in self.stages
+        if self.stages.get(stage.milestone) != words or self._restarts_itself(stage, resets=resets):
+            return False
+        if stage.order == Order.SECOND and self.last == stage and index - self.last_line <= _SAID_TWICE:
             return False
         return not (self.last and self.last.order == Order.SECURE and stage.order == Order.EARLY_LOADER)
 
-    def _restarts_itself(self, stage: Banner) -> bool:
-        """Whether the first firmware of all begins again before anything else ran, as coreboot does when its
-        verified boot or the embedded controller asks for it."""
-        return stage.order == Order.FIRST and self.stages.keys() == {stage.milestone}
+    def _restarts_itself(self, stage: Banner, *, resets: bool) -> bool:
+        """Whether the first program of all begins again before anything else ran: coreboot, when its verified
+        boot or the embedded controller asks for it, a chip's ROM, or a loader, once, that resets the chip."""
+        if self.stages.keys() != {stage.milestone}:
+            return False
+        if stage.order != Order.EARLY_LOADER:
+            return stage.milestone in ("coreboot", "rom")
+        first, self.restarted = resets and not self.restarted, True
+        return first
 
 
 @dataclass
@@ -91,7 +113,9 @@ class _Cutter:
 
     def kernel_again(self, boot: _Boot, index: int) -> bool:
         """Whether a new boot begins at a kernel's first line."""
-        if boot.kernel_line is None or index - boot.kernel_line <= _TOGETHER:
+        if boot.kernel_line is None:
+            return self.ran_before(boot.first, index)
+        if index - boot.kernel_line <= _TOGETHER:
             return False
         if self.printed_by_command(boot.kernel_line, index):
             return False
@@ -99,6 +123,41 @@ class _Cutter:
             self.repeats.append(Part(boot.first, index))
             return False
         return True
+
+    def ran_before(self, first: int, index: int) -> bool:
+        """Whether lines first <= i < `index` are of a boot whose kernel's first line is not there: its clock
+        ran for seconds, it said that it starts init, and at `index` a kernel's clock begins anew."""
+        kernel_ns = self.found.kernel_ns
+        if kernel_ns[index] != 0:
+            return False
+        began = next((ns for ns in kernel_ns[first:index] if ns != NO_STAMP), None)
+        if began is None or not 0 < began < _FIRST_BOOT_NS:
+            return False
+        return self._starts_init(first, index) and not self.printed_before(first, index)
+
+    def _starts_init(self, first: int, end: int) -> bool:
+        """Whether one of lines first <= i < end is that with which a kernel starts init."""
+        found = self.found
+        since, until = (bisect_left(found.notable, line) for line in (first, end))
+        return any(
+            _INIT.match(found.blob, start) and found.kernel_ns[index] < _FIRST_BOOT_NS
+            for index, start in zip(found.notable[since:until], found.words[since:until], strict=True)
+        )
+
+    def kernel_begins(self, index: int) -> int:
+        """The line with which a kernel begins whose line `index` names its version: old ones say a few words
+        before, with a stamp of 0."""
+        kernel_ns = self.found.kernel_ns
+        first = index
+        while first > 0 and index - first < _TOGETHER and kernel_ns[first - 1] == 0 and kernel_ns[index] == 0:
+            first -= 1
+        return first
+
+    def says_before(self, index: int, what: re.Pattern[bytes]) -> bool:
+        """Whether one of a few lines before line `index` says something."""
+        found = self.found
+        first = max(0, index - _BEFORE)
+        return index > 0 and bool(what.search(found.blob, found.starts[first], found.ends[index - 1]))
 
     def printed_by_command(self, first: int, index: int) -> bool:
         """Whether the kernel's version is what a command printed: the line before asked for it, or it has no
@@ -148,12 +207,18 @@ def parts(found: Columns) -> Parts:
     boot = _Boot(0)
     cuts = [0]
     for index, stage, words in _stages(found):
-        again = boot.begins_again(stage, words) if stage else cutter.kernel_again(boot, index)
+        if stage:
+            handed_over = cutter.says_before(index, _HANDED_OVER)
+            resets = cutter.says_before(index, _RESETS)
+            again = boot.begins_again(stage, words, index, resets=resets, handed_over=handed_over)
+        else:
+            again = cutter.kernel_again(boot, index)
+            index = max(cutter.kernel_begins(index), boot.first) if again else index
         if again and len(cuts) < MOST_BOOTS:
             boot = _Boot(index)
             cuts.append(index)
         if stage:
-            boot.sees(stage, words)
+            boot.sees(stage, words, index)
         else:
             boot.kernel_line = index
     if len(cuts) == 1:

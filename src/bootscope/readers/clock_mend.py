@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections.abc import Collection
 from itertools import compress, islice, pairwise
 from operator import le
 
-from bootscope.readers.base import Repair
+from bootscope.readers.base import NO_STAMP, Repair
 from bootscope.readers.stamp_forms import DAY_NS, LATEST_NS, NS, Columns, Form
 
 # Messages of several CPUs may be written a little out of order; that is no fault of the clock.
 _OUT_OF_ORDER_NS = NS
 # So many lines may be ahead of their time by more: another CPU writes while one writes a long dump.
 _MOST_AHEAD = 3
+_MOST_LATE_NS = 60 * NS
+# A calendar that goes on by so much more than the kernel's clock was set.
+_SET_NS = 120 * NS
+# Who wrote a record of a journal; the kernel's have no such words.
+_SPEAKER = re.compile(rb"[^\s\[\]:]{1,64}\[\d{1,10}\]: ")
 # A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
 _LONGEST_GAP_NS = DAY_NS
 # Finer gaps are cut off too, but a boot has too few lines for that to matter.
@@ -60,6 +67,37 @@ def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) 
 
     `line_of[i]` is the number of line `i` in its file.
     """
+    if form.repeats_kernel and form.clock.name == "wall":
+        repairs = _set_forward(found, first, end, line_of)
+        return repairs + _mended(found, form, first, end, line_of)
+    return _mended(found, form, first, end, line_of)
+
+
+def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> list[Repair]:
+    """A calendar that was set forward, or went on while the system was suspended: the kernel's stamps in two
+    lines tell how much time went by, and everything after is moved back."""
+    at_ns, kernel_ns = found.at_ns, found.kernel_ns
+    offset_ns, before = 0, -1
+    steps: list[int] = []
+    for index in range(first, end):
+        at_ns[index] -= offset_ns
+        if kernel_ns[index] == NO_STAMP:
+            continue
+        went_by_ns = kernel_ns[index] - kernel_ns[before] if before >= 0 else NO_STAMP
+        more_ns = at_ns[index] - at_ns[before] - went_by_ns
+        if went_by_ns >= 0 and more_ns > _SET_NS:
+            steps.append(max(range(before + 1, index + 1), key=lambda i: at_ns[i] - at_ns[i - 1]))
+            offset_ns += more_ns
+            for late in range(steps[-1], index + 1):
+                at_ns[late] -= more_ns
+        before = index
+    what = (
+        f"calendar set forward by {offset_ns // NS:,} s in all, by the kernel's stamps: later stamps shifted"
+    )
+    return [Repair(what, len(steps), line_of[steps[0]])] if steps else []
+
+
+def _mended(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
     at_ns = found.at_ns
     stamps = at_ns[first:end]
     if all(map(le, stamps, islice(stamps, 1, None))):
@@ -68,7 +106,28 @@ def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) 
         return _unwrap(at_ns, form.wrap_ns, first, end, line_of)
     if form.restarts:
         return _rebase(at_ns, first, end, line_of)
-    return _step(at_ns, _OUT_OF_ORDER_NS if form.repeats_kernel else 0, first, end, line_of)
+    allowed_ns = _OUT_OF_ORDER_NS if form.repeats_kernel else 0
+    return _step(at_ns, allowed_ns, first, end, line_of, _early(found, first, end) if form.records else ())
+
+
+def _early(found: Columns, first: int, end: int) -> set[int]:
+    """The lines first <= i < end that are earlier than lines before them of other programs, and of none of
+    their own: records that came into the journal late, by up to a minute. A clock that is set back shows in
+    the lines of one program, too."""
+    at_ns, latest_ns = found.at_ns, NO_STAMP
+    last_ns: dict[bytes, int] = {}
+    early: set[int] = set()
+    for index in range(first, end):
+        if not found.own[index]:
+            continue
+        now_ns = at_ns[index]
+        said = _SPEAKER.match(found.blob, found.starts[index], found.ends[index])
+        who = said[0] if said else b""
+        if last_ns.get(who, NO_STAMP) - _OUT_OF_ORDER_NS <= now_ns < latest_ns <= now_ns + _MOST_LATE_NS:
+            early.add(index)
+        last_ns[who] = max(now_ns, last_ns.get(who, NO_STAMP))
+        latest_ns = max(latest_ns, now_ns)
+    return early
 
 
 def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
@@ -105,10 +164,27 @@ def _before_ahead(at_ns: array[int], first: int, index: int, at: int, allowed_ns
     return next((at_ns[i] for i in before if at_ns[i] <= at + allowed_ns), 0)
 
 
-def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def _returns(at_ns: array[int], index: int, end: int, latest_ns: int) -> bool:
+    """Whether only line `index` and a few after it are late, and the clock goes on where it was."""
+    if at_ns[index] < latest_ns - _MOST_LATE_NS:
+        return False
+    return any(
+        ns >= latest_ns - _OUT_OF_ORDER_NS for ns in at_ns[index + 1 : min(end, index + 1 + _MOST_AHEAD)]
+    )
+
+
+def _step(
+    at_ns: array[int],
+    allowed_ns: int,
+    first: int,
+    end: int,
+    line_of: array[int],
+    early: Collection[int] = (),
+) -> list[Repair]:
     """A clock that was set back: everything after is moved on, so that no time runs backwards.
 
-    How long the gap there really was cannot be known; it is taken as none. Steps up to `allowed_ns` stay.
+    How long the gap there really was cannot be known; it is taken as none. Steps up to `allowed_ns` stay, and
+    those of the lines `early`.
     """
     offset_ns = latest_ns = 0
     steps: list[int] = []
@@ -116,11 +192,17 @@ def _step(at_ns: array[int], allowed_ns: int, first: int, end: int, line_of: arr
     latest_ns = at_ns[first] if end > first else 0
     for index in range(first + 1, end):
         at = min(at_ns[index] + offset_ns, LATEST_NS)
+        if index in early:
+            small.append(index)
+            at_ns[index] = at
+            continue
         late = allowed_ns and at < latest_ns - allowed_ns
         if late and (before_ns := _before_ahead(at_ns, first, index, at, allowed_ns)):
             latest_ns = before_ns
             small.append(index - 1)
-        if at < latest_ns - allowed_ns:
+        if allowed_ns and at < latest_ns - allowed_ns and _returns(at_ns, index, end, latest_ns - offset_ns):
+            small.append(index)
+        elif at < latest_ns - allowed_ns:
             offset_ns += latest_ns - at
             at = latest_ns
             steps.append(index)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bootscope.loaders.console import ANY
-from bootscope.readers import clock_mend, other_clocks
+from bootscope.readers import clock_mend, firmware_tables, journal_late, other_clocks
 from bootscope.readers.base import (
     STAMPS,
     UNKNOWN,
@@ -40,15 +40,15 @@ _HEAD_LINES_BYTES = 65536
 class Tool:
     """A tool that stamps console lines: its name, its forms, the most usual first.
 
-    `between` matches what stands between the stamp and the text. `known` tells of an unstamped line that
-    it is the tool's own. `loose` says that lines without a stamp are lines like any other.
+    `known` tells of an unstamped line that it is the tool's own. `loose` says that lines without a stamp are
+    lines like any other. `journal`: the tool is journald, which finds the kernel's first lines late.
     """
 
     name: str
     forms: Sequence[Form]
-    between: bytes = b""
     known: Callable[[bytes], bool] = lambda line: False
     loose: bool = False
+    journal: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -80,7 +80,7 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     """
     lines = console_lines(source.data)
     form = form or _form(source, lines, tool)
-    found = read(lines, form, tool.between)
+    found = read(lines, form)
     if form is PRINTK:
         give_stamps(found)
     if form.pattern and len(found) and not found.dropped and 1 not in found.own:
@@ -119,6 +119,8 @@ def reading(
     for part in cut.boots:
         if form is PRINTK:
             result.repairs += other_clocks.forget(found, part, line_of[part.first] if len(found) else 1)
+        if tool.journal and form.pattern:
+            result.repairs += journal_late.forget(found, form, part, line_of[part.first])
         if form.deltas:
             result.repairs += clock_mend.sum_gaps(found, form, part.first, part.end, line_of)
         clock_mend.lead(found.at_ns, found.own, part.first, part.end)
@@ -160,6 +162,7 @@ def _boot(found: Columns, form: Form, part: Part, options: Options, tool: Tool) 
     boot.clock = _clock(boot, options)
     boot.facts["tool"] = f"{tool.name} {form.name}".removesuffix(tool.name).removesuffix("printk").strip()
     describe(boot, found, part, form.repeats_kernel)
+    boot.tables += firmware_tables.tables(boot.log, options)
     return boot
 
 

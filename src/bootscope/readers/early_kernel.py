@@ -22,7 +22,8 @@ CLOCK_BEGINS = "kernel clock begins"
 UNPACK, EARLY = "decompress", "early-kernel"
 BOTH = f"{UNPACK}+{EARLY}"
 QUIET = "kernel and user space (not split: quiet)"
-QUIET_KERNEL = "kernel (its first line not seen)"
+_NOT_SEEN = " (its first line not seen)"
+QUIET_KERNEL = f"kernel{_NOT_SEEN}"
 _MOST, _LEAST = "decompress_most_ns", "early_kernel_least_ns"
 _NEVER_EARLY = (FIRST_BYTE, END_OF_LINE, WHEN_LOGGED)
 _ENABLED = re.compile(r"(?<!boot)console \[(tty[A-Za-z]{1,9}\d{1,3})\] enabled")
@@ -57,6 +58,12 @@ class Bound:
         """From the details of a span."""
         most, least_ns = detail.get(_MOST), detail.get(_LEAST)
         return cls(most, least_ns) if isinstance(most, int) and isinstance(least_ns, int) else cls()
+
+
+def kernel_name(*, initramfs: bool, seen: bool) -> str:
+    """The name of the kernel's phase: with an `initramfs` whose beginning no line tells; `seen`: the kernel's
+    first line is there."""
+    return f"kernel{'+initramfs' if initramfs else ''}{'' if seen else _NOT_SEEN}"
 
 
 def phase_name(following: str, log: Log, first: int) -> str:

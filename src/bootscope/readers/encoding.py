@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bootscope.readers import rtf
 from bootscope.readers.base import Repair
 from bootscope.readers.lines import without_nuls
 
@@ -63,6 +64,9 @@ def as_utf8(data: bytes) -> tuple[bytes, list[Repair]]:
     if data.startswith(_UTF8_MARK):
         data = data[len(_UTF8_MARK) :]
         repairs.append(Repair("UTF-8 byte order mark removed", 1, 1))
+    if data.startswith(rtf.MARK):
+        data = rtf.text_of(data)
+        repairs.append(Repair("RTF read as text", 1, 1))
     if b"\0" in data and is_text(data):
         data = without_nuls(data, repairs)
     return data, repairs

@@ -50,6 +50,8 @@ class Map:
     def at(self, ns: int) -> int:
         """A time of the first clock on the second."""
         run_ns = ns - self.from_ns
+        if not self.drift_ppt:
+            return self.to_ns + run_ns
         return self.to_ns + run_ns + run_ns * self.drift_ppt // TRILLION
 
     def span(self, span: Span) -> Span:

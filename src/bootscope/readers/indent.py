@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from bootscope.loaders.console import ANY
+from bootscope.loaders.console import ANY, SPOKEN
 from bootscope.readers.base import Repair
 from bootscope.readers.lines import Lines, split
 
 _HEAD_BYTES = 65536
 _MOST_COLUMNS = 16
 _LEAST_LINES = 3
-# Stamps of the kernel that do not begin their lines.
+# Stamps of the kernel, and first words of programs, that do not begin their lines.
 _STAMP = rb"(?:<\d{1,3}>)?\[ {0,11}\d{1,9}\.\d{6}[\]@]"
-_MOVED = re.compile(rb"^([ \t]{1,%d})" % _MOST_COLUMNS + _STAMP, re.MULTILINE)
-_IN_PLACE = re.compile(rb"^" + _STAMP, re.MULTILINE)
+_FIRST = rb"(?:" + _STAMP + rb"|" + SPOKEN.encode() + rb")"
+_MOVED = re.compile(rb"^([ \t]{1,%d})" % _MOST_COLUMNS + _FIRST, re.MULTILINE)
+_IN_PLACE = re.compile(rb"^" + _FIRST, re.MULTILINE)
 _BLANKS = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 # A port that is switched on, or set to another speed, sends some bytes that nobody wrote.
 _NOISE = re.compile(
@@ -55,8 +56,6 @@ def _margin(head: bytes) -> bytes:
         least = min(blanks, key=len, default=b"")[:_MOST_COLUMNS]
         if least and len(blanks) >= _LEAST_LINES and all(each.startswith(least) for each in blanks):
             return least
-    if b" [" not in head and b"\t[" not in head and b" <" not in head:
-        return b""
     (margin, count), *_ = Counter(_MOVED.findall(head)).most_common(1) or [(b"", 0)]
     enough = count >= max(_LEAST_LINES, 4 * len(_IN_PLACE.findall(head)))
     return margin if enough else b""

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 
@@ -45,6 +47,13 @@ def _names(symbol: bytes) -> tuple[str, str]:
     text = decode(symbol)
     name, plus, offset = text.partition("+")
     return name, text if plus and not offset.startswith("0x0/") else ""
+
+
+@lru_cache(maxsize=10_000)
+def _probe_detail(result: int, took_us: int, attempt: int) -> Mapping[str, str | int]:
+    """What a probe's span tells; the same for many of them, and kept once."""
+    outcome = {"outcome": "deferred"} if result == _DEFERRED else {}
+    return {"returned": result, "took_us": took_us, "attempt": attempt, **outcome}
 
 
 @dataclass
@@ -114,22 +123,17 @@ class Calls:
 
     def _unseen_start(self, start_ns: int, end_ns: int) -> int:
         """When a call began that no line announces: not before the clock."""
-        return start_ns if self.follows_lines else max(start_ns, min(0, end_ns))
+        return start_ns if start_ns >= 0 or self.follows_lines else max(start_ns, min(0, end_ns))
 
     def _probe(self, blob: bytes, offset: int, at_ns: int) -> bool:
         match = _PROBE.match(blob, offset)
         if not match:
             return False
-        device, result = decode(match[1]), int(match[2])
-        self._attempts[device] += 1
-        detail: dict[str, str | int] = {
-            "returned": result,
-            "took_us": int(match[3]),
-            "attempt": self._attempts[device],
-        }
-        if result == _DEFERRED:
-            detail["outcome"] = "deferred"
-        start_ns = self._unseen_start(at_ns - int(match[3]) * 1000, at_ns)
+        name, code, took = match.groups()
+        device, result, took_us = decode(name), int(code), int(took)
+        attempt = self._attempts[device] = self._attempts[device] + 1
+        detail = _probe_detail(result, took_us, attempt)
+        start_ns = self._unseen_start(at_ns - took_us * 1000, at_ns)
         self.probes.append(Span(start_ns, at_ns, device, detail))
         return True
 

@@ -104,6 +104,12 @@ def after_words(end_ns: int, last_ns: int, *, earliest: bool) -> str:
     return f"the boot ended at {end} s{later}; what follows, up to {last} s, is not part of it"
 
 
+def failed_words(end_ns: int, last_ns: int) -> str:
+    """That what the files say after a boot failed is not counted."""
+    end, last = _seconds(end_ns)[1:], _seconds(last_ns)[1:]
+    return f"the boot failed at {end} s; what follows, up to {last} s, is not part of it"
+
+
 def _milliseconds(ns: int) -> str:
     return f"{ns / 1e6:,.1f} ms"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+
+import msgspec
 
 _START = re.compile(r"\{")
 _BYTE = re.compile(r"[0-9]{1,3}")
@@ -16,9 +18,10 @@ def objects(data: bytes, after: bytes = b"") -> Iterator[dict[str, object] | Non
 
     None stands for a place where an object begins that is none: the search goes on behind it.
     """
-    decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
     begin = data.find(after) + len(after) if after else 0
-    text = data[max(begin, 0) :].decode("utf-8", "backslashreplace")
+    at = yield from _by_line(data, max(begin, 0))
+    decoder = _decoder()
+    text = data[at:].decode("utf-8", "backslashreplace")
     at = 0
     # An error counts the lines before it: hostile text must not make that happen without end.
     budget = 4 * len(text) + 1_000_000
@@ -31,6 +34,36 @@ def objects(data: bytes, after: bytes = b"") -> Iterator[dict[str, object] | Non
             yield None
         else:
             yield found if isinstance(found, dict) else None
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+
+def _by_line(data: bytes, at: int) -> Generator[dict[str, object], None, int]:
+    """The objects of lines that hold one each and nothing behind it, as a journal's do, from `at` on; returns
+    where the first other line with the beginning of an object is, or the end.
+
+    Line by line, a long file is never there as text as a whole. msgspec takes a third of the time of the
+    standard library, which is asked where a value is more than text.
+    """
+    texts, decoder = msgspec.json.Decoder(dict[str, str | None]), _decoder()
+    while (start := data.find(b"{", at)) >= 0:
+        end = data.find(b"\n", start)
+        at = len(data) if end < 0 else end + 1
+        line = data[start:at]
+        found: object
+        try:
+            found = texts.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            try:
+                found = decoder.decode(line.decode("utf-8", "backslashreplace"))
+            except (ValueError, RecursionError):
+                return start
+        if not isinstance(found, dict):
+            return start
+        yield found
+    return len(data)
 
 
 def text_of(value: object) -> bytes:

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
 from bootscope.loaders.console import BOOT_LOADER
+from bootscope.readers import startup_line
 from bootscope.readers.base import PREVIOUS_NEWLINE, Boot, Log
 from bootscope.readers.boots import Part
 from bootscope.readers.early_kernel import CLOCK_BEGINS
 from bootscope.readers.initcalls import Calls
 from bootscope.readers.lines import decode
 from bootscope.readers.stamp_forms import Columns
-from bootscope.timeline.kernel_lines import FREED, INIT
+from bootscope.timeline.kernel_lines import FREED, INIT, OTHER_TASK
 from bootscope.timeline.trace import Point
 
 _POINTS = (
@@ -24,6 +26,7 @@ _POINTS = (
     ("kernel-done", "milestone", re.compile(FREED.encode())),
     ("init", "milestone", re.compile(INIT.encode())),
 )
+_OTHER_TASK = re.compile(OTHER_TASK.encode())
 _FACTS = (
     ("kernel", re.compile(rb"Linux version (\S{1,200})")),
     ("command line", re.compile(rb"Kernel command line: ([^\n]{1,4096})")),
@@ -97,10 +100,12 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
         at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
         if kernel_ns < 0 or not take(blob, offset, at_ns):
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
-            _take(findings, blob, offset, when)
+            late = bool(_OTHER_TASK.search(blob, found.starts[index], offset))
+            _take(findings, blob, offset, None if late else when)
     boot.tracks += findings.calls.tracks()
     boot.points += findings.points + findings.calls.open_calls()
-    boot.points += islice(_pending(found, part, way, boot.log), _PENDING_MOST)
+    boot.points += islice(_pending(found, part, way, boot.log, kernel_stamps), _PENDING_MOST)
+    boot.tracks += startup_line.phases(boot)
     boot.facts.update(findings.facts)
     _zero_stamps(boot)
     if not own_clock:
@@ -144,21 +149,20 @@ def kernel_way(boot: Boot) -> Way:
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
     close_ns = _CLOSE_NS + 2 * resolution_ns
-    off = [(k, sign * d - least_ns) for k, d in pairs]
-    used = sorted([abs(d) for k, d in off if d <= close_ns + k // _DRIFT])
+    used = sorted([abs(d) for k, e in pairs if (d := sign * e - least_ns) <= close_ns + k // _DRIFT])
     if len(used) * 3 < len(pairs):
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 
 
-def _pending(found: Columns, part: Part, way: Way, log: Log) -> Iterator[Point]:
+def _pending(found: Columns, part: Part, way: Way, log: Log, kernel_stamps: array[int]) -> Iterator[Point]:
     """Devices that still waited for something when the kernel gave up waiting."""
     if part.first >= part.end:
         return
     for match in _PENDING.finditer(found.blob, found.starts[part.first], found.ends[part.end - 1]):
         index = bisect_left(found.starts, match.start() + 1) - 1
         device = found.blob[found.starts[index] : match.start()].split()[-1:]
-        kernel_ns = found.kernel_ns[index]
+        kernel_ns = kernel_stamps[index] if found.own[index] else found.kernel_ns[index]
         when = _when(log, index - part.first, way, kernel_ns, way.at(kernel_ns, found.at_ns[index]))
         if device and when:
             yield when.point(f"{decode(device[0][:200])} still deferred", "mark")

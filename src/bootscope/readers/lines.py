@@ -25,6 +25,8 @@ _ESCAPE = re.compile(
 )
 # The same as a program shows it that makes control characters visible: colours, and where the cursor goes.
 _SHOWN_ESCAPE = re.compile(rb"\^\[\[[0-9;?]{0,16}[mKJHhl]")
+# The same colours where the control character itself was lost on the way: only in pairs, on and off again.
+_LOST_ESCAPE = re.compile(rb"\[[01](?:;\d{1,3}){1,3}m([^\n\[\x1b]{0,120})\[0?m")
 _LINE = re.compile(rb"[^\n]*\n")
 # A block repeated this short may be a habit of the board; longer, it is a file joined to itself.
 _REPEAT_MIN_BYTES = 512
@@ -144,15 +146,16 @@ def _one_line_end(data: bytes, repairs: list[Repair]) -> bytes:
 
 
 def _without_escapes(blob: bytes, repairs: list[Repair]) -> bytes:
-    for sign, codes, what in (
-        (b"\x1b", _ESCAPE, "terminal escape codes removed"),
-        (b"^[[", _SHOWN_ESCAPE, "terminal escape codes written out as ^[ removed"),
+    for sign, codes, kept, what in (
+        (b"\x1b", _ESCAPE, b"", "terminal escape codes removed"),
+        (b"^[[", _SHOWN_ESCAPE, b"", "terminal escape codes written out as ^[ removed"),
+        (b"[0;", _LOST_ESCAPE, rb"\1", "terminal escape codes without their control character removed"),
     ):
         first = blob.find(sign)
         if first < 0:
             continue
         line = _line_of(blob, first)
-        blob, count = codes.subn(b"", blob)
+        blob, count = codes.subn(kept, blob)
         if count:
             repairs.append(Repair(what, count, line))
     return blob

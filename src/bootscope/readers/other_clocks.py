@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from bootscope.readers.base import NO_STAMP, Repair
 from bootscope.readers.boots import Part
-from bootscope.readers.stamp_forms import Columns
+from bootscope.readers.stamp_forms import STRICT_KERNEL_STAMP, Columns
 from bootscope.timeline.kernel_lines import BEGINS
 
 _KERNEL = re.compile(BEGINS.encode())
+_KERNELS = re.compile(rb"\s{0,16}(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP)
 _LOOK_AHEAD_LINES = 20_000
 
 
@@ -23,10 +25,12 @@ def forget(found: Columns, part: Part, first_number: int) -> list[Repair]:
     """
     kernel = _first_line(found, part)
     if kernel is None:
-        return []
-    begin_ns = found.at_ns[kernel]
-    before = [i for i in range(part.first, kernel) if found.own[i] and found.at_ns[i] > begin_ns]
-    if not before or _printed_again(found, part, kernel, before):
+        before = _of_firmware(found, part)
+    else:
+        begin_ns = found.at_ns[kernel]
+        before = [i for i in range(part.first, kernel) if found.own[i] and found.at_ns[i] > begin_ns]
+        before = [] if before and _printed_again(found, part, kernel, before) else before
+    if not before:
         return []
     for index in before:
         found.own[index] = 0
@@ -35,11 +39,24 @@ def forget(found: Columns, part: Part, first_number: int) -> list[Repair]:
     return [Repair(what, len(before), first_number + before[0] - part.first)]
 
 
+def _of_firmware(found: Columns, part: Part) -> list[int]:
+    """The stamped lines of a boot without a kernel, if the first of them has a stamp that no kernel writes.
+
+    It has less than five places before the point; PLM's are milliseconds.
+    """
+    stamped = [i for i in range(part.first, part.end) if found.own[i]]
+    if not stamped:
+        return []
+    at = found.blob.rfind(b"\n", 0, found.starts[stamped[0]]) + 1
+    return [] if _KERNELS.match(found.blob, at) else stamped
+
+
 def _first_line(found: Columns, part: Part) -> int | None:
-    for index, start in zip(found.notable, found.words, strict=True):
-        if index >= part.end:
-            break
-        if index >= part.first and found.own[index] and _KERNEL.match(found.blob, start):
+    # A file may hold thousands of boots: each looks at its own lines only.
+    first, end = bisect_left(found.notable, part.first), bisect_left(found.notable, part.end)
+    for place in range(first, end):
+        index = found.notable[place]
+        if found.own[index] and _KERNEL.match(found.blob, found.words[place]):
             return index
     return None
 

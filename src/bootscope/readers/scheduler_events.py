@@ -16,7 +16,8 @@ _SWITCH = re.compile(
     r"next_comm=(.{0,64}?) next_pid=(\d{1,9})"
 )
 _SWITCH_SHORT = re.compile(r"(.{0,64}?):(\d{1,9}) \[-?\d+\] (\S{1,8}) ==> (.{0,64}?):(\d{1,9}) \[-?\d+\]")
-_WAKE = re.compile(r"(?:comm=)?(.{0,64}?)(?: pid=|:)(\d{1,9})\b")
+_WAKE = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9})\b")
+_WAKE_SHORT = re.compile(r"(.{0,64}?):(\d{1,9}) \[-?\d+\]")
 _FORK = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9}) child_comm=(.{0,64}?) child_pid=(\d{1,9})")
 _EXEC = re.compile(r"filename=(.{0,400}?) pid=(\d{1,9})")
 _EXIT = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9})")
@@ -48,15 +49,25 @@ class Scheduling:
 
     def _switch(self, event: Event) -> bool:
         found = _SWITCH.search(event.text) or _SWITCH_SHORT.search(event.text)
-        if not found:
-            return False
-        was = self._running.get(event.cpu)
-        if was is None and self.first_ns < event.at_ns:
-            was = _Running(found[1], int(found[2]), self.first_ns)
-        if was and was.pid == int(found[2]):
-            self._ran(event.cpu, found[1], was, event.at_ns, found[3])
-        self._running[event.cpu] = _Running(found[4], int(found[5]), event.at_ns)
-        return True
+        if found:
+            task, pid, state, next_task, next_pid = found.groups()
+            self.switched(event.at_ns, event.cpu, task, int(pid), state, next_task, int(next_pid))
+        return bool(found)
+
+    def switched(
+        self, at_ns: int, cpu: int, task: str, pid: int, state: str, next_task: str, next_pid: int
+    ) -> None:
+        """A CPU leaves a task, which is then in `state`, for the next one."""
+        was = self._running.get(cpu)
+        if was is None and self.first_ns < at_ns:
+            was = _Running(task, pid, self.first_ns)
+        if was and was.pid == pid:
+            self._ran(cpu, task, was, at_ns, state)
+        self._running[cpu] = _Running(next_task, next_pid, at_ns)
+
+    def runs(self, at_ns: int, cpu: int, task: str, pid: int) -> None:
+        """A CPU begins to run a task, and nothing tells what it ran before."""
+        self._running[cpu] = _Running(task, pid, at_ns)
 
     def _ran(self, cpu: int, task: str, was: _Running, end_ns: int, state: str) -> None:
         if was.pid == 0:
@@ -71,10 +82,14 @@ class Scheduling:
         total[1] += 1
 
     def _wake(self, event: Event) -> bool:
-        found = _WAKE.search(event.text)
+        found = _WAKE.search(event.text) or _WAKE_SHORT.match(event.text)
         if found:
-            self.points.append(Point(event.at_ns, f"{event.task} wakes {found[1]} ({found[2]})", "wake"))
+            self.woke(event.at_ns, event.task, found[1], int(found[2]))
         return bool(found)
+
+    def woke(self, at_ns: int, waker: str, task: str, pid: int) -> None:
+        """The task `waker` makes another ready to run."""
+        self.points.append(Point(at_ns, f"{waker} wakes {task} ({pid})", "wake"))
 
     def tracks(self) -> list[Track]:
         """A row for each CPU."""
@@ -107,30 +122,41 @@ class Processes:
 
     def _fork(self, event: Event) -> bool:
         found = _FORK.search(event.text)
-        if not found:
-            return False
-        parent = self._process(int(found[2]), found[1], event.at_ns)
-        child = self._processes.begin(int(found[4]), event.at_ns)
+        if found:
+            self.forked(event.at_ns, found[1], int(found[2]), int(found[4]))
+        return bool(found)
+
+    def forked(self, at_ns: int, task: str, pid: int, child_pid: int) -> None:
+        """A task makes a child."""
+        parent = self._process(pid, task, at_ns)
+        child = self._processes.begin(child_pid, at_ns)
         if parent is not child:
             child.parent = parent
-        return True
 
     def _exec(self, event: Event) -> bool:
         found = _EXEC.search(event.text)
         if found:
-            process = self._process(int(found[2]), event.task, event.at_ns)
-            if process.images and process.images[-1][0] >= event.at_ns:
-                process.images.pop()
-            process.images.append((event.at_ns, found[1]))
+            self.executed(event.at_ns, event.task, int(found[2]), found[1])
         return bool(found)
+
+    def executed(self, at_ns: int, task: str, pid: int, filename: str) -> None:
+        """A task becomes the program in a file."""
+        process = self._process(pid, task, at_ns)
+        if process.images and process.images[-1][0] >= at_ns:
+            process.images.pop()
+        process.images.append((at_ns, filename))
 
     def _exit(self, event: Event) -> bool:
         found = _EXIT.search(event.text)
         if found:
-            process = self._process(int(found[2]), found[1], event.at_ns)
-            process.last_ns, process.ended = event.at_ns, "exited"
-            self._processes.alive.pop(process.pid, None)
+            self.exited(event.at_ns, found[1], int(found[2]))
         return bool(found)
+
+    def exited(self, at_ns: int, task: str, pid: int) -> None:
+        """A task ends."""
+        process = self._process(pid, task, at_ns)
+        process.last_ns, process.ended = at_ns, "exited"
+        self._processes.alive.pop(process.pid, None)
 
     def _process(self, pid: int, task: str, at_ns: int) -> Process:
         """The process of that number; one that was there before the trace is named by its task."""

@@ -12,12 +12,17 @@ from bootscope.capture.imported import Raw
 from bootscope.capture.tap import MAGICS
 from bootscope.core.errors import UserError, printable
 from bootscope.readers import sent as sent_over
+from bootscope.readers import trace_dat
 from bootscope.readers.base import Repair, Source
+from bootscope.readers.conversions import is_other
 from bootscope.readers.encoding import as_utf8
+from bootscope.readers.perfetto_packets import is_trace
 from bootscope.readers.unpack import MAX_BYTES, Budget, archive, compression, decompressed
 
 STDIN = "-"
 _LAYERS = 4
+_BINARY = (*MAGICS, trace_dat.MAGIC)
+"""Formats that are binary, and whose beginning may look like text with NUL bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,8 @@ def opened(name: str, data: bytes, budget: Budget) -> Opened:
     if box := archive(name, data, budget):
         repairs += box.repairs
         return Opened(Source(name, data, box.members), tuple(repairs))
-    # A capture of ours is binary, and may look like text with NUL bytes.
-    text, found = (data, []) if data.startswith(MAGICS) else as_utf8(data)
+    binary = data.startswith(_BINARY) or is_other(data) or is_trace(data)
+    text, found = (data, []) if binary else as_utf8(data)
     return Opened(Source(name, text), (*repairs, *found))
 
 

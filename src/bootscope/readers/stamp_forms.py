@@ -6,12 +6,15 @@ from __future__ import annotations
 import calendar
 import re
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate, compress, islice
 
 from bootscope.loaders.console import ANY
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.lines import Lines, Memo
+from bootscope.readers.months import MONTHS
 from bootscope.timeline.kernel_lines import CALLER
 
 NS = 1_000_000_000
@@ -19,6 +22,7 @@ DAY_NS = 86_400 * NS
 _LATEST_S = 8_000_000_000
 LATEST_NS = _LATEST_S * NS
 """No stamp is later: all times fit 64 bits with room to add."""
+_AT_ONCE = 500
 _FRACTION_NS = [10 ** (9 - digits) for digits in range(10)]
 
 # What printk puts before its text: level, seconds and microseconds, and who called it. The width is bounded
@@ -68,13 +72,11 @@ def epoch_s(year: int, month: int, day: int, time: bytes) -> int | None:
     return calendar.timegm((year, month, day, 0, 0, 0)) + seconds
 
 
-_MONTHS = {name.encode(): number for number, name in enumerate(calendar.month_abbr) if name}
-
-
 def month_s(text: bytes) -> int | None:
     """Seconds of ``Nov 21 11:02:03`` or ``Nov 21 11:02:03 2026``; with no year 2000 is taken, a leap year."""
-    month = _MONTHS.get(text[:3])
-    return epoch_s(int(text[16:] or 2000), month, int(text[4:6]), text[7:15]) if month else None
+    name, _, rest = text.partition(b" ")
+    month = MONTHS.get(name)
+    return epoch_s(int(rest[12:] or 2000), month, int(rest[:2]), rest[3:11]) if month else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Form:
     """A stamp stands on a line of its own and holds for the lines that follow."""
     repeats_kernel: bool = False
     """The stamp is the kernel's own, as printk wrote it or spelled otherwise."""
+    records: bool = False
+    """Each line is a record of the program that it names, with that program's time: not all are in order."""
 
     def at_line_start(self) -> re.Pattern[bytes]:
         """The pattern where a line begins."""
@@ -133,55 +137,91 @@ class Columns:
         return len(self.at_ns)
 
 
-def _line_pattern(form: Form, between: bytes) -> re.Pattern[bytes]:
-    host = rb"(?:(?:<(\d{1,3})>)?" + form.pattern + rb")?" if form.pattern else rb"()()()"
-    return re.compile(host + rb"()" + between + _KERNEL + rb"()" + _CALLER + _NOTABLE + rb"[^\n]*\n")
+def _line_pattern(form: Form) -> re.Pattern[bytes]:
+    """Any line: level, seconds and fraction of the host's stamp; the same of the kernel's; an empty group
+    where the text begins, before the kernel's stamp or behind it; notable words."""
+    words = _CALLER + _NOTABLE + rb"[^\n]*\n"
+    if not form.pattern:
+        return re.compile(rb"()()()" + _KERNEL + rb"()" + words)
+    return re.compile(rb"(?:(?:<(\d{1,3})>)?" + form.pattern + rb")?()" + _KERNEL + words)
 
 
-def read(lines: Lines, form: Form, between: bytes = b"") -> Columns:
-    """All lines, stamped as `form` says; `between` matches what stands between stamp and kernel stamp.
+def _whole_ns(form: Form, raw: bytes) -> int:
+    """The whole seconds of a stamp in ns; NO_STAMP where there are none, or no such time."""
+    seconds = form.seconds(raw) if raw else None
+    return NO_STAMP if seconds is None or seconds > _LATEST_S else seconds * NS
+
+
+def _level(raw: bytes) -> int:
+    return int(raw) & 7 if raw else -1
+
+
+def read(lines: Lines, form: Form) -> Columns:
+    """All lines, stamped as `form` says.
 
     The text of a line keeps the kernel's stamp when another clock stamped the line.
     """
     found = Columns(lines.blob)
-    seconds = Memo(form.seconds)  # stamps of one second are many
-    pattern = _line_pattern(form, between)
+    pattern, hosted = _line_pattern(form), bool(form.pattern)
+    matches = pattern.finditer(lines.blob)
+    whole_ns, levels = Memo(partial(_whole_ns, form)), Memo(_level)
     now_ns = 0
-    cut = 4 if form.pattern else 8
-    add_start, add_end, add_at = found.starts.append, found.ends.append, found.at_ns.append
-    add_level, add_kernel, add_own = found.level.append, found.kernel_ns.append, found.own.append
-    fractions, ns = _FRACTION_NS, NS
-    for match in pattern.finditer(lines.blob):
-        early, whole, fraction, _, level, kernel_s, kernel_us, _, notable = match.groups()
-        kernel_ns = int(kernel_s + kernel_us) * 1000 if kernel_s is not None else NO_STAMP
-        start = match.start(cut)
-        own = 0
-        if whole:
-            second = seconds[whole]
-            if second is None or second > _LATEST_S:
-                start = match.start()
-            else:
-                own = 1
-                now_ns = second * ns + (int(fraction) * fractions[len(fraction)] if fraction else 0)
-                if form.sparse:
-                    if not found.dropped:
-                        found.at_ns = array("q", [now_ns]) * len(found.at_ns)
-                        add_at = found.at_ns.append
-                    found.dropped += 1
-                    continue
-        elif cut == 8 and kernel_ns >= 0:
-            own, now_ns = 1, kernel_ns
-        if notable is not None:
-            found.notable.append(len(found.at_ns))
-            found.words.append(match.start(9))
-        add_start(start)
-        add_end(match.end() - 1)
-        add_at(now_ns)
-        level = level or early
-        add_level(int(level) & 7 if level else -1)
-        add_kernel(kernel_ns)
-        add_own(own)
-    return found
+    # Some hundred lines column by column, which takes less than all columns line by line.
+    while some := list(islice(matches, _AT_ONCE)):
+        columns = zip(*[match.groups(b"") for match in some], strict=True)
+        if hosted:
+            early, whole, part, _, level, kernel_s, kernel_us, notable = columns
+            level = tuple([a or b for a, b in zip(level, early, strict=True)])
+        else:
+            _, whole, part, level, kernel_s, kernel_us, _, notable = columns
+        kernel_ns = [int(s + us) * 1000 if s else NO_STAMP for s, us in zip(kernel_s, kernel_us, strict=True)]
+        stamps = kernel_ns
+        if hosted:
+            stamps = [
+                ns if (ns := whole_ns[w]) < 0 or not p else ns + int(p) * _FRACTION_NS[len(p)]
+                for w, p in zip(whole, part, strict=True)
+            ]
+        for index in compress(range(len(some)), notable):
+            found.notable.append(len(found) + index)
+            found.words.append(some[index].start(pattern.groups))
+        found.starts.extend(_starts(some, whole, stamps) if hosted else [match.start(7) for match in some])
+        found.ends.extend([match.end() - 1 for match in some])
+        found.at_ns.extend([now_ns := ns if ns >= 0 else now_ns for ns in stamps])
+        found.level.extend([levels[raw] for raw in level])
+        found.kernel_ns.extend(kernel_ns)
+        found.own += bytes(map(NO_STAMP.__lt__, stamps))
+    return _without_stamp_lines(found) if form.sparse else found
+
+
+def _starts(some: list[re.Match[bytes]], whole: Sequence[bytes], stamps: list[int]) -> list[int]:
+    """Where the texts begin: behind the host's stamp. What looks like one and is no time is text."""
+    starts = [match.start(4) for match in some]
+    if NO_STAMP in stamps:
+        for index in compress(range(len(some)), whole):
+            if stamps[index] < 0:
+                starts[index] = some[index].start()
+    return starts
+
+
+def _without_stamp_lines(found: Columns) -> Columns:
+    """Takes out the lines that hold a stamp for those that follow and nothing else; the lines before the
+    first have its time."""
+    first = found.own.find(1)
+    if first < 0:
+        return found
+    found.at_ns[:first] = array("q", [found.at_ns[first]]) * first
+    text = [not own for own in found.own]
+    place = list(accumulate(text, initial=0))
+    rest = Columns(found.blob, dropped=len(text) - place[-1], own=bytearray(place[-1]))
+    for column, kept in ((found.starts, rest.starts), (found.ends, rest.ends), (found.at_ns, rest.at_ns)):
+        kept.extend(compress(column, text))
+    rest.level.extend(compress(found.level, text))
+    rest.kernel_ns.extend(compress(found.kernel_ns, text))
+    for index, words in zip(found.notable, found.words, strict=True):
+        if text[index]:
+            rest.notable.append(place[index])
+            rest.words.append(words)
+    return rest
 
 
 def filled(blob: bytes) -> int:

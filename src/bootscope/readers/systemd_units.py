@@ -16,6 +16,9 @@ US_NS = 1_000
 USER_SPACE = Clock(
     "userspace", "the start of systemd (that of the root file system, after an initrd)", 1_000_000
 )
+AFTER_SOFT_REBOOT = Clock("userspace", "the start of the soft reboot", 1_000_000)
+"""systemd's times of a boot that was begun without a kernel (`systemctl soft-reboot`)."""
+_SOFT_REBOOT_UNIT = "systemd-soft-reboot.service"
 # systemd starts what waited for a unit at once; later than this, something else was waited for too.
 RELEASE_NS = 50_000_000
 LAST_BEFORE = "ordered after"
@@ -23,7 +26,9 @@ LAST_BEFORE = "ordered after"
 WAITS_FOR = "waits for"
 """A detail of a wait: the one unit that was still waited for."""
 CHAIN_TITLE = "Critical chain, by systemd: ordering, not cause"
-PHASES = ("firmware", "loader", "kernel", "initrd", "userspace")
+BLAME_TITLE = "Units by the time they took to start"
+SOFT_REBOOT = "soft reboot"
+PHASES = ("firmware", "loader", "kernel", "initrd", SOFT_REBOOT, "userspace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +132,10 @@ def track_of(ident: str, kind: str, title: str, spans: Iterable[Span], parent: s
     return Track(ident, kind, title, placed, overlaps, parent)
 
 
-def phase_track(bounds: Iterable[tuple[str, int, int]]) -> Track:
+def phase_track(bounds: Iterable[tuple[str, int, int]], ident: str = "systemd") -> Track:
     """The track of systemd's own phases: (name, start in ns, end in ns)."""
     spans = [Span(start, end, name) for name, start, end in bounds if end >= start]
-    return track_of("systemd", "phase", "Phases, by systemd", spans)
+    return track_of(ident, "phase", "Phases, by systemd", spans)
 
 
 def milestone(at_ns: int, name: str, error_ns: int = US_NS) -> Point:
@@ -141,7 +146,7 @@ def milestone(at_ns: int, name: str, error_ns: int = US_NS) -> Point:
 def blame_table(rows: Iterable[tuple[str, int]]) -> Table:
     """Units by how long they took to start: (name, ns), the longest first."""
     ranked = sorted(rows, key=lambda row: (-row[1], row[0]))
-    return Table("Units by the time they took to start", ("unit", "ns"), tuple(ranked))
+    return Table(BLAME_TITLE, ("unit", "ns"), tuple(ranked))
 
 
 def took(units: Iterable[Unit]) -> list[tuple[str, int]]:
@@ -169,6 +174,8 @@ def boot_of_plot(units: list[Unit], clock: Clock) -> Boot:
         units = [
             replace(u, stopping_ns=None, stopped_ns=None) if u.stopping_ns == finish_ns else u for u in units
         ]
+    if any(u.name == _SOFT_REBOOT_UNIT and u.starting_ns is not None for u in units):
+        clock = replace(AFTER_SOFT_REBOOT, resolution_ns=clock.resolution_ns)
     boot = Boot(clock, tracks=unit_tracks(units))
     if finished and finish_ns:
         boot.points.append(milestone(finish_ns, "systemd-finished", clock.resolution_ns))

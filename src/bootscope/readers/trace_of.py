@@ -10,20 +10,23 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from bootscope.core.errors import printable
-from bootscope.readers import boot_end, early_kernel
+from bootscope.readers import boot_begin, boot_end, early_kernel
 from bootscope.readers.base import Log
+from bootscope.readers.failure import failure
 from bootscope.readers.fit import Map
-from bootscope.readers.hits import Hit, View, find_hits
+from bootscope.readers.hits import KERNEL_SEEN, Hit, View, find_hits
 from bootscope.readers.join import File, Group, Joined, Member
 from bootscope.readers.join_words import (
     after_words,
     boot_name,
     clock_words,
+    failed_words,
     link_words,
     refusal_words,
     silence_words,
 )
-from bootscope.readers.markers import MARKERS, Marker, split_line
+from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker, split_line
+from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import (
     LENGTH,
     NOT_KNOWN,
@@ -43,15 +46,22 @@ BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000
 """An empty line may come before the first marker."""
+_OF_LINUX = frozenset(("kernel-entry", "kernel-done", "init", INIT_SEEN, KERNEL_SEEN))
 
 
 def trace_of(
-    files: Sequence[File], joined: Joined, number: int, extra: Iterable[Marker] = (), *, lines: bool = True
+    files: Sequence[File],
+    joined: Joined,
+    number: int,
+    extra: Iterable[Marker] = (),
+    *,
+    lines: bool = True,
+    tracks: bool = True,
 ) -> Trace:
     """Boot `number` (from 0) of the joined files.
 
     `extra` are the user's own milestones. With `lines` every console line is a point; without, the
-    trace stays small.
+    trace stays small. Without `tracks` it has those of phases only.
     """
     group = joined.groups[number]
     view = View(files, group)
@@ -59,21 +69,35 @@ def trace_of(
     hits, untimed = find_hits(view, [*MARKERS, *own])
     end = _ended(view, hits, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
+    begin = boot_begin.begin(view, hits, untimed)
     points = _milestones(view, hits)
     if lines:
         points += _lines(view)
-    phases = tuple(_phases(hits, view, end))
+    phases = tuple(_phases(hits, view, begin, end))
+    failed = end.failure
+    if failed and failed.at_ns is not None:
+        failed = replace(failed, phase=_phase_at(phases, failed.at_ns))
     return Trace(
         title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
         clock=clock_words(files, group, view.shift_ns != 0),
         total_ns=end.at_ns,
         total_or_later=end.earliest,
-        tracks=(*phases, *_tracks(view)),
+        end_seen=end.seen,
+        failure=failed,
+        begins_ns=begin.at_ns,
+        other_ns=begin.other_ns,
+        running=begin.running,
+        tracks=(*phases, *_tracks(view, tracks)),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
-        notes=(*_notes(files, joined, group), *_silences(phases), *end.notes),
+        notes=(*_notes(files, joined, group), *begin.notes, *_silences(phases), *end.notes),
+        bounds=(*begin.notes, *end.notes),
     )
+
+
+def _phase_at(phases: Iterable[Track], at_ns: int) -> str:
+    return next((s.name for track in phases for s in reversed(track.spans) if s.start_ns <= at_ns), "")
 
 
 def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
@@ -84,26 +108,35 @@ def _untimed(hits: list[Hit]) -> tuple[Table, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on."""
+    """The end of a boot: at `at_ns`, then or later with `earliest`. `notes` say where the files go on;
+    `failure` is what failed in it or after it. Without `seen` it is the end of the files."""
 
     at_ns: int
     earliest: bool = False
     notes: tuple[str, ...] = ()
+    failure: Failure | None = None
+    seen: bool = True
 
 
 def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
     """When the boot was through; with the files where nothing tells."""
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
-    init = known.get("init") or known.get("kernel-done")
+    init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
+    failed = failure(view, hits, known[name] if name else None)
+    if failed and failed.ends:
+        end_ns = view.total_ns if failed.at_ns is None else min(failed.at_ns, view.total_ns)
+        words = (failed_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()
+        return _End(end_ns, True, words, failed)
     if name:
         end_ns, earliest = known[name].at_ns, known[name].earliest
     elif init and (last_ns := _before_long_silence(view, *init.firsts[0])) is not None:
         end_ns, earliest = last_ns, False
     else:
-        return _End(view.total_ns)
+        linux = not _OF_LINUX.isdisjoint(known)
+        return _End(view.total_ns, linux, (), failed, not linux)
     after = (after_words(end_ns, view.total_ns, earliest=earliest),) if end_ns < view.total_ns else ()
-    return _End(min(end_ns, view.total_ns), earliest, after)
+    return _End(min(end_ns, view.total_ns), earliest, after, failed)
 
 
 def _before_long_silence(view: View, member: Member, first: int) -> int | None:
@@ -133,13 +166,17 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
 def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     """One point for each milestone, the first where several files tell it; other points as they are."""
     points = [
-        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more) for h in hits
+        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more)
+        for h in hits
+        if not h.latest
     ]
+    late = boot_begin.read_until(hits)
     for member in view.members:
         way = view.map(member)
         points += [
             msgspec.structs.replace(p, at_ns=way.at(p.at_ns), error_ns=p.error_ns + member.error_ns)
             for p in view.boot(member).points
+            if p.kind != "milestone" or way.at(p.at_ns) > late
         ]
     first: dict[str, Point] = {}
     for point in (p for p in points if p.kind == "milestone"):
@@ -150,12 +187,15 @@ def _milestones(view: View, hits: list[Hit]) -> list[Point]:
     return [*first.values(), *(p for p in points if p.kind != "milestone")]
 
 
-def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
+def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> Iterator[Track]:
     """One phase after the other, as far as lines announce them; a marker out of order is none."""
+    if begin.running:
+        return
     starts: list[tuple[int, str, Hit | None]] = []
-    done = next((h for h in hits if h.marker.name == "kernel-done"), None)
+    done = next((h for h in hits if h.marker.name in ("kernel-done", INIT_SEEN)), None)
     known = {h.marker.phase: h for h in hits if h.marker.phase}
-    # Kernels before 4.15, and quiet ones, do not say which program they start.
+    # Kernels before 4.15, and quiet ones, do not say which program they start; those that say nothing at all
+    # leave only what init says of itself.
     if done and "init" not in known:
         known["init"] = done
     if switch := next((h for h in hits if h.marker.name == "switch-root"), None):
@@ -168,7 +208,7 @@ def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
         return
     if starts[0][0] <= _AT_ONCE_NS:
         starts[0] = (0, *starts[0][1:])
-    else:
+    elif not begin.at_ns:
         starts.insert(0, (0, BEFORE, None))
     ends = [*starts[1:], (max(end.at_ns, starts[-1][0]), "", end)]
     spans = (
@@ -185,11 +225,15 @@ def _phases(hits: list[Hit], view: View, end: _End) -> Iterator[Track]:
 
 
 def _length(start: Hit | None, end: Hit | _End | None) -> dict[str, str]:
-    """What a phase's length is said to be where one of its ends, or both, are only the earliest ones."""
-    begins, ends = bool(start and start.earliest), bool(end and end.earliest)
-    if not begins and not ends:
+    """What a phase's length is said to be where one of its ends, or both, are only the earliest or the latest
+    ones."""
+    if start is None and end is None:
         return {}
-    return {LENGTH: NOT_KNOWN if begins and ends else OR_LESS if begins else OR_MORE}
+    more = bool((end and end.earliest) or (isinstance(start, Hit) and start.latest))
+    less = bool((start and start.earliest) or (isinstance(end, Hit) and end.latest))
+    if not more and not less:
+        return {}
+    return {LENGTH: NOT_KNOWN if more and less else OR_LESS if less else OR_MORE}
 
 
 def _in_order(known: Mapping[str, Hit]) -> list[str]:
@@ -199,14 +243,19 @@ def _in_order(known: Mapping[str, Hit]) -> list[str]:
 
 
 def _with_initramfs(known: Mapping[str, Hit], switch: Hit) -> dict[str, Hit]:
-    """The phases, where the kernel's first program was that of an initramfs."""
+    """The phases, where the kernel's first program was that of an initramfs. Where nothing tells when that
+    began, it is in the kernel's phase."""
     first = known.get("init")
-    if first is None or first.at_ns > switch.at_ns:
-        return dict(known)
-    return {**known, "initramfs": first, "init": switch}
+    if first is not None and first.comes_before(switch):
+        return {**known, "initramfs": first, "init": switch}
+    return {**known, "init": switch} if first is not None and first.latest else dict(known)
 
 
 def _name(phase: str, following: str, known: Mapping[str, Hit], view: View) -> str:
+    if phase == "kernel":
+        unseen = known[phase].marker.name == KERNEL_SEEN
+        inside = following == "init" and known["init"].marker.name == "switch-root"
+        return early_kernel.kernel_name(initramfs=inside, seen=not unseen)
     if phase != early_kernel.UNPACK:
         return phase
     member, index = known["kernel"].firsts[0] if following == "kernel" else (view.members[0], 0)
@@ -220,15 +269,16 @@ def _bounded(span: Span, kernel: Hit, view: View) -> Span:
     return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
-def _tracks(view: View) -> Iterator[Track]:
-    """All tracks of all files; where two files use the same id, the later one's get the file's number."""
+def _tracks(view: View, every: bool) -> Iterator[Track]:
+    """The tracks of all files, those of phases or `every` one; where two files use the same id, the later
+    one's get the file's number."""
     taken = {PHASES_TRACK}
     for member in view.members:
         way = view.map(member)
         tracks = view.boot(member).tracks
         clash = any(t.ident in taken for t in tracks)
         prefix = f"{member.file + 1}." if clash else ""
-        for track in tracks:
+        for track in (t for t in tracks if every or t.kind == "phase"):
             spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""

@@ -26,34 +26,38 @@ class Storage:
     """Requests to block devices, from issue to completion."""
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, int], tuple[Event, str, int]] = {}
+        self._requests: dict[tuple[str, int], tuple[int, str, str, int]] = {}
         self._storage: dict[str, list[Span]] = {}
         self.takers = {"block_rq_issue": self._issue, "block_rq_complete": self._complete}
 
     def _issue(self, event: Event) -> bool:
         found = _ISSUE.search(event.text)
         if found:
-            self._requests[found[1], int(found[4])] = (event, found[2], int(found[3]))
+            by = f"{event.task} ({event.pid})"
+            self.issued(event.at_ns, by, found[1], int(found[4]), int(found[3]), found[2])
         return bool(found)
+
+    def issued(self, at_ns: int, by: str, device: str, sector: int, size_bytes: int, kind: str) -> None:
+        """A request goes to a device (``254,0``): 0 bytes where the trace does not tell its size, and what
+        kind it is in letters (``RA``)."""
+        self._requests[device, sector] = (at_ns, by, kind, size_bytes)
 
     def _complete(self, event: Event) -> bool:
         found = _COMPLETE.search(event.text)
-        if not found:
-            return False
-        request = self._requests.pop((found[1], int(found[3])), None)
-        if request:
-            issued, kind, size = request
-            size = size or int(found[4]) * SECTOR_BYTES
-            detail: dict[str, str | int] = {
-                "bytes": size,
-                "sector": int(found[3]),
-                "by": f"{issued.task} ({issued.pid})",
-                "kind": kind,
-            }
-            name = f"{_direction(kind)} {size:,} bytes"
-            end_ns = max(issued.at_ns, event.at_ns)
-            self._storage.setdefault(found[1], []).append(Span(issued.at_ns, end_ns, name, detail))
-        return True
+        if found:
+            self.completed(event.at_ns, found[1], int(found[3]), int(found[4]))
+        return bool(found)
+
+    def completed(self, at_ns: int, device: str, sector: int, sectors: int) -> None:
+        """A device has done a request of so many sectors."""
+        request = self._requests.pop((device, sector), None)
+        if request is None:
+            return
+        issued_ns, by, kind, size = request
+        size = size or sectors * SECTOR_BYTES
+        detail: dict[str, str | int] = {"bytes": size, "sector": sector, "by": by, "kind": kind}
+        span = Span(issued_ns, max(issued_ns, at_ns), f"{_direction(kind)} {size:,} bytes", detail)
+        self._storage.setdefault(device, []).append(span)
 
     @property
     def unfinished(self) -> int:
@@ -80,25 +84,35 @@ class Initcalls:
         }
 
     def _level(self, event: Event) -> bool:
-        self._levels.append((event.at_ns, event.text.strip().removeprefix("level=")[:64]))
+        self.level(event.at_ns, event.text.strip().removeprefix("level="))
         return True
+
+    def level(self, at_ns: int, name: str) -> None:
+        """The calls of a level begin."""
+        self._levels.append((at_ns, name[:64]))
 
     def _initcall_start(self, event: Event) -> bool:
         found = _FUNCTION.search(event.text)
         if found:
-            self._initcalls.setdefault(event.pid, []).append((found[1], event.at_ns))
+            self.started(event.at_ns, event.pid, found[1])
         return bool(found)
+
+    def started(self, at_ns: int, pid: int, name: str) -> None:
+        """A task calls the function `name`."""
+        self._initcalls.setdefault(pid, []).append((name, at_ns))
 
     def _initcall_finish(self, event: Event) -> bool:
         found, ret = _FUNCTION.search(event.text), _RET.search(event.text)
-        if not found:
-            return False
-        name = found[1]
-        begun = ended(self._initcalls.get(event.pid, []), lambda call: call[0] == name)
+        if found:
+            self.finished(event.at_ns, event.pid, found[1], ret[1] if ret else "?")
+        return bool(found)
+
+    def finished(self, at_ns: int, pid: int, name: str, returned: str) -> None:
+        """The call of `name` is over."""
+        begun = ended(self._initcalls.get(pid, []), lambda call: call[0] == name)
         if begun:
-            span = Span(begun[1], max(begun[1], event.at_ns), name, {"returned": ret[1] if ret else "?"})
-            self._initcall_spans.setdefault(event.pid, []).append(span)
-        return True
+            span = Span(begun[1], max(begun[1], at_ns), name, {"returned": returned})
+            self._initcall_spans.setdefault(pid, []).append(span)
 
     def tracks(self) -> list[Track]:
         """The levels, then a row for each task that ran initcalls."""
@@ -130,21 +144,28 @@ class Interrupts:
     def _irq_entry(self, event: Event) -> bool:
         name = _irq_name(event)
         if name:
-            self._irqs.setdefault(event.cpu, []).append((name, event.at_ns))
-            self._irqs[event.cpu][:-64] = []
+            self.entered(event.at_ns, event.cpu, name)
         return bool(name)
+
+    def entered(self, at_ns: int, cpu: int, name: str) -> None:
+        """A CPU begins an interrupt, ``irq 11 arch_timer`` or ``softirq 1 TIMER``."""
+        self._irqs.setdefault(cpu, []).append((name, at_ns))
+        self._irqs[cpu][:-64] = []
 
     def _irq_exit(self, event: Event) -> bool:
         name = _irq_name(event)
-        if not name:
-            return False
-        # The exit names the number only; the innermost of that number has ended.
+        if name:
+            self.left(event.at_ns, event.cpu, name)
+        return bool(name)
+
+    def left(self, at_ns: int, cpu: int, name: str) -> None:
+        """A CPU ends an interrupt, of which the exit tells the kind and the number only."""
+        # The innermost of that number has ended.
         number = name.split(" ", 2)[:2]
-        begun = ended(self._irqs.get(event.cpu, []), lambda irq: irq[0].split(" ", 2)[:2] == number)
+        begun = ended(self._irqs.get(cpu, []), lambda irq: irq[0].split(" ", 2)[:2] == number)
         if begun:
-            span = Span(begun[1], max(begun[1], event.at_ns), begun[0])
-            self._irq_spans.setdefault(event.cpu, []).append(span)
-        return True
+            span = Span(begun[1], max(begun[1], at_ns), begun[0])
+            self._irq_spans.setdefault(cpu, []).append(span)
 
     def tracks(self) -> list[Track]:
         """A row for each CPU."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bootscope.audit.culprits.model import Culprit
+from bootscope.audit.culprits.model import FAILURE, Culprit
 from bootscope.audit.outlook import outlook
 from bootscope.audit.result import AuditResult
 from bootscope.core.errors import printable
@@ -34,9 +34,9 @@ def first(found: AuditResult, run: str, *, recorded: bool) -> list[Answer]:
 
 
 def _row(culprit: Culprit, specs: Mapping[str, str], run: str, recorded: bool) -> Answer:
-    typed = commands(culprit.cure, specs, predicted=recorded, run=run)
+    typed = commands(culprit.cure, specs, predicted=recorded, explained=True, run=run)
     return {
-        "cost": span(culprit.cost_ns),
+        "cost": "fails" if culprit.kind == FAILURE else span(culprit.cost_ns),
         "at_most": culprit.at_most,
         "what": _text(culprit.what),
         "where": _text(culprit.where),

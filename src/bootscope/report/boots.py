@@ -27,8 +27,11 @@ from bootscope.statistics.shift import ALPHA, CONFIDENCE
 
 _COLOURS = {FASTER: "green", SLOWER: "red", NOT_SHOWN: "", SAME: "dim"}
 _MOST_LISTED = 40
-_SPARE = ("p", f"{CONFIDENCE} interval", "A s", "B s")
+_JUDGED = (f">{CONFIDENCE} interval", ">p", "=verdict")
+_SPARE = ("p", f"{CONFIDENCE} interval", "median of A s")
 """The verdict and what the change is are what a narrow terminal has room for."""
+_ESTIMATE = "median of all differences B - A"
+"""Of a boot of B and one of A (Hodges-Lehmann)."""
 _ROWS: dict[str, Callable[[Description], int]] = {
     "median": lambda d: d.median_ns,
     "spread (IQR)": lambda d: d.spread_ns,
@@ -68,12 +71,14 @@ def counted(boots: int) -> str:
 
 
 def _print_goal(out: Console, found: BootComparison) -> None:
+    """What the boots of each run were like. How far apart they are is said once, by one estimate."""
     goal = found.goal
-    table = make_table(f"={named(goal.quantity)}", ">A s", ">B s", ">change")
+    apart = () if goal.shift else (">difference",)
+    table = make_table(f"={named(goal.quantity)}", ">A s", ">B s", *apart)
     for title, value in _ROWS.items():
         cells = [seconds(value(d)) if d else "-" for d in (goal.a, goal.b)]
-        change = signed(value(goal.b) - value(goal.a)) if goal.a and goal.b else "-"
-        table.add_row(title, *cells, change)
+        change = [signed(value(goal.b) - value(goal.a)) if goal.a and goal.b else "-"] if apart else []
+        table.add_row(title, *cells, *change)
     out.print(table)
     for side, boots, d in (("A", found.a, goal.a), ("B", found.b, goal.b)):
         out.print(Text(f"{side} boots  {_listed(boots, goal, d)}", "dim"))
@@ -95,57 +100,71 @@ def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
     if v.shift is None or v.a is None or v.b is None or v.p is None:
         return []
     whole = v.a.median_ns
-    how = f"{CONFIDENCE} interval {interval(v)}; p = {v.p:.2g}, {v.shift.test}"
+    how = f"{_ESTIMATE}; {CONFIDENCE} interval {interval(v)}; p = {v.p:.2g}, {v.shift.test}"
     if v.word == SAME:
         return [(f"the same in all boots at {named(v.quantity)}", "")]
     if v.word == NOT_SHOWN:
-        first = f"no difference shown at {named(v.quantity)}: {how}"
+        first = f"no difference shown at {named(v.quantity)}"
     else:
         size = abs(v.shift.shift_ns)
-        first = f"B is {span(size)} {v.word} at {named(v.quantity)}{share(size, whole)}; {how}"
-    return [(first, _COLOURS[v.word]), (could(v, whole), ""), (plan(v, whole), "")]
+        first = f"B is {span(size)} {v.word} at {named(v.quantity)}{share(size, whole)}"
+    return [(first, _COLOURS[v.word]), (how, ""), (power(v, whole), "")]
+
+
+def power(v: ComparedQuantity, whole: int) -> str:
+    """What these boots could have shown of a whole of so many ns, and how many it takes to show more."""
+    return f"{could(v, whole)}; {plan(v, whole)}"
 
 
 def could(v: ComparedQuantity, whole: int) -> str:
     """What these boots could have shown, of a whole of so many ns."""
     if v.a is None or v.b is None or v.smallest_ns is None:
-        return "these boots could not have shown any difference"
-    sizes = f"{v.a.count} and {v.b.count} boots"
-    return f"{sizes} show {span(v.smallest_ns)}{share(v.smallest_ns, whole)} or more in 4 of 5 cases"
+        return "These boots could not have shown any difference"
+    noticed = f"{span(v.smallest_ns)}{share(v.smallest_ns, whole)}"
+    return f"With {v.a.count} + {v.b.count} boots you would notice {noticed} four times in five"
 
 
 def plan(v: ComparedQuantity, whole: int) -> str:
     """How many boots it takes to show more."""
     planned = span(whole * PLANNED_PERCENT // 100)
-    words = f"to show {PLANNED_PERCENT} % ({planned}) in 4 of 5 cases: {boots_needed(v.needed_planned)}"
+    words = f"for {PLANNED_PERCENT} % ({planned}) make {boots_needed(v.needed_planned)}"
     if v.word == NOT_SHOWN and v.shift and v.shift.shift_ns:
-        words += f"; to show the {span(abs(v.shift.shift_ns))} seen here: {boots_needed(v.needed)}"
+        words += f", for the {span(abs(v.shift.shift_ns))} seen here {boots_needed(v.needed)}"
     return words
 
 
 def boots_needed(count: int | None) -> str:
     """A plan in words."""
-    return f"more than {MOST:,} boots of each" if count is None else f"{count} boots of each"
+    return f"more than {MOST:,} of each" if count is None else f"{count} of each"
 
 
 def _print_details(out: Console, found: BootComparison) -> None:
+    """What else differs, each by the same estimate as the verdict; by medians where boots are too few."""
     if not found.details:
         return
-    columns = ("=also", ">A s", ">B s", ">change", f">{CONFIDENCE} interval", ">p", "=verdict")
-    table = make_table(*columns, spare=_SPARE)
+    judged = any(v.shift for v in found.details)
+    if judged:
+        out.print()
+        out.print(Text(f"also, by the {_ESTIMATE}", "dim"))
+    sides = (">median of A s", ">B - A") if judged else (">A s", ">B s", ">difference of medians")
+    table = make_table("=" if judged else "=also", *sides, *(_JUDGED if judged else ()), spare=_SPARE)
     for v in found.details:
-        medians = [seconds(d.median_ns) if d else "-" for d in (v.a, v.b)]
-        change = v.shift.shift_ns if v.shift else v.b.median_ns - v.a.median_ns if v.a and v.b else None
-        p = "-" if v.p is None else f"{v.p:.2g}"
-        table.add_row(
-            Text(named(v.quantity, 40)),
-            *medians,
-            "-" if change is None else signed(change),
-            interval(v),
-            p,
-            Text(v.word.replace(NOT_SHOWN, "not shown"), _COLOURS.get(v.word, "")),
-        )
-    out.print()
+        table.add_row(Text(named(v.quantity, 40)), *(_judged(v) if judged else _medians(v)))
+    if not judged:
+        out.print()
     out.print(table)
     if any(v.p is not None for v in found.details):
         out.print(f"p is corrected for the number of rows (Holm); shown from {ALPHA} down", style="dim")
+
+
+def _judged(v: ComparedQuantity) -> tuple[str | Text, ...]:
+    """The cells of a quantity, which is judged unless only one of the runs has it."""
+    word = Text(v.word.replace(NOT_SHOWN, "not shown"), _COLOURS.get(v.word, ""))
+    change = signed(v.shift.shift_ns) if v.shift else "-"
+    p = "-" if v.p is None else f"{v.p:.2g}"
+    return seconds(v.a.median_ns) if v.a else "-", change, interval(v), p, word
+
+
+def _medians(v: ComparedQuantity) -> tuple[str, ...]:
+    medians = [seconds(d.median_ns) if d else "-" for d in (v.a, v.b)]
+    return (*medians, signed(v.b.median_ns - v.a.median_ns) if v.a and v.b else "-")

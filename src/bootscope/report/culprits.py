@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.audit.culprits.model import Culprit, Cure
+from bootscope.audit.culprits.model import FAILURE, Culprit, Cure
 from bootscope.core.errors import printable
 from bootscope.core.text import span
 from bootscope.report.jsondoc import fields
@@ -35,31 +35,41 @@ def show(
     out.print(Text.assemble(("what takes the time", "bold"), (seen, "dim")))
     table = make_table(">", "", show_header=False)
     for culprit in found[:top]:
-        most = "up to " if culprit.at_most else ""
-        table.add_row(Text(f"{most}{span(culprit.cost_ns)}", "green"), _words(culprit, specs, run))
+        table.add_row(_cost(culprit), _words(culprit, specs, run, recorded))
     out.print(table)
 
 
-def _words(culprit: Culprit, specs: Specs, run: str) -> Text:
+def _cost(culprit: Culprit) -> Text:
+    if culprit.kind == FAILURE:
+        return Text("fails", "bold red")
+    return Text(f"{'up to ' if culprit.at_most else ''}{span(culprit.cost_ns)}", "green")
+
+
+def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:
     seen = f" ({culprit.seen_in.removeprefix('--view ')})" if run and culprit.seen_in else ""
     return Text.assemble(
         (printable(culprit.what), "bold"),
         f"\n{printable(culprit.where)}",
         (seen, "dim"),
-        (f"\n{_cure(culprit.cure, specs, run)}", "cyan"),
+        (f"\n{_cure(culprit.cure, specs, run, recorded)}", "cyan"),
     )
 
 
-def _cure(cure: Cure, specs: Specs, run: str) -> str:
-    """What to do, and the commands that try or predict it; the heading has the run's name."""
-    found = "; ".join(commands(cure, specs, predicted=bool(run)))
+def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
+    """What to do, and the commands that explain, try or predict it; the heading has the run's name. Of a
+    recorded boot the techniques are listed below."""
+    listed = recorded and bool(run)
+    found = "; ".join(commands(cure, specs, predicted=bool(run), explained=not listed))
     return f"-> {printable(cure.do)}" + (f": {printable(found)}" if found else "")
 
 
-def commands(cure: Cure, specs: Specs, *, predicted: bool, run: str = "") -> list[str]:
-    """The commands that try a cure and, where it can be `predicted`, predict it; with the name of the `run`
-    where one is given."""
-    found = [f"try {spec}"] if (spec := applying(cure, specs)) else []
+def commands(cure: Cure, specs: Specs, *, predicted: bool, explained: bool, run: str = "") -> list[str]:
+    """The commands for a cure: to read about the best technique, where that cannot be tried and is to be
+    `explained`; to try one; to predict it, where it can be `predicted`, with the `run`'s name if given."""
+    best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
+    found = [f"techniques {best}"] if explained and best and best not in specs else []
+    if spec:
+        found.append(f"try {spec}")
     if predicted and cure.what_if:
         found.append(shlex.join(["what-if", *([run] if run else []), cure.what_if[0]]))
     return found
@@ -76,6 +86,7 @@ def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
             "show": c.seen_in,
             "do": c.cure.do,
             "technique": applying(c.cure, specs) or None,
+            "techniques": c.cure.techniques,
             "what_if": c.cure.what_if,
         }
         for c in found

@@ -26,6 +26,7 @@ from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
 from bootscope.report import answer
 from bootscope.report.columns import columns
+from bootscope.report.overlay_html import bar_of, overlay
 from bootscope.report.pages import sources, template
 from bootscope.report.runs_html import sections
 from bootscope.timeline.trace import Table, Trace
@@ -33,7 +34,7 @@ from bootscope.timeline.trace import Table, Trace
 # In this order: each uses only what stands before it.
 _SCRIPTS = (
     "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
-    "flame_tree", "flame", "sorted", "page",
+    "consoles", "flame_tree", "flame", "sorted", "page",
 )  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
@@ -127,6 +128,7 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "phases": (),
         "where": answer.of_trace(trace),
         "first": (),
+        "consoles": (),
         "sums": {},
         "milestones": {plain(name): ns for name, ns in trace.milestones().items()},
         "errors": {
@@ -145,6 +147,10 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "flame": bool(trace.stacks),
         "data": _safe_json(columns(trace)),
     }
+
+
+def _name(boot: View | Trace) -> str:
+    return boot.boot.info.boot_id.removesuffix("/001") if isinstance(boot, View) else boot.title
 
 
 def _last(trace: Trace) -> str:
@@ -217,16 +223,21 @@ def render(
     runs: Sequence[SampleSet] = (),
     compared: Mapping[str, object] | None = None,
     told: Sequence[Mapping[str, object]] = (),
+    changed: Sequence[Table] = (),
     home: str = "",
 ) -> str:
     """The report of one boot or more, recorded or only known as a trace, as one HTML document.
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, and what to do `first` (answer.py). `home` is the address of the
-    list of runs, for a page that a server shows.
+    the `total` and `until` of its headline, what to do `first` (answer.py), and the
+    `consoles` of other boots of its run (consoles.py). `changed` are tables of what
+    differs between two boots, function by function and the like. `home` is the address of the list of runs,
+    for a page that a server shows.
     """
-    page = template("report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible)
+    page = template(
+        "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
+    )
     return page.render(
         boots=[
             {**(_of_trace(boot) if isinstance(boot, Trace) else _boot(boot)), **more}
@@ -235,9 +246,11 @@ def render(
         recorded=any(isinstance(boot, View) for boot in boots),
         runs=sections(runs),
         compared=compared,
+        overlay=overlay([bar_of(_name(boot), boot) for boot in boots]),
+        changed=[_table(table) for table in changed],
         home=home,
         version=__version__,
-        style=sources("report.css", "runs.css"),
+        style=sources("report.css", "runs.css", "overlay.css"),
         script=script(),
     )
 

@@ -14,16 +14,20 @@ from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.importing.files import FileRead, LeftOut, Understood
 from bootscope.readers.base import Reader
 from bootscope.readers.detect import in_words
+from bootscope.readers.failure import may_fail
 from bootscope.readers.join_words import link_words, refusal_words, stamp_words
 from bootscope.report.phase_lengths import length_words, share_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.report.terminal import bar_cells, reason_text
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
+from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import LENGTH, Table, Trace, Track
 
 _MISSES = 3
 _PAIRS = 6
+_BOOTS = 20
+"""Boots of an import of which it is said at once what failed in them."""
 _INDENT = "  "
 shown = partial(visible, limit=90)
 """Text from a file, safe to show."""
@@ -41,6 +45,21 @@ def formats(out: Console, readers: Iterable[Reader]) -> None:
     for reader in readers:
         table.add_row(Text(reader.name), Text(reader.title), Text(reader.made_by))
     out.print(table)
+
+
+def _failure(out: Console, found: Failure, boot: str = "") -> None:
+    """What failed in a boot, with the lines that tell it."""
+    out.print(Text(f"{boot}{visible(found.words, 200)}", "bold red"), soft_wrap=True)
+    for line in filter(None, (found.cause, found.line)):
+        out.print(Text(f"{_INDENT}{visible(line, 200)}", "red"), soft_wrap=True)
+
+
+def failures(out: Console, u: Understood) -> None:
+    """What failed in the boots, the first few of them."""
+    for number, logs in enumerate(u.logs()[:_BOOTS], 1):
+        found = u.trace(number, lines=False).failure if any(map(may_fail, logs)) else None
+        if found:
+            _failure(out, found, f"boot {number}: " if u.boots > 1 else "")
 
 
 def understood(out: Console, u: Understood) -> None:
@@ -119,7 +138,7 @@ def _join(out: Console, u: Understood) -> None:
             out.print(Text(f"{_INDENT}and {more} more pairs, which --json lists", "yellow"))
         if len(u.files) > 1:
             words = "join files of one boot manually with --offset FILE=SECONDS"
-            out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=True)
+            out.print(Text(f"{_INDENT}{words}", "dim"), soft_wrap=not out.is_terminal)
         out.print()
 
 
@@ -130,6 +149,8 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
     """The overview of a boot of a real board, or an imported one."""
     trace = boot.trace(lines=False)
     out.print(Text(f"{boot.run_id}, boot {boot.number} of {boot.boots}, {boot.how}", "bold"))
+    if trace.failure:
+        _failure(out, trace.failure)
     found = boot.reached(trace)
     if boot.message:
         error = f" (±{span(found.error_ns)})" if found else ""
@@ -146,7 +167,7 @@ def show(out: Console, boot: SeenBoot, top: int) -> None:
         _table(out, table, top)
     _silences(out, quiet(boot.understood, boot.index, trace, min(top, 5)))
     for note in trace.notes:
-        out.print(Text(f"note: {visible(note, 400)}", "dim"), soft_wrap=True)
+        out.print(Text(f"note: {visible(note, 400)}", "dim"), soft_wrap=not out.is_terminal)
 
 
 def _phases(out: Console, trace: Trace) -> None:

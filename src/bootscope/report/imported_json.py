@@ -13,6 +13,7 @@ from bootscope.readers.link import HOW, Link
 from bootscope.report.jsondoc import fields, silences
 from bootscope.runs.headline import with_figure
 from bootscope.runs.heard import SeenBoot
+from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import LENGTH, Table, Trace
 
 MISSED = 1000
@@ -81,13 +82,14 @@ def _link(u: Understood, found: Link) -> dict[str, object]:
 
 def trace(u: Understood, number: int) -> dict[str, object]:
     """A boot in short."""
-    t = u.trace(number, lines=False)
+    t = u.trace(number, lines=False, tracks=False)
     return {
         "boot": number,
         "title": visible(t.title),
         "clock": visible(t.clock),
         "total_ns": t.total_ns if t.timed else None,
         "total_or_later": t.total_or_later,
+        "failure": _failure(t.failure) if t.failure else None,
         "phases": [
             {
                 "track": visible(track.title),
@@ -105,6 +107,12 @@ def trace(u: Understood, number: int) -> dict[str, object]:
         "milestones_or_later": [visible(name) for name in t.earliest()],
         "notes": [visible(note) for note in t.notes],
     }
+
+
+def _failure(found: Failure) -> dict[str, object]:
+    """What failed; its texts are a board's."""
+    texts = {name: visible(getattr(found, name)) for name in ("words", "line", "cause", "phase")}
+    return {**fields(found, "kind", "at_ns", "earliest", "ends", "after"), **texts}
 
 
 def show(boot: SeenBoot, quiet: list[Silence], top: int) -> dict[str, object]:

@@ -14,32 +14,37 @@ from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _TEXT_WIDTH = {
-    "why": 80, "reason": 120, "do": 120, "what": 58, "text": 70, "command": 44, "who": 52, "inside": 48,
+    "why": 80, "reason": 120, "do": 120, "what": 58, "text": 120, "command": 44, "who": 52, "inside": 48,
     "started_by": 32,
 }  # fmt: skip
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
 # Table -> columns that go first, in this order, where a terminal has no room for all.
 _SPARE = {
-    "initcalls": ("level", "storage_ns", "console_ns", "waiting_ns", "task"),
+    "initcalls": ("level", "task", "storage_ns", "waiting_ns", "console_ns", "start_ns"),
     "processes": ("pid", "runnable_ns", "waiting_ns", "start_ns", "life_ns", "storage_ns", "console_ns"),
     "silences": ("do", "start_ns", "after"),
     "storage": ("start_ns", "commands"),
     "accesses": ("sector",),
-    "console": ("cpu_ns", "wait_ns", "level"),
+    "console": ("cpu_ns", "wait_ns", "level", "bytes", "who"),
     "waits": ("longest_ns", "start_ns", "phase"),
     "critical-path": ("steps", "console_ns", "storage_ns", "cpu_ns", "phase"),
 }
 # Texts of few letters that are of no use when a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
+# Texts of which one line says enough: what a console printed, and by whom.
+_ONE_LINE = {"console": ("text", "who"), "writers": ("who",)}
 _EMPTY = ("", 0, None)
 
 
 def show(out: Console, rows: Rows, top: int) -> None:
     """Prints the first `top` rows with a heading, and how many there are."""
-    out.print(Text(visible(rows.title), "bold"), Text(f"({rows.order})", "dim"))
     columns = [c for c in rows.columns if any(row.get(c.key) not in _EMPTY for row in rows.rows)]
+    unit = "; times in ms" if any(c.kind == "ns" and not c.title.endswith(" ms") for c in columns) else ""
+    out.print(Text(visible(rows.title), "bold"), Text(f"({rows.order}{unit})", "dim"))
     spare = [c.title for key in _SPARE.get(rows.name, ()) for c in columns if c.key == key]
-    table = make_table(*(_heading(c) for c in columns), spare=spare)
+    one_line = _ONE_LINE.get(rows.name, ())
+    headings = (f"<{c.title}" if c.key in one_line else _heading(c) for c in columns)
+    table = make_table(*headings, spare=spare)
     shown = most(rows, top)
     for row in shown:
         table.add_row(*(Text(cell(c, row.get(c.key))) for c in columns))

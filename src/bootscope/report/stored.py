@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from bootscope.analysis.changes import VIEWS, changes
+from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.views import View, comparison
@@ -18,9 +21,13 @@ from bootscope.core.paths import cache_dir
 from bootscope.core.text import seconds
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
+from bootscope.report.consoles import consoles
 from bootscope.report.html import render
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import Table, Trace
+
+CHANGES = 200
+"""Rows of each table of what changed; `bootscope compare --view` has them all."""
 
 
 class StoredPage(NamedTuple):
@@ -39,11 +46,16 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     found = [boot_of(store, name) for name in names]
     sets = [_run(store, name) for name in names]
     told = [
-        {**_told(boot_id, boot, _until(store, boot_id), boots), "first": _first(store, boot_id, boot)}
+        {
+            **_told(boot_id, boot, _until(store, boot_id), boots),
+            "first": _first(store, boot_id, boot),
+            "consoles": _consoles(store, boots) if boots else (),
+        }
         for (boot_id, boot), boots in zip(found, sets, strict=True)
     ]
     several = [boots for boots in sets if boots]
-    text = render([boot for _, boot in found], several, _compared(store, names, found), told, home)
+    compared = _compared(store, names, found)
+    text = render([boot for _, boot in found], several, compared, told, _changed(found), home)
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
@@ -82,6 +94,13 @@ def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None)
     return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
 
 
+def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
+    """The consoles of all boots of a run."""
+    run = run_of(store, boots.run_id)
+    found = ((f"boot {n}", run.boot(n)) for n in range(1, len(boots.boots) + 1))
+    return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
+
+
 def _until(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
@@ -100,3 +119,17 @@ def _compared(
         return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
     run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
     return runs_html.of_boots(against(run_a, run_b))
+
+
+def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
+    """What changed between two boots of the emulated board, in each view that can be compared."""
+    if len(found) != 2 or found[0][0] == found[1][0]:
+        return []
+    (_, a), (_, b) = found
+    if not (isinstance(a, View) and isinstance(b, View)):
+        return []
+    sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
+    rows = (changes(name, *sides) for name in VIEWS)
+    # A table is of one view: that needs no column.
+    tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
+    return [table for table in tables if table]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables for terminals of any width: a figure is shown whole, or its column is left out and named.
 
-Texts are wrapped between words, headings too. Where the rest still has no room, whole columns go: first those
-that a table calls spare, in that order, then from the right. The first column stays.
+Texts are wrapped between words, headings too; those of a cut column stay in one line and end in `…`. Where
+the rest still has no room, whole columns go: first those that a table calls spare, in that order, then from
+the right. The first column stays.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -15,8 +17,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 _GAP = 2
-_LEAST_TEXT, _MOST_WORD = 16, 24
-"""A text gets so many cells at least, and more for a word up to so many."""
+_LEAST_TEXT, _MOST_WORD, _MOST_NAME, _LEAST_CUT = 16, 24, 34, 38
+"""A text gets so many cells at least, and more for a word up to so many; one that is cut the last, or
+three fifths of the terminal."""
 _WIDEST = 10_000
 
 
@@ -30,7 +33,7 @@ class FittedTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The columns that have room, and a line about those that have none."""
         kept = list(range(len(self.columns)))
-        needs = [_needed(console, options, column, self.show_header) for column in self.columns]
+        needs = [self._needed(console, options, at) for at in range(len(self.columns))]
         gone: list[str] = []
         for at in self._goes_first():
             if _sum([needs[k].minimum for k in kept]) <= options.max_width:
@@ -39,9 +42,19 @@ class FittedTable(Table):
             gone.append(_plain(self.columns[at].header))
         widths = _shared([needs[k] for k in kept], options.max_width)
         yield from self._narrowed(kept, widths).__rich_console__(console, options)
-        if named := [name for name in gone if name]:
+        cut = [
+            f"the rest of {_plain(self.columns[k].header)}"
+            for k, width in zip(kept, widths, strict=True)
+            if _is_cut(self.columns[k]) and needs[k].maximum > width
+        ]
+        if named := [name for name in (*gone, *cut) if name]:
             text = f"not shown: {', '.join(named)}; a wider terminal or --json has them"
             yield Text(text, "dim")
+
+    def _needed(self, console: Console, options: ConsoleOptions, at: int) -> Measurement:
+        # The first column has the name of what a row is about.
+        word = _MOST_WORD if at else _MOST_NAME
+        return _needed(console, options, self.columns[at], self.show_header, word)
 
     def _goes_first(self) -> list[int]:
         """The columns in the order in which they are left out; without the first, which stays."""
@@ -55,12 +68,33 @@ class FittedTable(Table):
             column = self.columns[at]
             # Where not even the first column has room, it goes on in the next line.
             made.add_column(
-                column.header, justify=column.justify, style=column.style, width=width, overflow="fold"
+                column.header,
+                justify=column.justify,
+                style=column.style,
+                width=width,
+                overflow="fold",
             )
-        cells = [list(self.columns[at].cells) for at in kept]
+        cells = [
+            [_cut(cell, width) if _is_cut(self.columns[at]) else cell for cell in self.columns[at].cells]
+            for at, width in zip(kept, widths, strict=True)
+        ]
         for number, row in enumerate(self.rows):
             made.add_row(*(column[number] for column in cells), style=row.style, end_section=row.end_section)
         return made
+
+
+def _is_cut(column: Column) -> bool:
+    return column.overflow == "ellipsis"
+
+
+def _cut(cell: RenderableType, width: int) -> RenderableType:
+    """A text of at most so many cells; it is not cut within a figure."""
+    if not isinstance(cell, Text) or cell.cell_len <= width:
+        return cell
+    kept = cell.plain[: width - 1]
+    last = re.split(r"\s", kept)[-1]
+    whole = kept.removesuffix(last) if re.search(r"\d", last) else kept
+    return Text(f"{whole}…", cell.style)
 
 
 def _sum(widths: Sequence[int]) -> int:
@@ -71,17 +105,22 @@ def _plain(header: RenderableType) -> str:
     return header.plain if isinstance(header, Text) else str(header)
 
 
-def _needed(console: Console, options: ConsoleOptions, column: Column, show_header: bool) -> Measurement:
+def _needed(
+    console: Console, options: ConsoleOptions, column: Column, show_header: bool, most_word: int
+) -> Measurement:
     """What a column needs: at least to be whole, and at most so that nothing of it is wrapped."""
     wide = options.update(max_width=_WIDEST)
     cells = [Measurement.get(console, wide, cell) for cell in column.cells]
     longest, word = max((m.maximum for m in cells), default=0), max((m.minimum for m in cells), default=0)
     head = Measurement.get(console, wide, column.header) if show_header else Measurement(0, 0)
     # What must not be wrapped is no_wrap; a right-aligned column holds figures.
-    if column.no_wrap or column.justify == "right":
+    if _is_cut(column):
+        # A message that is read as far as possible is worth more than what else is known of it.
+        least = min(longest, max(_LEAST_CUT, options.max_width * 3 // 5))
+    elif column.no_wrap or column.justify == "right":
         least = longest
     else:
-        least = max(min(longest, _LEAST_TEXT), min(word, _MOST_WORD))
+        least = max(min(longest, _LEAST_TEXT), min(word, most_word))
     return Measurement(max(least, head.minimum), max(longest, head.maximum))
 
 
@@ -102,11 +141,15 @@ def make_table(
     *columns: str, spare: Sequence[str] = (), header_style: str = "dim", show_header: bool = True
 ) -> FittedTable:
     """A table without lines. Columns that begin with '>' are right-aligned and never wrapped, those that
-    begin with '=' not wrapped; the others hold texts. `spare` are the headings of those that go first where
-    there is no room."""
+    begin with '=' not wrapped, with '<' cut at their end; the others hold texts. `spare` are the headings of
+    those that go first where there is no room."""
     table = FittedTable(spare, header_style, show_header=show_header)
     for column in columns:
         right, whole = column.startswith(">"), column.startswith((">", "="))
-        name = column.lstrip(">=")
-        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
+        table.add_column(
+            column.lstrip(">=<"),
+            justify="right" if right else "left",
+            no_wrap=whole,
+            overflow="ellipsis" if column.startswith("<") else "fold",
+        )
     return table

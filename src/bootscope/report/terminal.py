@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -19,7 +20,8 @@ from bootscope.timeline.model import Phase, Timeline
 
 if TYPE_CHECKING:
     from bootscope.analysis.compare import Comparison
-    from bootscope.runs.listing import Listed
+    from bootscope.capture.stored import Summary
+    from bootscope.runs.listing import Figure, Listed
 
 KINDS = ("cpu", "storage", "console", "idle", "fixed")
 COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "bright_black", "fixed": "white"}
@@ -27,6 +29,8 @@ COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "br
 GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
 BAR_CELLS = 30
 _SHORTEST_BAR = 8
+_BESIDE = 70
+"""Cells of a terminal that has room for two settings beside each other."""
 _GAP = 2
 
 
@@ -120,13 +124,16 @@ def _print_milestones(out: Console, tl: Timeline) -> None:
     out.print()
 
 
-def _print_consumers(out: Console, found: Iterable[Consumer], total_ns: int, top: int) -> None:
+def _print_consumers(out: Console, found: Sequence[Consumer], total_ns: int, top: int) -> None:
     table = make_table("biggest consumers", "=phase", "=kind", ">time", ">share", spare=("share", "phase"))
-    for consumer in list(found)[:top]:
+    for consumer in found[:top]:
         share = f"{100 * consumer.ns / total_ns:.1f} %" if total_ns else "-"
         kind = Text(consumer.kind, COLOURS[consumer.kind])
         table.add_row(Text(consumer.what), consumer.phase, kind, span(consumer.ns), share)
     out.print(table)
+    if left := found[top:]:
+        rest = f"{len(left)} smaller ones take {span(sum(each.ns for each in left))} in all"
+        out.print(f"{rest}: --top {len(found)}", style="dim", markup=False)
     out.print()
 
 
@@ -143,6 +150,7 @@ def _print_silences(out: Console, v: View, top: int) -> None:
             reason_text(silence),
         )
     out.print(table)
+    out.print("all of them: --view silences", style="dim", markup=False)
 
 
 def reason_text(silence: Silence) -> Text:
@@ -220,8 +228,12 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
     out.print()
     table = make_table("difference", "A", "B")
     for d in c.differences[:top]:
+        # One side says nothing without the other, so on a narrow terminal they stand below each other.
+        if out.width < _BESIDE:
+            out.print(Text(f"{d.what}\n  A  {_short(d.a)}\n  B  {_short(d.b)}"))
         table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
-    out.print(table)
+    if out.width >= _BESIDE:
+        out.print(table)
     if len(c.differences) > top:
         out.print(f"... and {len(c.differences) - top} more (--top {len(c.differences)})", style="dim")
 
@@ -230,23 +242,41 @@ def _short(value: str | None) -> str:
     return "-" if value is None else cut(visible(setting(value)), 40)
 
 
-def runs(out: Console, found: Iterable[Listed]) -> None:
+def runs(out: Console, found: Sequence[Listed]) -> None:
     """The list of runs: what each took, in the first place."""
-    columns = ("=run", ">time s", ">spread (IQR)", "=until", "=boots", "board", "=kind", "=ended", "=build")
-    table = make_table(*columns, spare=("build", "kind", "board", "spread (IQR)"))
-    for run, figure in found:
-        spread = ""
-        if figure:
-            spread = "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""
-        table.add_row(
-            Text(run.run_id),
-            seconds(figure.median_ns) if figure else "-",
-            spread,
-            Text(visible(figure.what if figure else run.until, 40)),
-            str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
-            Text(run.board),
-            run.kind,
-            Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
-            run.build_id[:12],
-        )
+    columns: dict[str, Callable[[Summary, Figure | None], str | Text]] = {
+        "=run": lambda run, _: Text(run.run_id),
+        "=when": lambda run, _: _when(run.created),
+        ">boots": lambda run, _: _boots(run),
+        ">median s": lambda _, figure: seconds(figure.median_ns) if figure else "-",
+        ">spread (IQR)": lambda _, figure: _spread(figure),
+        "=until": lambda run, figure: Text(visible(figure.what if figure else run.until, 40)),
+        "=ended": lambda run, _: Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
+        "=board": lambda run, _: Text(run.board),
+        "=kind": lambda run, _: run.kind,
+        "=build": lambda run, _: run.build_id[:12],
+    }
+    cells = {head: [tell(run, figure) for run, figure in found] for head, tell in columns.items()}
+    told = {head: column for head, column in cells.items() if any(str(cell) for cell in column)}
+    table = make_table(*told, spare=("build", "kind", "when", "board", "until", "ended", "spread (IQR)"))
+    for row in zip(*told.values(), strict=True):
+        table.add_row(*row)
     out.print(table)
+
+
+def _boots(run: Summary) -> str:
+    return str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}"
+
+
+def _when(created: str) -> str:
+    """The date and time at this place."""
+    try:
+        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return ""
+
+
+def _spread(figure: Figure | None) -> str:
+    if not figure:
+        return ""
+    return "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""

@@ -10,7 +10,7 @@ from bootscope.analysis.samples import PHASE
 from bootscope.analysis.significance import NOT_SHOWN, SAME, BootComparison, ComparedQuantity, interval
 from bootscope.core.text import seconds, signed, size, span
 from bootscope.report import boots_json
-from bootscope.report.boots import could, named, plan, share
+from bootscope.report.boots import named, power, share
 from bootscope.report.tables import make_table
 from bootscope.search.board_verdict import BoardVerdict
 from bootscope.statistics.shift import CONFIDENCE
@@ -92,7 +92,7 @@ def _verdict(words: str, c: BootComparison, works: bool) -> list[Text]:
             (f"{verb} {span(abs(v.shift.shift_ns))}", style),
             f" of {seconds(whole)} s{share(abs(v.shift.shift_ns), whole)}{_how(v)}{but}",
         )
-    return [first, Text(could(v, whole)), Text(plan(v, whole))]
+    return [first, Text(power(v, whole))]
 
 
 def _how(v: ComparedQuantity) -> str:

@@ -127,9 +127,9 @@ class Imported:
         return of_run(self._store, self.run_id)[1]
 
     def boot(self, number: int | None) -> SeenBoot:
-        """Boot `number`, by default the first one."""
+        """Boot `number`, by default the first one that is whole."""
         found = self.understood()
-        chosen = _checked(self.run_id, number or 1, found.boots)
+        chosen = _checked(self.run_id, number or found.shown, found.boots)
         return SeenBoot(self.run_id, chosen, found.boots, "imported", found, chosen)
 
     def times(self) -> SampleSet:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,9 +54,9 @@ class Listed(NamedTuple):
     figure: Figure | None
 
 
-def listed(store: Store) -> list[Listed]:
-    """All runs, oldest first."""
-    return [Listed(run, figure_of(store, run)) for run in store.summaries()]
+def listed(store: Store, runs: Iterable[Summary]) -> list[Listed]:
+    """These runs with what they took."""
+    return [Listed(run, figure_of(store, run)) for run in runs]
 
 
 def figure_of(store: Store, run: Summary) -> Figure | None:

@@ -11,9 +11,9 @@ from typing import Protocol
 from bootscope.capture.measured import TAP, MeasuredInfo
 from bootscope.capture.record import STREAM, RunInfo
 from bootscope.capture.stored import MeasuredRun
+from bootscope.capture.tail import Tail
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
-from bootscope.emulator.qemu import Tail
 from bootscope.importing.files import of_boot
 from bootscope.timeline.live import Live
 
@@ -63,7 +63,7 @@ class Emulated:
 
     def look(self) -> SoFar:
         self._live.feed(self._tail.new())
-        live, begins = self._live, list(self._live.begins.items())
+        live, begins = self._live, list(self._live.starts.items())
         ends = [*(ns for _, ns in begins[1:]), live.now_ns]
         return SoFar(
             tuple(self._lines),

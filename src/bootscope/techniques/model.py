@@ -79,10 +79,47 @@ class Recipe(Setting, frozen=True):
     predict: tuple[str, ...] = ()
 
 
+class Scope(Setting, frozen=True):
+    """The systems that a technique is for, whatever a recipe of it asks beside; what is empty, or 0, is any.
+
+    `architectures`: names of arch/told.py. `inits`: of the system that starts everything else. `roots`: where
+    the root file system is. `least_cpus`, `most_cpus`: how many processors there must be. For `inits` and
+    `roots` see inventory/machine.py.
+    """
+
+    architectures: tuple[str, ...] = ()
+    inits: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    least_cpus: int = 0
+    most_cpus: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in it, such as `systemd` or `arm64`."""
+        return (*self.architectures, *self.inits, *self.roots)
+
+
+class Source(Setting, frozen=True):
+    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared,
+    `year` is 0 where that is not told. `figure`: what it says that this was worth, with the machine; empty
+    where it says nothing of that."""
+
+    title: str
+    by: str
+    year: int = 0
+    url: str = ""
+    figure: str = ""
+
+    @property
+    def words(self) -> str:
+        """As it is cited."""
+        return f"{self.by}, {self.title}" + (f", {self.year}" if self.year else "")
+
+
 class Technique(Setting, frozen=True):
     """A technique. `recipes` is empty when bootscope does not carry it out by itself; `carried_out_by` names
     what does so then for its part: other techniques, or the verb `trim`. `conflicts` may be told by either of
-    two; :func:`techniques` has them on both."""
+    two; :func:`techniques` has them on both. `refs` and `figures` are of DOCUMENTS, `sources` are others."""
 
     schema: int
     id: str
@@ -100,8 +137,10 @@ class Technique(Setting, frozen=True):
     carried_out_by: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    applies_to: Scope = Scope()
     refs: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
     recipes: dict[str, Recipe] = {}
 
 

@@ -10,6 +10,7 @@ from bootscope.techniques.model import Figure, Measured, Technique, figures
 def saving(found: Technique) -> str:
     """What was published, in a few words: as many figures as fit."""
     told = [figure_text(figures()[name]) for name in found.figures]
+    told += [source.figure for source in found.sources if source.figure]
     return "; ".join(told[:2]) + (f"; {len(told) - 2} more" if len(told) > 2 else "")
 
 
@@ -30,3 +31,16 @@ def measured_text(row: Measured) -> str:
     predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
     works = "" if row.works else f", but {'; '.join(row.faults)}"
     return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
+
+
+def only_for(t: Technique) -> str:
+    """The systems that a technique is for, in words; empty for any."""
+    scope = t.applies_to
+    parts = (
+        " or ".join(scope.architectures),
+        scope.inits and f"{' or '.join(scope.inits)} as init",
+        scope.roots and f"a root on {' or '.join(scope.roots)}",
+        scope.least_cpus and f"{scope.least_cpus} processors or more",
+        scope.most_cpus and ("one processor" if scope.most_cpus == 1 else f"{scope.most_cpus} or fewer"),
+    )
+    return "; ".join(str(part) for part in parts if part)

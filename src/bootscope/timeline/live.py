@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be told of a boot while it runs: phase, board time, console lines."""
+"""What can be told of a boot while it runs: phase, board time, milestones, console lines."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Live:
         self._cpu, self._cpu_ppm = CpuTime(run.watch.hooks), run.board.cpu_scale_ppm.value
         loader = run.board.boot_loader
         self._phase_of_hook = {stage.hook: stage.phase for stage in loader.stages if stage.hook}
-        self._milestone_of = {stage.phase: stage.milestone for stage in loader.stages if stage.milestone}
         self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
+        self._milestone_of = {stage.phase: stage.milestone for stage in loader.stages if stage.milestone}
         self.phase = loader.phases[0]
-        self.begins: dict[str, int] = {self.phase: 0}
-        """When each phase began, in ns of board time."""
+        self.starts: dict[str, int] = {self.phase: 0}
+        """Phases that were reached -> board time in ns, in order."""
         self.milestones: dict[str, int] = {}
-        """When each milestone was reached, the same way."""
+        """Milestones that were reached -> board time in ns, in order."""
         self.panicked = False
         self.last: Record | None = None
         self.last_lines: deque[bytes] = deque(maxlen=_LAST_LINES)
@@ -62,25 +62,29 @@ class Live:
                 name = self._run.watch.hooks.get(record.hook, "")
                 self._enter(self._phase_of_hook.get(name, self.phase), self.now_ns)
                 self.panicked = self.panicked or name == "kernel.panic"
-            elif isinstance(record, Frame) and record.whole and record.number == 0:
-                self.milestones.setdefault(FIRST_FRAME, self.now_ns)
             elif isinstance(record, Text):
                 name = self._run.watch.texts.get(record.text, "")
                 if name.startswith(MILESTONE_TEXT):
                     self.milestones.setdefault(name.removeprefix(MILESTONE_TEXT), self.now_ns)
+            elif isinstance(record, Frame) and record.whole and record.number == 0:
+                self.milestones.setdefault(FIRST_FRAME, self.now_ns)
 
     def _enter(self, phase: str, at_ns: int) -> None:
+        """Goes on with a phase. The first one after power-on begins with the CPU, not where it is seen."""
         self.phase = phase
-        self.begins.setdefault(phase, at_ns)
-        if phase in self._milestone_of:
-            self.milestones.setdefault(self._milestone_of[phase], at_ns)
+        if phase not in self.starts:
+            board = self._run.board
+            at_ns = board.power_on_ns.value if phase == board.boot_loader.phases[1] else at_ns
+            self.starts[phase] = at_ns
+            if milestone := self._milestone_of.get(phase):
+                self.milestones.setdefault(milestone, at_ns)
 
     def _store(self, record: Io) -> None:
         decoder = self._devices.get(record.device)
         event = decoder.store(0, record.offset, record.value) if decoder else None
         if event is None:
             return
-        before_ns = self.now_ns  # a phase begins before its first read takes its time
+        before_ns = self.now_ns
         self._costs.add(event, self._virtual_ns)
         if self.phase in self._before_load and reads_kernel(event, self._run):
             self._enter(LOAD, before_ns)

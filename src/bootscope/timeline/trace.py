@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from bootscope.timeline.failure import Failure
+
 TRACK_KINDS = (
     "phase",
     "initcall",
@@ -128,7 +130,18 @@ class Trace:
     notes: tuple[str, ...] = ()
     sampled: tuple[StackAt, ...] = ()
     total_or_later: bool = False
-    """The line that ended the boot has no stamp of its own: it took `total_ns` or longer."""
+    """It took `total_ns` or longer: no end was seen, or its line has no stamp of its own."""
+    end_seen: bool = True
+    """Whether a line tells the boot's end, or a long silence; else `total_ns` is the last line's."""
+    failure: Failure | None = None
+    bounds: tuple[str, ...] = ()
+    """Those of `notes` that say which lines are the boot's."""
+    begins_ns: int = 0
+    """Of what was before, nothing is known, or only what another system said: no silence and no phase."""
+    other_ns: int = 0
+    """So much of `total_ns` is of the system that ran before."""
+    running: bool = False
+    """The log begins long after its boot: what it shows is a system that runs."""
 
     def track(self, ident: str) -> Track | None:
         """The track of that id, if there is one."""
@@ -146,13 +159,12 @@ class Trace:
     @property
     def known_total_ns(self) -> int | None:
         """How long the boot took; None where that is not known, or only a least time."""
-        return self.total_ns if self.timed and not self.total_or_later else None
+        return self.total_ns - self.other_ns if self.timed and not self.total_or_later else None
 
     def took(self, seconds: Callable[[int], str]) -> str:
         """How long the boot took, for people: ``3.2 s``, ``≥ 3.2 s``, ``no clock``; `seconds` writes ns."""
-        return (
-            f"{'≥ ' if self.total_or_later else ''}{seconds(self.total_ns)} s" if self.timed else "no clock"
-        )
+        least = "≥ " if self.total_or_later else ""
+        return f"{least}{seconds(self.total_ns - self.other_ns)} s" if self.timed else "no clock"
 
     def known_milestones(self) -> dict[str, int]:
         """:meth:`milestones` without those of which only the earliest time is known."""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from bootscope.analysis.hook_coverage import missing
-from bootscope.audit.culprits import calls, console, processes, storage
+from bootscope.audit.culprits import calls, console, failed, processes, storage, units
 from bootscope.audit.culprits.logged import printed, spans
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.culprits.recorded import SMALL, RecordedBoot
@@ -33,11 +34,21 @@ def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
         return _ranked([*found, *_unseen(known, boot)], known.view.timeline.total_ns)
     messages = list(printed(known))
     # What waited for the line when the console came is told with the messages.
-    quiet = silences(known.log, REPLAY if messages else ()) if known.log else ()
-    found = [*(spans(trace) if trace else ()), *messages, *quiet]
+    timed = [*spans(trace), *units.of_trace(trace)] if trace else []
+    log = known.log if known.log and not known.log.running else None
+    waits = units.of_log(log) if log and not any(map(_is_unit, timed)) else {}
+    # A unit's own row tells of all gaps in it.
+    told = (*(REPLAY if messages else ()), *waits)
+    quiet = silences(log, told) if log else ()
+    found = [*timed, *chain.from_iterable(waits.values()), *messages, *quiet]
     # A journal's clock does not begin with the boot.
     ends, starts = [c.end_ns for c in found], [c.start_ns for c in found]
-    return _ranked(found, max(ends, default=0) - min(starts, default=0))
+    fails = failed.find(known.log) if known.log else ()
+    return [*fails, *_ranked(found, max(ends, default=0) - min(starts, default=0))]
+
+
+def _is_unit(found: Culprit) -> bool:
+    return found.what.startswith("unit ")
 
 
 _UNSEEN = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What logs alone tell of what takes time: silences, messages on a serial line, spans that they time."""
+"""What logs alone tell of what takes time: silences, messages on a serial line, initcalls that they time."""
 
 from __future__ import annotations
 
@@ -14,27 +14,23 @@ from bootscope.core.text import size
 from bootscope.inventory.bootlog import BootLog, LogLine, total_bytes
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.log_indicators import CONSOLE, hidden_by_quiet, serial_console
+from bootscope.readers.base import BUFFERED
 from bootscope.timeline.trace import Trace
 
 KERNELS = "kernel messages"
-_BUFFERED = ("dmesg", "journalctl", "syslog", "logread")
-"""Readers of logs that a program took from the kernel's buffer: they are none of a line."""
-_UNIT = Cure("does the application need it? defer or remove it", ("systemd-long-units",))
 _CALL = Cure("remove it or defer it", DRIVER)
-_TIMED = {
-    "initcall": ("kernel: initcall", "--view initcalls", _CALL),
-    "probe": ("kernel: probe of", "--view initcalls", _CALL),
-    "service": ("unit", "--view processes", _UNIT),
-}
+_TIMED = {"initcall": "kernel: initcall", "probe": "kernel: probe of"}
 
 
 def printed(known: Inventory) -> Iterator[Culprit]:
     """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
     bytes take on it."""
     log = known.log
-    if log and log.timed and log.tool not in _BUFFERED:
+    if not log or not serial_console(known):
+        return
+    if log.timed and log.tool not in BUFFERED:
         yield from _by_the_line(known, log)
-    elif log and serial_console(known):
+    else:
         yield from _by_the_kernel(known, log)
 
 
@@ -79,22 +75,18 @@ def _printed(known: Inventory, who: str, lines: Sequence[LogLine], cost_ns: int,
 
 
 def spans(trace: Trace) -> Iterator[Culprit]:
-    """Initcalls, probes and systemd's units, each by its own time; the boot waited that long at most, since
-    others may have run beside it."""
-    # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
-    tracks = [t for t in trace.tracks if t.kind in _TIMED and not t.title.endswith(".device")]
-    for found in nested(tracks):
-        word, view, cure = _TIMED[found.track.kind]
-        unit = found.track.kind == "service"
+    """Initcalls and probes, each by its own time; the boot waited that long at most, since others may have
+    run beside it."""
+    for found in nested(t for t in trace.tracks if t.kind in _TIMED):
         yield Culprit(
             kind="spans",
-            what=f"{word} {found.track.title if unit else found.span.name}",
-            where=found.span.name if unit else _in_what(found),
+            what=f"{_TIMED[found.track.kind]} {found.span.name}",
+            where=_in_what(found),
             cost_ns=found.own_ns,
             start_ns=found.span.start_ns,
             end_ns=found.span.end_ns,
-            seen_in=view,
-            cure=cure,
+            seen_in="--view initcalls",
+            cure=_CALL,
             at_most=True,
         )
 

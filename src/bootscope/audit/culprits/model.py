@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FAILURE = "failure"
+"""The kind of a culprit that is no time: the boot fails there. It comes before all others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cure:

@@ -10,20 +10,29 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bootscope.analysis.gaps import LIKELY, Reason, as_reason, reason
+from bootscope.analysis.gaps import LIKELY, Reason, as_reason, reason, span_reason
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.starting import Starting
+from bootscope.audit.culprits.units import LONG_UNITS
 from bootscope.core.text import cut, span
 from bootscope.inventory.bootlog import BootLog, LogLine
 from bootscope.loaders import console
 from bootscope.loaders.registry import BUILT
-from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT
+from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, INIT_SPEAKS
 
 _LONGEST, _MOST = 50, 200
 """Characters of a line; silences that are looked at, since a log may have a million lines."""
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
 _LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
-_LOOK_LOADER = Cure(BUILT.cures.look, BUILT.cures.trim)
+_LOOK_EARLY = Cure("no initcall runs there yet: initcall_debug shows nothing of it")
+_LOOK_BUILT = Cure(BUILT.cures.look, BUILT.cures.trim)
+_LOOK_COREBOOT = Cure(console.LOOK_COREBOOT)
+_LOOK_LOADER = Cure("that boot loader's own log level, if it has one")
+_INITCALLS = (
+    r"^(?:devtmpfs: initialized|(?:smp: )?Brought up \d|SMP: Total of \d"
+    r"|NET: Registered .*(?:NETLINK|family 16))"
+)
+"""Lines after which initcalls run (Linux init/main.c: do_basic_setup comes after smp_init)."""
 _WAITS = ("start-job", "job-timeout", "wait-online", "udev-settle", "kernel-dhcp")
 """Kinds that one line is enough for, wherever it stands in a gap."""
 _UNITS, _NAMED = "units", 3
@@ -62,12 +71,20 @@ def silences(log: BootLog, leave_out: Sequence[str] = ()) -> Iterator[Culprit]:
     for gap in _gaps(log):
         if not gap.why or not (gap.why.idle or gap.why.kind in leave_out):
             groups.setdefault(gap.key or f"#{gap.first}", []).append(gap)
-    kernel, init = log.index(f"{BEGINS}|^{console.HANDOVER}"), log.index(f"{INIT}|^{FREED}")
     for found in groups.values():
-        first = found[0].first
-        look = _LOOK_PROGRAMS if 0 <= init <= first else _LOOK_KERNEL
-        before = kernel > first and log.lines[first].kernel_ns < 0
-        yield _culprit(log, found, _LOOK_LOADER if before else look)
+        yield _culprit(log, found, _look(log, found[0].first))
+
+
+def _look(log: BootLog, first: int) -> Cure:
+    """What shows more of a gap after line `first`, by who runs there."""
+    kernel = log.index(f"{BEGINS}|^{console.HANDOVER}")
+    if kernel > first and log.lines[first].kernel_ns < 0:
+        if log.index(f"^(?:{console.BUILT_SPEAKS})") >= 0:
+            return _LOOK_BUILT
+        return _LOOK_COREBOOT if log.index(f"^(?:{console.COREBOOT_SPEAKS})") >= 0 else _LOOK_LOADER
+    if 0 <= log.index(f"{INIT}|^{FREED}") <= first or 0 <= log.index(f"^(?:{INIT_SPEAKS})") <= first:
+        return _LOOK_PROGRAMS
+    return _LOOK_EARLY if log.index(_INITCALLS) > first else _LOOK_KERNEL
 
 
 def _gaps(log: BootLog) -> Iterator[_Gap]:
@@ -110,8 +127,11 @@ def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], g
 def _units(names: Sequence[str]) -> Reason | None:
     if not names:
         return None
-    what, techniques = "systemd starts units", ("systemd-long-units",)
-    return Reason(_UNITS, what, LIKELY, _BLAME, techniques, "its own lines", same=", ".join(names[:2]))
+    known = [why for name in names if (why := span_reason(name))]
+    do = known[0].do if known else _BLAME
+    techniques = (*dict.fromkeys(name for why in known for name in why.techniques), LONG_UNITS)
+    same = ", ".join(names[:2])
+    return Reason(_UNITS, "systemd starts units", LIKELY, do, techniques, "its own lines", same=same)
 
 
 def _units_where(found: Sequence[_Gap]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bootscope.core.text import cut
 from bootscope.inventory.bootlog import LogLine
@@ -15,6 +15,8 @@ _ENDS = re.compile(
     r"(?:Started|Finished|Mounted|Activated swap|Failed to (?:start|mount)|Stopped|Skipped)"
     r" (\S.{1,100}?)\.? *$"
 )
+_EXPECTED = re.compile(r"(?:^|\s|\]: )Expecting device (\S.{1,100}?)\.\.\.")
+_MISSING = re.compile(r"Timed out waiting for device (\S.{1,100}?)\.? *$")
 _SLOW = re.compile(r"Rebuild|Generat|Docker|Container|Wait|Check|Expand|Grow|Resiz|hwdb")
 _NAMED, _LONGEST = 3, 40
 """So many units are named, with so many characters."""
@@ -36,6 +38,9 @@ class Starting:
                 begun[_plain(started[1])] = index
             elif (ended := _ENDS.search(text)) and (name := _plain(ended[1])) in begun:
                 self._units.append((begun.pop(name), index, name))
+        self.through = (*self._units, *_missing(texts))
+        """Lines of their beginnings and ends, and their names in words, of those of which both are told; and
+        of devices that systemd waited for until the time-out."""
         self._units += [(at, min(len(texts), at + _FAR), name) for name, at in begun.items()]
 
     def during(self, first: int, last: int) -> tuple[str, ...]:
@@ -45,6 +50,15 @@ class Starting:
         through.sort(key=lambda unit: (not _SLOW.search(unit[2]), unit))
         not_yet = sorted((u for u in self._units if u[0] < last <= u[1]), reverse=True)
         return tuple(dict.fromkeys(name for _, _, name in (*through, *not_yet)))[:_NAMED]
+
+
+def _missing(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    begun: dict[str, int] = {}
+    for index, text in enumerate(texts):
+        if expected := _EXPECTED.search(text):
+            begun[_plain(expected[1])] = index
+        elif (missing := _MISSING.search(text)) and (name := _plain(missing[1])) in begun:
+            yield begun.pop(name), index, name
 
 
 def _plain(name: str) -> str:

@@ -195,7 +195,7 @@ def _reading(boot: Boot, archive: _Archive, kernel: Reading, left_out: int) -> R
 READERS = (
     Reader(
         NAME,
-        "bootchart, bootchart2, BusyBox bootchartd, bootchart-lite, bootscope-agent",
+        "bootchart, bootchart2, BusyBox bootchartd, Android's init, bootchart-lite, bootscope-agent",
         "init=/sbin/bootchartd on the kernel's command line; /var/log/bootlog.tgz",
         sure,
         read,

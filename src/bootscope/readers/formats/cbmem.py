@@ -13,11 +13,13 @@ from bootscope.timeline.trace import Stack
 NAME = "cbmem"
 _GROUPED = r"\d{1,3}(?:,\d{3}){0,5}"
 _ENTRY = re.compile(rf" {{0,3}}(\d{{1,10}}):(\S.{{0,80}}?) {{0,50}}({_GROUPED})(?: \(({_GROUPED})\))?\s*")
+# The first cbmem, of 2012, knew no names.
+_NAMELESS = re.compile(rf" {{0,3}}(\d{{1,10}}):({_GROUPED})(?: \({_GROUPED}\))?\s*")
 _TABBED = re.compile(r"(\d{1,10})\t(\d{1,15})\t(\d{1,15})\t(\S.{0,120})")
 _RANGE = re.compile(r"TS_\w{1,60}(?: -> \w{1,60})?")
 _AROUND = re.compile(rf"\d{{1,6}} entries total:|Total Time: {_GROUPED}")
 _FITS = re.compile(
-    rb" {0,3}\d{1,10}:\S.{0,80}\d|\d{1,10}\t\d{1,15}\t\d{1,15}\t\S|TS_\w+(?: -> |;| \d)"
+    rb" {0,3}\d{1,10}:\S.{0,80}[\d)]|\d{1,10}\t\d{1,15}\t\d{1,15}\t\S|TS_\w+(?: -> |;| \d)"
     rb"|\d{1,6} entries total:|Total Time: "
 )
 _TELLS = re.compile(rb"^(?:\d{1,6} entries total:\r?$|\d{1,10}\t\d{1,15}\t\d{1,15}\t\S|TS_\w+ -> )", re.M)
@@ -33,13 +35,14 @@ class _Stamps:
         return len(line) < 400 and (self._mark(line) or bool(_AROUND.fullmatch(line.strip())))
 
     def _mark(self, line: str) -> bool:
-        entry = _ENTRY.fullmatch(line)
-        tabbed = _TABBED.fullmatch(line)
-        if entry:
+        nameless, entry, tabbed = (form.fullmatch(line) for form in (_NAMELESS, _ENTRY, _TABBED))
+        if nameless:
+            self._marks.append((int(nameless[2].replace(",", "")) * 1_000, f"id {nameless[1]}"))
+        elif entry:
             self._marks.append((int(entry[3].replace(",", "")) * 1_000, entry[2]))
         elif tabbed:
             self._marks.append((int(tabbed[2]) * 1_000, tabbed[4]))
-        return bool(entry or tabbed) or self._stack(line)
+        return bool(nameless or entry or tabbed) or self._stack(line)
 
     def _stack(self, line: str) -> bool:
         head, _, us = line.rstrip().rpartition(" ")

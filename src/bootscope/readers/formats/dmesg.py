@@ -33,10 +33,14 @@ _LEVELS = (b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"d
 
 _FACILITY = re.compile(rb"^[a-z0-9]{1,10} *:([a-z]{1,7}) *: ?", re.MULTILINE)
 _BOTH = re.compile(rb"^((?:<\d{1,3}>)?\[ {0,11}\d{1,10}\.\d{6}) <[ \d]{1,12}\.\d{6}>\] ", re.MULTILINE)
+# LG's kernels put the calendar's time behind the kernel's.
+_DATED = re.compile(
+    rb"^((?:<\d{1,3}>)?\[ {0,11}\d{1,10}\.\d{6}) / \d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]", re.MULTILINE
+)
 _KMSG = re.compile(rb"^(\d{1,4}),\d{1,20},(\d{1,16}),[^;\n]{0,80};", re.MULTILINE)
 _PRINTK = re.compile(rb"^(?:<\d{1,3}>)?" + KERNEL_STAMP, re.MULTILINE)
 _STRICT = re.compile(rb"^(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP, re.MULTILINE)
-_TWO_STAMPS = re.compile(rb"^" + STRICT_KERNEL_STAMP + rb" " + STRICT_KERNEL_STAMP, re.MULTILINE)
+_TWO_STAMPS = re.compile(rb"^" + STRICT_KERNEL_STAMP + rb" " + STRICT_KERNEL_STAMP + rb"(?!@)", re.MULTILINE)
 _REST = re.compile(rb"\n(?=<\d{1,3}>\[ {0,11}\d{1,10}\.\d{6}\])")
 _GAP = rb"< {0,12}(\d{1,10})\.(\d{6})>\] "
 
@@ -94,6 +98,7 @@ def _printk_of_kmsg(blob: bytes) -> bytes:
 _SPELLINGS = (
     _Spelling("-x", _FACILITY, partial(_FACILITY.sub, _level)),
     _Spelling("-d", _BOTH, partial(_BOTH.sub, rb"\1] ")),
+    _Spelling("with dates", _DATED, partial(_DATED.sub, rb"\1]")),
     _Spelling("/dev/kmsg", _KMSG, _printk_of_kmsg),
 )
 

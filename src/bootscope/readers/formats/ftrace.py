@@ -6,13 +6,12 @@ from __future__ import annotations
 import re
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, CallGraph, length_of
-from bootscope.readers.kernel_events import KernelEvents
+from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, length_of
 from bootscope.readers.lines import Lines, Memo, decode, split
 from bootscope.readers.tally import Tally, sample, share
 from bootscope.readers.timespan import seconds_ns, ticks_ns, whole
 from bootscope.readers.trace_event import Event
-from bootscope.timeline.trace import Table
+from bootscope.readers.trace_parts import KERNEL_CLOCKS, TraceParts
 
 NAME = "ftrace"
 _HEAD_CHARS = 200  # of a line, all that the expressions for its beginning see
@@ -24,20 +23,20 @@ _EVENT = re.compile(
 _PLAIN = re.compile(
     rb" {1,30}([!-,.-<>-~][ -<>-~]{0,31}?)-(\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(\d{1,4})\] +"
     rb"(?:[\w.#+]{4,9} +)?(\d{1,15}(?:\.\d{3,9})?): +"
-    rb"(?:(?!funcgraph_)([\w:.-]{1,80}): ([^\n]*)|([\w.]{1,200}) <-[!-~][^\n]*)\n"
+    rb"(?:(?!funcgraph_)([\w:.-]{1,80}): {1,40}([^\n]*)|([\w.]{1,200}) <-[!-~][^\n]*)\n"
 )
 _LATENCY = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?P<cpu>\d{1,4})(?P<flags>[a-zA-Z.#][\w.#]{2,8}) +"
     r"(?P<us>\d{1,15})us[ +!#*@$]{0,2}: +"
 )
-_NAMED = re.compile(r"([\w:.-]{1,80}): ?")
+_NAMED = re.compile(r"([\w:.-]{1,80}): {0,40}")
 _CALLED = re.compile(r"(\S{1,200}) <-(\S{1,200})")
 _GRAPH_EVENT = re.compile(
     r"(funcgraph_entry|funcgraph_exit): +(?:[+!#*@$] +)?(?:(\d[\d.]{0,15}) us +)?\|(.*)"
 )
 _COMMENT = re.compile(r"/\* ([\w:.-]{1,80}): (.*?)(?: \*/)?$")
 _TRACER = re.compile(r"# tracer: (\S{1,40})")
-_LOST = re.compile(r"CPU:\d+ \[LOST (\d+ )?EVENTS\]")
+_LOST = re.compile(r"CPU:\d+ \[(?:LOST (?:\d+ )?EVENTS|EVENTS DROPPED)\]")
 _CLOCK = re.compile(r"trace_clock[=:] ?\[?(\w{2,12})\]?")
 _LATENCY_HEAD = re.compile(r"# \S{1,40} latency trace v\S{1,20} on (\S{1,80})")
 _QUIET = re.compile(r"#|-{20,}| -{20,}|version = \d|cpus=\d|CPU \d+ is empty|.{0,30}[=<]=+>? \|")
@@ -46,7 +45,6 @@ _SURE = re.compile(
     rb"(?:[\w.#+]{4,9} +)?\d{1,15}(?:\.\d{3,9})?: +\S"
     rb"|.{0,40}\d{1,4}\).{0,60}\|  +(?:[\w.]{1,80}\(.*\)(?:;| \{)|\})|#|\s*$"
 )
-_KERNEL_CLOCKS = ("local", "global", "mono", "mono_raw", "boot", "perf", "tai")
 
 
 class FtraceText:
@@ -61,10 +59,9 @@ class FtraceText:
         self._begin()
 
     def _begin(self) -> None:
-        self._events = KernelEvents()
-        self._graph = CallGraph()
+        self._parts = TraceParts()
+        self._graph = self._parts.graph
         self._boot = Boot(Clock("none", "", 0))
-        self._calls: dict[str, int] = {}
         self._at_ns: int | None = None
         self._whole = False
         self._relative = False
@@ -95,8 +92,7 @@ class FtraceText:
         at_ns = self._stamp(stamp.decode("ascii"))
         self._now(at_ns, number)
         if called:
-            function = self._words[called]
-            self._calls[function] = self._calls.get(function, 0) + 1
+            self._parts.called(self._words[called])
         else:
             event = self._words[name].rpartition(":")[2]
             self._pass_on(Event(at_ns, int(cpu), self._words[task], int(pid), event, decode(text)))
@@ -172,6 +168,7 @@ class FtraceText:
         self._header = False
         self._used = True
         self._at_ns = at_ns
+        self._parts.events.arrives(at_ns)
 
     # ---- events
 
@@ -196,7 +193,7 @@ class FtraceText:
         if drawn:
             return self._traced(match, at_ns, drawn)
         if called and not (named and " " in rest[: named.end()]):
-            self._calls[called[1]] = self._calls.get(called[1], 0) + 1
+            self._parts.called(called[1])
             return True
         assert named  # it is one of both
         name = named[1].rpartition(":")[2]
@@ -210,7 +207,7 @@ class FtraceText:
         return self._graph.take(row, at_ns, length_of(drawn[2]), drawn[3])
 
     def _pass_on(self, event: Event) -> None:
-        if not self._events.take(event):
+        if not self._parts.events.take(event):
             text = f"{event.task}-{event.pid} {event.name}: {event.text}"
             self._boot.log.add(event.at_ns, text)
 
@@ -259,28 +256,10 @@ class FtraceText:
         """Closes the boot that is being read."""
         boot = self._boot
         boot.clock = self._named_clock()
-        boot.tracks = [*self._events.tracks(), *self._graph.tracks()]
-        boot.points = self._events.points
-        boot.stacks = self._graph.stacks()
-        boot.tables = [*self._events.tables(), *self._graph.tables(), *self._call_table()]
         boot.facts["tool"] = NAME
-        if self._graph.placed:
-            boot.facts["places"] = "lengths are from the file; calls are placed one after the other"
-            self._tally.ask("calls have no stamps: trace with the option funcgraph-abstime")
-        for name, count in (
-            ("storage requests without an end", self._events.unfinished_requests),
-            ("calls without a beginning", self._graph.without_start),
-            ("calls that ended at the next stamp, before their length", self._graph.cut),
-            ("events without a stamp, left out", self._unplaced),
-        ):
-            if count:
-                boot.facts[name] = str(count)
+        self._parts.fill(boot, self._tally, without_stamp=self._unplaced)
         self.boots.append(boot)
         self._begin()
-
-    def _call_table(self) -> list[Table]:
-        rows = sorted(self._calls.items(), key=lambda row: (-row[1], row[0]))
-        return [Table("calls by function", ("function", "calls"), tuple(rows))] if rows else []
 
     def _named_clock(self) -> Clock:
         if self._relative:
@@ -297,7 +276,7 @@ class FtraceText:
             return Clock("counter", "the counter's zero", max(1, 1_000_000_000 // self._hz))
         if self._at_ns is None:
             return Clock("none", "durations only", 1)
-        clock = self._clock if self._clock in _KERNEL_CLOCKS else "not named, usually 'local'"
+        clock = self._clock if self._clock in KERNEL_CLOCKS else "not named, usually 'local'"
         return Clock("kernel", f"the kernel's clock began (trace_clock {clock})", 1_000)
 
 

@@ -60,6 +60,14 @@ def _tool(source: Source) -> Tool:
     return Tool("grabserial", forms, known=lambda raw: bool(_TRAILER.match(raw)))
 
 
+# Xilinx' PLM counts milliseconds; kernels up to 2.6.20 count from where their jiffies begin.
+_OWN_STAMPS = re.compile(
+    rb"^\[(?:\d{1,10}\.\d{6}\] ?(?:Xilinx|AMD) .{0,40}Platform Loader and Manager"
+    rb"|(?:4294667|17179569|42949372)\.\d{6}\] ?Linux version \d)",
+    re.MULTILINE,
+)
+
+
 def _label(blob: bytes) -> bytes:
     """What --label put before the bracket of every line, if anything."""
     found = Counter(_LABEL.findall(blob)).most_common(1)
@@ -72,6 +80,8 @@ def _sure(source: Source) -> int:
         return 90
     form, part = form_share(source, _tool(source).forms)
     if not form or part < 0.2:
+        return 0
+    if form.name == "-t -n" and _OWN_STAMPS.search(head.blob):
         return 0
     if form.name == "-t -n" and _like_kernel(head.blob):
         return 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""journalctl's output: short forms, JSON, export.
+"""journalctl's output: short forms, JSON, export, verbose (systemd's src/shared/logs-show.c).
 
 The structured forms hold the monotonic time of every record; they are brought to the kernel's own
 spelling, ``<6>[    1.234567] text``, and boots are told apart by their ids. The short forms with a calendar
@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
+from bootscope.readers.journal_order import in_order
+from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import objects, text_of
-from bootscope.readers.lines import split
+from bootscope.readers.lines import Lines, split
+from bootscope.readers.months import OTHERS
 from bootscope.readers.stamp_forms import (
     PRINTK,
     STRICT_KERNEL_STAMP,
@@ -27,6 +31,7 @@ from bootscope.readers.stamp_forms import (
     date_s,
     month_s,
 )
+from bootscope.timeline.kernel_lines import BEGINS, INIT
 
 # The host, then who said it: `kernel: `, `systemd[1]: `.
 # BusyBox' syslogd puts facility and level between the two (sysklogd/syslogd.c).
@@ -34,19 +39,24 @@ _FACILITY = (
     rb"(?:(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d)"
     rb"\.(?:emerg|alert|crit|err|warn|notice|info|debug) )?"
 )
-_WHO = rb"(?:[^\s\[\]:]{1,64} )?" + _FACILITY + rb"(?=[^\s\[\]]{1,64}(?:\[\d{1,10}\])?: )(?:kernel: )?"
-_SAID = rb"(?:([^\s\[\]:]{1,64}) )?" + _FACILITY + rb"([^\s\[\]]{1,64}?)(\[\d{1,10}\])?: "
+# sysklogd's own words have no tag, or one with a blank.
+_TAG = rb"[^\s\[\]]{1,255}(?:\[\d{1,10}\])?: |syslogd \d|exiting on signal \d"
+_WHO = rb"(?:[^\s\[\]:]{1,64} )?" + _FACILITY + rb"(?=" + _TAG + rb")(?:kernel: )?"
+_SAID = rb"(?:([^\s\[\]:]{1,64}) )?" + _FACILITY + rb"([^\s\[\]]{1,255}?)(\[\d{1,10}\])?: "
 _DATE = rb"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)"
-_MONTH = rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
+_MONTH = rb"((?:[A-Z][a-z]{2}|" + OTHERS + rb") [ \d]\d \d\d:\d\d:\d\d)"
 _ZONE = rb"(?:Z|[+-]\d\d:?\d\d| [A-Z]{2,5}| [+-]\d\d)"
 
 
 _wall = partial(clock_of, "wall", stamp=WHEN_LOGGED)
 _YEAR = "the first of January of an unknown year"
 _LOCAL = "1970, by the reader's time zone"
+# The first line of a boot has no gap; one that is not sure has a star.
+_DELTA = rb"\[([ \d]{4}\d|\d{6,9})\.(\d{6})(?: {16}| <[ \d]{4,11}\d\.\d{6}[ *]>)\] "
 _DAY = rb"(?:[A-Z][a-z]{2} )"
 _STAMPS = (
     Form("-o short-monotonic", STRICT_KERNEL_STAMP + rb" ", KERNEL),
+    Form("-o short-delta", _DELTA, KERNEL),
     Form("-o short-iso-precise", _DATE + rb"\.(\d{6})" + _ZONE + rb" ", _wall(_LOCAL, 6), date_s),
     Form("-o short-iso", _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), date_s),
     Form("-o short-full", _DAY + _DATE + rb"()" + _ZONE + rb" ", _wall(_LOCAL, 0), date_s),
@@ -54,22 +64,44 @@ _STAMPS = (
     Form("-o short", _MONTH + rb"() ", _wall(_YEAR, 0), month_s),
     Form("-o short-unix", rb"(\d{9,11})\.(\d{6}) ", _wall("1970, UTC", 6)),
 )
-_FORMS = tuple(replace(form, pattern=form.pattern + _WHO, repeats_kernel=True) for form in _STAMPS)
+_FORMS = tuple(
+    replace(form, pattern=form.pattern + _WHO, repeats_kernel=True, records=True) for form in _STAMPS
+)
 _MARK = re.compile(rb"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins|Logs begin|No entries|cursor:)")
 _NEW_BOOT = re.compile(rb"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
-_JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"_?[A-Z_]{2,60}\" ?:")
-_TOOL = Tool("journalctl", _FORMS, known=lambda raw: bool(_MARK.match(raw)) or raw.startswith(b" " * 10))
+_STARTS = re.compile(rb" kernel: (?:\[[ \d.]{12}\] )?(?:" + f"{BEGINS}|{INIT}".encode() + rb")")
+_JSON_START = re.compile(rb"\s*(?:\x1e|data: )?\{\s*\"[A-Z0-9_]{2,64}\" ?:")
+# Lines of the catalog (`-x`), in UTF-8 and without it.
+_CATALOG = re.compile(rb"^(?:\xe2\x96\x91\xe2\x96\x91|--)(?: [^\n]*)?\n", re.MULTILINE)
 _MOST_BOOTS = 1000
-_LONGEST_VALUE = 1 << 24
-_MOST_FIELDS = 1000
+_SYSLOG = 80
+"""How sure that a syslog with a kernel's lines in it is one, whatever else is there."""
+
+
+def _known(line: bytes) -> bool:
+    return bool(_MARK.match(line) or _CATALOG.match(line + b"\n")) or line.startswith(b" " * 10)
+
+
+_TOOL = Tool("journalctl", _FORMS, known=_known, journal=True)
 # When a record was written against when it reached the journal: the former, where the kernel told it.
-_TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
+_TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP")
+_LONGEST_WAY_US = 60_000_000
+_LEVELS = frozenset(b"%d" % level for level in range(8))
 
 Record = Mapping[str, object]
 
 
+_RECORDS: Mapping[str, Callable[[bytes], Iterable[Record | None]]] = {
+    "-o json": objects,
+    "-o export": exported,
+    "-o verbose": verbose,
+}
+
+
 def _structured(source: Source) -> str:
     head = source.head
+    if VERBOSE.search(clean_head(head).blob):
+        return "-o verbose"
     if b"__MONOTONIC_TIMESTAMP" not in head:
         return ""
     if _JSON_START.match(head):
@@ -80,12 +112,19 @@ def _structured(source: Source) -> str:
 def _sure(source: Source) -> int:
     if _structured(source):
         return 99
-    lines = clean_head(source.sample)
+    lines = Lines(_CATALOG.sub(b"", clean_head(source.sample).blob))
     form, part = best(lines, _FORMS)
     if not form or part < 0.3 or not _is_journal(lines.blob, _STAMPS[_FORMS.index(form)]):
         return 0
     # A monotonic stamp with a host and a speaker behind it cannot be dmesg's; others may be syslog's.
-    return int((97 if "monotonic" in form.name else 85) * part)
+    sure = int((97 if form.clock is KERNEL else 85) * part)
+    return max(sure, _SYSLOG) if form.clock.name == "wall" and _has_kernel(lines.blob, form) else sure
+
+
+def _has_kernel(blob: bytes, form: Form) -> bool:
+    """Whether a fifth of the stamped lines are the kernel's, behind a host's name."""
+    kernels = len(re.findall(rb"^" + form.pattern + rb"(?<= kernel: )", blob, re.MULTILINE))
+    return kernels * 5 >= len(form.at_line_start().findall(blob)) > 0
 
 
 def _is_journal(blob: bytes, stamp: Form) -> bool:
@@ -100,96 +139,78 @@ def _is_journal(blob: bytes, stamp: Form) -> bool:
     known = sum(who == b"kernel" or pid != b"" for who, pid in own)
     # Without a host, only the kernel's name tells a journal from a kernel log with lines of systemd's.
     named = any(hosts) or stamp.clock is not KERNEL or any(who == b"kernel" for who, _ in own)
-    return named and count * 5 >= stamped * 4 and known * 2 >= count
+    kernels = sum(who == b"kernel" for who, _ in own)
+    return named and (kernels * 5 >= stamped or (count * 5 >= stamped * 4 and known * 2 >= count))
 
 
 def _read(source: Source, options: Options) -> Reading:
     how = _structured(source)
     if not how:
         return _read_short(source, options)
-    found: Iterable[Record | None] = objects(source.data) if how == "-o json" else _records(source.data)
-    boots: dict[str, bytearray] = {}
+    found = _RECORDS[how](source.data)
+    boots: dict[str, list[tuple[int, bytes]]] = {}
     broken = 0
     for record in found:
-        lines = _printk(record) if record else b""
+        micro = _micro(record) if record else None
+        lines = _printk(record, micro) if record and micro is not None else b""
         broken += not lines
         boot = text_of(record.get("_BOOT_ID")).decode("utf-8", "replace") if record else ""
-        if lines and (boot in boots or len(boots) < _MOST_BOOTS):
-            boots.setdefault(boot, bytearray()).extend(lines)
+        if lines and micro is not None and (boot in boots or len(boots) < _MOST_BOOTS):
+            boots.setdefault(boot, []).append((micro, lines))
     result = Reading([])
-    for blob in boots.values():
-        one = read_console(
-            replace(source, data=bytes(blob)), options, Tool("journalctl", (), loose=True), PRINTK
-        )
-        _merge(result, one, how)
-    if not boots:
+    count = len(boots)
+    if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
+    for boot in list(boots):
+        # Each is let go once it is read: of a long journal that is a fifth of all memory.
+        text = b"".join(lines for _, lines in sorted(boots.pop(boot), key=itemgetter(0)))
+        one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
+        _merge(result, one, how)
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
-    return _counted(result, len(boots))
+    return _counted(result, count)
 
 
-def _printk(record: Record) -> bytes:
-    """A record as lines of the kernel's log; empty when it has no time or no message."""
-    micro = next((t for key in _TIMES if (t := text_of(record.get(key))).isdigit() and len(t) < 19), b"")
+def _micro(record: Record) -> int | None:
+    """When a record was written, in microseconds of the monotonic clock; None where nothing tells.
+
+    That is the kernel's own time where the record has it; else when it reached the journal, less how long it
+    was under way by the calendar, where that is less than a minute (else the calendar was set).
+    """
+    for name in _TIMES:
+        if (found := _number(record, name)) is not None:
+            return found
+    reached = _number(record, "__MONOTONIC_TIMESTAMP")
+    sent, arrived = _number(record, "_SOURCE_REALTIME_TIMESTAMP"), _number(record, "__REALTIME_TIMESTAMP")
+    if reached is None or sent is None or arrived is None:
+        return reached
+    under_way = arrived - sent
+    return reached - under_way if 0 <= under_way < min(_LONGEST_WAY_US, reached) else reached
+
+
+def _number(record: Record, name: str) -> int | None:
+    text = text_of(record.get(name))
+    return int(text) if text.isdigit() and len(text) < 19 else None
+
+
+def _printk(record: Record, micro: int) -> bytes:
+    """A record as lines of the kernel's log; empty when it has no message."""
     message = text_of(record.get("MESSAGE"))
-    if not micro or not message:
+    if not message:
         return b""
     level = text_of(record.get("PRIORITY"))
-    prefix = b"<%s>" % level if re.fullmatch(rb"[0-7]", level) else b""
-    prefix += b"[%5d.%06d] " % divmod(min(int(micro), 10**15 - 1), 1_000_000)
-    who, pid = text_of(record.get("SYSLOG_IDENTIFIER")), text_of(record.get("_PID"))
+    prefix = b"<%s>" % level if level in _LEVELS else b""
+    prefix += b"[%5d.%06d] " % divmod(min(micro, 10**15 - 1), 1_000_000)
+    who = text_of(record.get("SYSLOG_IDENTIFIER"))
     if who and who != b"kernel":
+        pid = text_of(record.get("_PID"))
         prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
-    return b"".join(prefix + line + b"\n" for line in message.rstrip(b"\n").split(b"\n"))
-
-
-def _records(data: bytes) -> Iterator[dict[str, object]]:
-    """The records of an export (systemd's docs: JOURNAL_EXPORT_FORMATS): field -> text, with ``\\xNN`` for
-    bytes that are no UTF-8. Never raises.
-
-    A field is ``NAME=value``, or, for values that are not plain text, its name, a length of eight bytes
-    (least first) and the bytes. An empty line ends a record.
-    """
-    at = 0
-    record: dict[str, object] = {}
-    while at < len(data):
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        line = data[at:end]
-        at = end + 1
-        if not line.strip():
-            if record:
-                yield record
-            record = {}
-            continue
-        name, equals, value = line.partition(b"=")
-        if not equals:
-            value, at = _binary(data, at)
-        if len(record) < _MOST_FIELDS:
-            record[name[:64].decode("ascii", "replace")] = value.decode("utf-8", "backslashreplace")
-    if record:
-        yield record
-
-
-def _binary(data: bytes, at: int) -> tuple[bytes, int]:
-    """A value with its length before it, and where the next line begins.
-
-    Where the length cannot be (NUL bytes were taken out of the file), the value ends with its line.
-    """
-    size = int.from_bytes(data[at : at + 8], "little")
-    end = at + 8 + size
-    if size <= _LONGEST_VALUE and data[end : end + 1] == b"\n":
-        return data[at + 8 : end], end + 1
-    # The record goes on until an empty line; what is left of the length is a few control characters.
-    end = data.find(b"\n\n", at)
-    end = len(data) if end < 0 else end
-    return data[at:end].lstrip(bytes(range(1, 32))), end + 1
+    return prefix + message.rstrip(b"\n").replace(b"\n", b"\n" + prefix) + b"\n"
 
 
 def _read_short(source: Source, options: Options) -> Reading:
     lines = split(source.data)
-    cuts = [0, *(m.start() for m in _NEW_BOOT.finditer(lines.blob))][:_MOST_BOOTS]
+    cuts = _boots(lines.blob, [0, *(m.start() for m in _NEW_BOOT.finditer(lines.blob))][:_MOST_BOOTS])
     result = Reading([], repairs=list(lines.repairs))
     first_line = 1
     for start, end in zip(cuts, [*cuts[1:], len(lines.blob)], strict=True):
@@ -198,12 +219,33 @@ def _read_short(source: Source, options: Options) -> Reading:
             result.lines_total += piece.count(b"\n")
             result.lines_understood += piece.count(b"\n")
         else:
+            piece, moved = _in_order(piece)
             one = read_console(replace(source, data=piece), options, _TOOL)
+            if moved:
+                one.repairs.append(
+                    Repair("lines that reached the journal late moved to their time", moved, 1)
+                )
             one.missed = [replace(m, line=m.line + first_line - 1) for m in one.missed]
             one.repairs = [replace(r, first_line=r.first_line + first_line - 1) for r in one.repairs]
             _merge(result, one, "")
         first_line += piece.count(b"\n")
     return _counted(result, len(cuts))
+
+
+def _in_order(piece: bytes) -> tuple[bytes, int]:
+    form, _ = best(Lines(piece), _FORMS)
+    return in_order(piece, form) if form else (piece, 0)
+
+
+def _boots(blob: bytes, cuts: list[int]) -> list[int]:
+    """The cuts before pieces in which a system starts, if it does so in any of them.
+
+    The others hold the end of the one before, or records that came into another boot.
+    """
+    starts = [
+        at for at, end in zip(cuts, [*cuts[1:], len(blob)], strict=True) if _STARTS.search(blob, at, end)
+    ]
+    return [0, *starts[1:]] if starts else cuts
 
 
 def _counted(result: Reading, boots: int) -> Reading:
@@ -223,4 +265,4 @@ def _merge(result: Reading, one: Reading, how: str) -> None:
     result.repairs += one.repairs
 
 
-READERS = (Reader("journalctl", "systemd journal", "journalctl -b -o short-monotonic", _sure, _read),)
+READERS = (Reader("journalctl", "systemd journal", "journalctl -b -o json", _sure, _read),)

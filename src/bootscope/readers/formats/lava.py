@@ -8,7 +8,6 @@ A record holds the time at which the dispatcher had the line (UTC, microseconds)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from bootscope.readers.base import END_OF_LINE, FormatError, Options, Reader, Reading, Repair, Source
@@ -17,7 +16,7 @@ from bootscope.readers.stamp_forms import Form, clock_of, date_s
 
 _RECORD = re.compile(
     rb'^(?:- )?\{ ?"dt": ?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?)(?:Z|\+00:00)?", ?'
-    rb'"lvl": ?"(\w{1,20})", ?"msg": ?(?:"((?:[^"\\\n]|\\.){0,65536})"|[^\n]{0,65536}?)'
+    rb'"lvl": ?"(\w{1,20})", ?"msg": ?(?:"((?:[^"\\\n]++|\\.){0,65536}+)"|[^\n]{0,65536}?)'
     rb'(?:, ?"ns": ?"[^"\n]{0,200}")?,? ?\},?\r?$',
     re.MULTILINE,
 )
@@ -27,7 +26,7 @@ _TOOL = Tool("lava", (_FORM,))
 _ESCAPE = re.compile(rb"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _SHORT = {b"n": b" ", b"t": b"\t", b"e": b"\x1b", **dict.fromkeys((b"r", b"0", b"a", b"b", b"f", b"v"), b"")}
 _MOST = 0x110000
-_COLOUR = re.compile(rb"\x1b?\[\d{1,3}(?:;\d{1,3}){0,4}m")
+_COLOUR = re.compile(rb"(?:\x1b\[|\[)\d{1,3}(?:;\d{1,3}){0,4}m")
 """The dispatcher takes the escape itself out of a line and leaves what follows it."""
 CONSOLE = b"target"
 LEFT_OUT = "records of the dispatcher left out"
@@ -50,22 +49,25 @@ def _escape(match: re.Match[bytes]) -> bytes:
     return _SHORT.get(code, code)
 
 
-def _console(data: bytes, left_out: list[int]) -> Iterator[bytes]:
+def _console(data: bytes, left_out: list[int]) -> bytes:
     """The lines of the board, each with its time before it."""
     last = 0
     number = 1
+    found = bytearray()
     for record in _RECORD.finditer(data):
-        number += data.count(b"\n", last, record.start())
-        last = record.start()
-        if record[2] != CONSOLE or record[3] is None:
+        time, level, text = record.groups()
+        if level != CONSOLE or text is None:
+            number += data.count(b"\n", last, record.start())
+            last = record.start()
             left_out.append(number)
             continue
-        yield record[1] + b" " + _COLOUR.sub(b"", _ESCAPE.sub(_escape, record[3])) + b"\n"
+        found += b"%s %s\n" % (time, _ESCAPE.sub(_escape, text) if b"\\" in text else text)
+    return _COLOUR.sub(b"", found)
 
 
 def _read(source: Source, options: Options) -> Reading:
     left_out: list[int] = []
-    data = b"".join(_console(source.data, left_out))
+    data = _console(source.data, left_out)
     if not data:
         raise FormatError(source.name, "lava", 1, "no record holds a line of the target")
     result = read_console(replace(source, data=data), options, _TOOL, _FORM)

@@ -16,7 +16,9 @@ _ZERO = "1970, by the computer's local time"
 _EXTENDED = Form("extended", _DATE + rb"\.(\d{3})\] ", clock_of("wall", _ZERO, 3), date_s)
 _SIMPLE = Form("simple", _DATE + rb"()\] ", clock_of("wall", _ZERO, 0), date_s)
 _EACH_SECOND = Form("once a second", _DATE + rb"()\r?(?=\n)", _SIMPLE.clock, date_s, sparse=True)
-_FORMS = (_EXTENDED, _SIMPLE, _EACH_SECOND)
+# From version 2.10 on: since the line before. Tegra's boot loaders write zeros before their seconds.
+_DELTA = Form("delta", rb"\[(0|[1-9]\d{0,5})\.(\d{3})\] ", clock_of("host", "the first line", 3), deltas=True)
+_FORMS = (_EXTENDED, _SIMPLE, _EACH_SECOND, _DELTA)
 
 
 def _sure(source: Source) -> int:

@@ -21,7 +21,11 @@ _SAMPLE = re.compile(
     r"(?:[\w.#+]{4,9} +)?(?P<at>\d{1,10}\.\d{3,9}): +(?:(?P<period>\d{1,18}) +)?"
     r"(?P<event>[\w.:/=,@-]{1,80}?):(?= |$)"
 )
-_FRAME = re.compile(r"\s{1,40}([0-9a-f]{1,16}) (\S.*)")
+# A task may be called as a number is written, dd: its line goes on with its own number and a time.
+_FRAME = re.compile(
+    r"\s{1,40}([0-9a-f]{1,16}) "
+    r"(?! {0,9}-?\d{1,9}(?:/-?\d{1,9})? +(?:\[\d{1,4}\] +)?\d{1,10}\.\d{3,9}: )(\S.*)"
+)
 _OFFSET = re.compile(r"\+0x[0-9a-f]{1,16}$")
 _FACT = re.compile(r"# (os release|perf version|arch|cpudesc|cmdline) : (.{1,400})")
 _MODIFIERS = frozenset("ukhGHIpPSDWebR")

@@ -17,7 +17,7 @@ from bootscope.readers.stamp_forms import Form, clock_of
 _BRACKET = rb"\[([ \d]{4}\d)\.(\d{6})\] "
 # A second bracket, or a line that no kernel writes: the first bracket is not the kernel's.
 _NOT_KERNEL = re.compile(
-    rb"^" + _BRACKET + rb"(?:\[ {0,4}\d{1,5}\.\d{6}\]|" + f"{SPOKEN}|{OWN_WORDS}".encode() + rb")",
+    rb"^" + _BRACKET + rb"(?:\[ {0,4}\d{1,5}\.\d{6}\](?!@)|" + f"{SPOKEN}|{OWN_WORDS}".encode() + rb")",
     re.MULTILINE,
 )
 

@@ -7,9 +7,11 @@ import re
 from dataclasses import dataclass, field, replace
 
 from bootscope.readers.base import KERNEL, Boot, Clock, Options, Reader, Reading, Source
+from bootscope.readers.startup_line import FINISHED, bounds, finished
 from bootscope.readers.systemd_units import (
+    AFTER_SOFT_REBOOT,
     CHAIN_TITLE,
-    PHASES,
+    SOFT_REBOOT,
     USER_SPACE,
     blame_table,
     milestone,
@@ -21,10 +23,12 @@ from bootscope.timeline.trace import Span, Table, Track
 
 NAME = "systemd-analyze"
 _MS_NS = 1_000_000
-_FINISHED = "Startup finished in "
 _LEGEND = re.compile(r"The time (?:when unit|after the unit|the unit)\b.{0,80} is printed after the \"[@+]\"")
 _REACHED = re.compile(r"(\S{1,300}) reached after (.{1,60}?) in user ?space\.?\s*")
-_NEVER = re.compile(r"(\S{1,300}) was never reached\.?\s*")
+_NEVER = re.compile(
+    r"\S{1,300} was never reached\.?\s*|Could not get time to reach \S{1,300}"
+    r"|could not find default\.target\."
+)
 _UNIT = re.compile(
     r"[A-Za-z0-9:_.\\@-]{1,300}\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)"
 )
@@ -54,8 +58,9 @@ class Said:
 
 def understands(text: str, said: Said) -> bool:
     """Takes in a line; whether it was understood."""
-    if text.startswith(_FINISHED):
-        return _finished(text, said)
+    if text.startswith(FINISHED):
+        said.parts = finished(text)
+        return bool(said.parts)
     if match := _REACHED.fullmatch(text):
         took_ns = span_ns(match[2])
         if took_ns is not None:
@@ -64,20 +69,6 @@ def understands(text: str, said: Said) -> bool:
     if _LEGEND.match(text) or _NEVER.fullmatch(text) or text.strip() == "-----":
         return True
     return _blame(text, said) or _chain(text, said)
-
-
-def _finished(text: str, said: Said) -> bool:
-    """`Startup finished in 4.2s (firmware) + 857ms (kernel) + 1min 2s (userspace) = 1min 7s`"""
-    body = text.removeprefix(_FINISHED).partition("=")[0]
-    found: dict[str, int] = {}
-    for part in body.split(" + "):
-        span, _, name = part.strip().partition(" (")
-        took_ns = span_ns(span)
-        if took_ns is None or name.removesuffix(")") not in PHASES:
-            return False
-        found[name.removesuffix(")")] = took_ns
-    said.parts = found
-    return True
 
 
 def _blame(text: str, said: Said) -> bool:
@@ -110,10 +101,10 @@ def _chain(text: str, said: Said) -> bool:
 
 def boot_of(said: Said) -> Boot:
     """The boot that all these words are about."""
-    user_ns = said.parts["kernel"] + said.parts.get("initrd", 0) if "kernel" in said.parts else 0
+    user_ns = sum(said.parts.get(name, 0) for name in ("kernel", "initrd", SOFT_REBOOT))
     boot = Boot(_clock(said))
     if said.parts:
-        boot.tracks.append(phase_track(_bounds(said.parts)))
+        boot.tracks.append(phase_track(bounds(said.parts)))
         end_ns = user_ns + said.parts.get("userspace", 0)
         boot.points.append(milestone(user_ns, "systemd", _MS_NS))
         boot.points.append(milestone(end_ns, "systemd-finished", _MS_NS))
@@ -131,20 +122,11 @@ def _clock(said: Said) -> Clock:
     """The kernel's clock where the kernel's part is known; user space's own otherwise; or none."""
     if "kernel" in said.parts:
         return replace(KERNEL, resolution_ns=_MS_NS)
+    if SOFT_REBOOT in said.parts:
+        return AFTER_SOFT_REBOOT
     if said.parts or said.chain or said.reached:
         return USER_SPACE
     return Clock("none", "no times of day, only durations", _MS_NS)
-
-
-def _bounds(parts: dict[str, int]) -> list[tuple[str, int, int]]:
-    """The phases, with the kernel's start at 0: firmware and loader lie before it."""
-    at_ns = -parts.get("firmware", 0) - parts.get("loader", 0) if "kernel" in parts else 0
-    found = []
-    for name in PHASES:
-        if name in parts and (name in ("kernel", "initrd", "userspace") or "kernel" in parts):
-            found.append((name, at_ns, at_ns + parts[name]))
-            at_ns += parts[name]
-    return found
 
 
 def _chain_tracks(chain: list[_Link], user_ns: int) -> list[Track]:
@@ -179,7 +161,7 @@ def read(source: Source, options: Options) -> Reading:
     tally, boots = Tally(), [Said()]
 
     def take(_number: int, text: str) -> bool:
-        if text.startswith(_FINISHED) and boots[-1].parts and len(boots) < MAX_BOOTS:
+        if text.startswith(FINISHED) and boots[-1].parts and len(boots) < MAX_BOOTS:
             boots.append(Said())
         return understands(text, boots[-1])
 

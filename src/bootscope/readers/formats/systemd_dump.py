@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`systemd-analyze dump`: all that systemd knows of each unit, with dates of whole seconds.
 
-The form is that of unit_dump() and manager_dump() in systemd's src/core: a line `-> Unit NAME:`, then
-indented `Key: Value`; a dependency a line, in newer versions with its origin behind it in brackets. systemd's
-manual says that its form may change, but it is what people attach to reports. `systemctl show '*'` tells
-microseconds.
+The form is that of unit_dump() and manager_dump() in systemd's src/core: a line `-> Unit NAME:` (`→` in
+UTF-8), then indented `Key: Value`; a dependency a line, in newer versions with its origin behind it in
+brackets. systemd's manual says that its form may change, but it is what people attach to reports.
+`systemctl show '*'` tells microseconds.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bootscope.readers.tally import Tally, read_one, sample
 NAME = "systemd-dump"
 _S_NS = 1_000_000_000
 _CLOCK = Clock("wall", "1970, by the board's time zone", _S_NS)
-_UNIT = re.compile(r"\s*-> Unit (\S{1,300}):")
-_KEY = re.compile(r"\s+([A-Z][A-Za-z /()-]{0,60}):(?: (.*))?", re.DOTALL)
+_UNIT = re.compile(r"\s*(?:->|→) Unit (\S{1,300}):")
+_KEY = re.compile(r"\s+([A-Za-z][A-Za-z0-9_ /()-]{0,60}):(?: (.*))?", re.DOTALL)
 _MANAGER = re.compile(r"Timestamp ([a-z-]{1,40}): (.*)", re.DOTALL)
-_HEAD = re.compile(r"\s*(?:Manager: |Features: |-> |Jobs: |Subscribed: )")
+_HEAD = re.compile(r"\s*(?:Manager: |Features: |-> |→ |Jobs: |Subscribed: )")
 _DATE = re.compile(
     r"[A-Z][a-z]{2} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,9})?(?: (\S{1,40}))?\s*", re.ASCII
 )

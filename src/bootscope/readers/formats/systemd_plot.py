@@ -110,7 +110,10 @@ def read_table(source: Source, options: Options) -> Reading:
 
 
 def _columns(texts: list[str]) -> tuple[int, ...]:
-    """Where each column begins: where a word begins in every row. Empty when that does not come out."""
+    """Where each column begins: where the heading's words begin, without one, where a word begins in every
+    row. Empty when that does not come out."""
+    if heading := next((text for text in texts if _HEADING.fullmatch(text)), ""):
+        return tuple(match.start() for match in _WORD.finditer(heading))
     starts: set[int] = set()
     for text in texts:
         if _ROW.fullmatch(text.rstrip()) and not _COUNT.fullmatch(text.strip()):

@@ -14,6 +14,7 @@ from bootscope.readers.base import KERNEL, Boot, Clock, FormatError, Options, Re
 from bootscope.readers.svg import COMMENT, MICRO, Shape, ns_per_unit, shapes
 from bootscope.readers.systemd_units import (
     PHASES,
+    SOFT_REBOOT,
     Unit,
     boot_of_plot,
     milestone,
@@ -77,7 +78,7 @@ def _rows(
             if times is None:
                 tally.miss(shape.line, str(dict(shape.attributes))[:2000])
             else:
-                bars[kind] = times
+                bars[kind.replace("soft-reboot", SOFT_REBOOT)] = times
         elif shape.tag == "text" and kind in ("left", "right"):
             if shape.text in _LEGEND:
                 return
@@ -97,6 +98,9 @@ def _heading(shape: Shape, drawing: _Drawing) -> None:
 def _row(bars: dict[str, tuple[int, int]], label: Shape, drawing: _Drawing, tally: Tally) -> None:
     if label.text == "systemd" and "active" in bars and "activating" not in bars:
         bars["userspace"] = bars.pop("active")  # drawn in the colour of an active unit
+    if not bars and (took := leading_span(label.text)) and not took[1]:
+        tally.understood += 1  # how long the row above took (--detailed)
+        return
     phase = next((name for name in PHASES if name in bars), "")
     if phase:
         drawing.phases.append((phase, *bars[phase]))

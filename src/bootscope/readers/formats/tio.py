@@ -30,7 +30,8 @@ _FORMS = (
 _START = Form(
     "24hour-start", _TIME, clock_of("host", "the first line that tio stamped", 3), clock_s, wrap_ns=DAY_NS
 )
-_SOON = b"[00:0"
+_SINCE_TIO = replace(_START, clock=replace(_START.clock, zero="the start of tio"))
+_SOON, _FIRST = b"[00:0", b"[00:00:00.000]"
 _TOOL = Tool("tio", _FORMS)
 
 
@@ -45,7 +46,8 @@ def _read(source: Source, options: Options) -> Reading:
         first = form.at_line_start().search(clean_head(source.head).blob)
         # A clock that shows minutes after midnight is more likely one that counts from the start.
         if first and first[0].startswith(_SOON):
-            return read_console(source, options, replace(_TOOL, forms=(_START, _FORMS[1])))
+            start = _START if first[0].startswith(_FIRST) else _SINCE_TIO
+            return read_console(source, options, replace(_TOOL, forms=(start, _FORMS[1])))
     return read_console(source, options, _TOOL)
 
 

@@ -130,7 +130,7 @@ class Interaction {
 // A span in a few lines.
 function summary(track, index) {
   const ns = track.end[index] - track.start[index];
-  const lines = [track.name(index), `${ns ? span(ns) + " from" : "at"} ${seconds(track.start[index], 6)} s`];
+  const lines = [track.name(index), `${ns ? track.length(index) + " from" : "at"} ${seconds(track.start[index], 6)} s`];
   if (track.self[index] < ns) lines[1] += `, itself ${span(track.self[index])}`;
   if (track.kind === "phase") {
     const split = track.details(index).filter(([label, value]) => label.endsWith("_ns") && value);

@@ -120,6 +120,13 @@ class Track {
     });
   }
 
+  // A span's length in words: of phases it may be only a bound, or not known.
+  length(i) {
+    const bound = this.kind === "phase" ? this.detail(i, "length") : undefined;
+    if (bound === "not known") return bound;
+    return (BOUNDS[bound] || "") + span(this.end[i] - this.start[i]);
+  }
+
   detail(i, label) { return (this.details(i).find(([l]) => l === label) || [])[1]; }
 
   // The name of the colour of a span.
@@ -143,6 +150,7 @@ class Track {
   }
 }
 
+const BOUNDS = { "or more": "≥ ", "or less": "≤ " };
 const KINDS = ["cpu", "storage", "console", "idle", "fixed"];
 const KIND_COLOUR = { phase: "fixed", storage: "storage", console: "console", wait: "idle", irq: "irq", pin: "pin",
   initcall: "initcall", probe: "probe", service: "service", function: "function", line: "console" };

@@ -38,8 +38,11 @@ function flash(asked, words) {
   setTimeout(() => { asked.textContent = before; }, 1200);
 }
 
-document.querySelectorAll("main").forEach(wire);
-document.querySelectorAll("table.sorts").forEach((table) => new Sorted(table));
+document.querySelectorAll(".boot").forEach(wire);
+document.querySelectorAll("table.sorts").forEach((table) => {
+  const sorted = new Sorted(table), section = table.closest("section");
+  if (section.querySelector("script.consoles")) new Consoles(section, sorted);
+});
 function restore() { if (location.hash.startsWith("#view=")) links.some((link) => link.restore(location.hash.slice(1))); }
 addEventListener("hashchange", restore);
 restore();

@@ -117,7 +117,7 @@ function paintPhaseRow(g, phases, row, view, y, height) {
     g.fillRect(a, y, Math.max(1, b - a), height - 12);
     g.globalAlpha = 1;
     g.fillStyle = shades.ink;
-    const text = fitted(`${phases.name(id)} ${span(to - from)}`, b - a - 8) || fitted(phases.name(id), b - a - 4);
+    const text = fitted(`${phases.name(id)} ${phases.length(id)}`, b - a - 8) || fitted(phases.name(id), b - a - 4);
     if (text) g.fillText(text, a + 4, y + (height - 12) / 2);
   }
 }

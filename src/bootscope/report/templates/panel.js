@@ -37,7 +37,7 @@ class Panel {
     const { track, index } = t.selected;
     const ns = track.end[index] - track.start[index], parent = track.parent[index];
     const rows = [["track", track.title], ["start", seconds(track.start[index], 9) + " s"]];
-    if (ns) rows.push(["end", seconds(track.end[index], 9) + " s"], ["length", span(ns)]);
+    if (ns) rows.push(["end", seconds(track.end[index], 9) + " s"], ["length", track.length(index)]);
     if (ns && !track.overlaps) rows.push(["itself", `${span(track.self[index])} (${percent(track.self[index], ns)})`]);
     rows.push(...track.details(index).map(([label, value]) => told(label, value)));
     const table = tableOf(rows), jump = (i) => button(track.name(i) || "(no name)", () => t.reveal(track, i));

@@ -52,6 +52,15 @@ class Sorted {
     return m === null || n === null ? Number(m === null) - Number(n === null) : sign * (m - n);
   }
 
+  // Other rows in the place of those that are there.
+  take(rows) {
+    this.rows = rows;
+    this.column = -1;
+    this.body.replaceChildren(...rows);
+    for (const head of this.heads) head.removeAttribute("aria-sort");
+    this.filter();
+  }
+
   filter() {
     const wanted = this.field.value.toLowerCase();
     let shown = 0;

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a boot's own lines begin: after those of the system that ran before, or after a head that is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bootscope.core.text import seconds
+from bootscope.readers.base import BUFFERED, Boot
+from bootscope.readers.hits import Hit, View
+from bootscope.readers.markers import INIT_SEEN
+
+_AT_ONCE_NS = 10_000_000
+"""An empty line may come before the first one that is known."""
+_BOOT_NS, _NO_INIT_NS = 120_000_000_000, 20_000_000_000
+"""A ring buffer whose first line is later is of a system that runs; where no line tells of init, it ran for
+so long before."""
+_LINES = 20_000
+_INITS = ("kernel-done", "init", INIT_SEEN, "switch-root", "login", "systemd-finished")
+_STOPS = re.compile(
+    r"\breboot: |systemd-shutdown\[|Restarting system|[Tt]he system is going down|System (?:halted|Rebooting)"
+    r"|INIT: (?:Switching to runlevel: 6|Sending processes)|[Rr]equesting system reboot"
+    r"|Reached target .{0,20}Shutdown"
+)
+"""What a system says that stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A boot begins at `at_ns`; `other_ns` before it are of another system. With `running` the log shows no
+    boot. `notes` say so."""
+
+    at_ns: int = 0
+    other_ns: int = 0
+    running: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read_until(hits: Iterable[Hit]) -> int:
+    """The stamp of the last of the kernel's lines that a journal read late; -1 where it did not."""
+    return max((hit.at_ns for hit in hits if hit.read_late), default=-1)
+
+
+def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
+    """Where the lines of a boot begin; at 0 where what is before the first known line may be its own."""
+    member = view.console()
+    if member is None:
+        return Begin()
+    boot = view.boot(member)
+    late_ns = read_until(hits)
+    if view.files[member.file].reader == "journalctl" and boot.clock.name == "kernel":
+        began = any(hit.marker.name == "kernel-entry" for hit in untimed)
+        late_ns = _first_stamp(boot) if began else late_ns
+    if late_ns >= 0:
+        words = (
+            f"the journal stamped the kernel's lines when it read them, up to {seconds(late_ns)} s: "
+            "they came then or before"
+        )
+        return Begin(late_ns, notes=(words,))
+    if boot.clock.name == "kernel":
+        return _of_kernel(boot, hits)
+    first = min(hits, key=lambda hit: hit.at_ns, default=None)
+    if first is None or first.at_ns <= _AT_ONCE_NS or not first.firsts or first.firsts[0][0] != member:
+        return Begin()
+    index = first.firsts[0][1]
+    buffered = view.files[member.file].reader in BUFFERED and first.marker.name == "kernel-entry"
+    if not (buffered or _stopped(boot, index)):
+        return Begin()
+    words = (
+        f"{index:,} lines before '{first.marker.name}' are of the system that ran before, up to "
+        f"{seconds(first.at_ns)} s: not part of this boot"
+    )
+    return Begin(first.at_ns, first.at_ns, notes=(words,))
+
+
+def _stopped(boot: Boot, index: int) -> bool:
+    """Whether a system stopped in the lines before `index`."""
+    return any(_STOPS.search(boot.log.text(i)) for i in range(max(0, index - _LINES), index))
+
+
+def _first_stamp(boot: Boot) -> int:
+    """Of the first line that has one; -1 where none has."""
+    first = boot.log.own.find(1)
+    return boot.log.at_ns[first] if first >= 0 else -1
+
+
+def _of_kernel(boot: Boot, hits: Sequence[Hit]) -> Begin:
+    """Of a log with the kernel's own stamps: its head may be lost."""
+    names = {hit.marker.name for hit in hits}
+    at_ns = max(0, _first_stamp(boot))
+    if at_ns <= _AT_ONCE_NS or "kernel-entry" in names:
+        return Begin()
+    lost = f"the head of this log is lost: its first line is of {seconds(at_ns)} s of the kernel's clock"
+    if at_ns > (_NO_INIT_NS if names.isdisjoint(_INITS) else _BOOT_NS):
+        return Begin(at_ns, running=True, notes=(f"{lost}; it shows a system that runs, and no boot",))
+    return Begin(at_ns, notes=(f"{lost}; what came before is not known",))

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's events in Perfetto traces: bundles of one CPU each, with switches of tasks in columns.
+
+Field numbers are those of protos/perfetto/trace/ftrace in Perfetto's sources:
+https://perfetto.dev/docs/reference/trace-packet-proto#FtraceEventBundle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bootscope.readers.kernel_events import KernelEvents
+from bootscope.readers.kernel_records import TEXTS, WANTED, device, softirq, state, takers
+from bootscope.readers.lines import Memo, decode
+from bootscope.readers.proto_fields import DamagedError, fields, packed, signed
+
+_CPU, _EVENT, _LOST, _COMPACT, _DESCRIPTOR = 1, 2, 3, 4, 11
+_AT, _PID = 1, 2
+_KNOWN: Mapping[int, tuple[str, tuple[int, ...]]] = {
+    3: ("print", (2,)),
+    4: ("sched_switch", (1, 2, 4, 5, 6)),
+    17: ("sched_wakeup", (1, 2)),
+    24: ("softirq_entry", (1,)),
+    25: ("softirq_exit", (1,)),
+    36: ("irq_handler_entry", (1, 2)),
+    37: ("irq_handler_exit", (1,)),
+    45: ("block_rq_issue", (1, 2, 4, 5)),
+    114: ("sched_wakeup_new", (1, 2)),
+    125: ("block_rq_complete", (1, 2, 3)),
+    237: ("sched_process_exec", (1, 2)),
+    238: ("sched_process_exit", (1, 2)),
+    239: ("sched_process_fork", (1, 2, 4)),
+}
+"""Of each event's field in FtraceEvent: its name, and the fields in it that WANTED asks for."""
+_FIRST_DYNAMIC = 65_536
+_TURNS: Mapping[str, Callable[[int], str]] = {
+    "prev_state": state,
+    "dev": device,
+    "vec": softirq,
+    "func": lambda address: f"0x{address & (1 << 64) - 1:x}",
+}
+_LAST_NS = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """An event that the trace itself describes: its name, and its fields by number."""
+
+    name: str
+    fields: Mapping[int, str]
+
+
+@dataclass(slots=True)
+class _Switches:
+    """Columns of compact_sched, by their field numbers: times (each after the one before), states of the
+    tasks that were left, numbers and names (places in `comms`) of the next ones."""
+
+    columns: dict[int, list[int]]
+    comms: list[str]
+
+
+Order = tuple[int, int, int, int, int, int]
+"""Time in ns, number, CPU, task, start and end of the event in the file; of a switch in columns, -1 - the
+place in the list of those for the start."""
+
+
+class FtraceBundles:
+    """Collects events, and hands them on by their time."""
+
+    def __init__(self, data: bytes, events: KernelEvents, log: Callable[[int, str], None]) -> None:
+        self._data, self._events, self._log = data, events, log
+        self._takers = takers(events)
+        self._words: Memo[str] = Memo(decode)
+        self._found: list[Order] = []
+        self._switched: list[tuple[int, int, str]] = []
+        self._described: dict[int, _Described] = {}
+        self._on_cpu: dict[int, tuple[int, str]] = {}
+        self.names: dict[int, str] = {0: "<idle>"}
+        """Of tasks by number, as far as the trace tells them."""
+        self.lost = 0
+        self.others: dict[int, int] = {}
+        """How often there was an event of which nothing is known, by its field number."""
+
+    def bundle(self, start: int, end: int) -> None:
+        """Takes the bundle between two places of the trace. Raises DamagedError."""
+        cpu, events, columns = 0, [], []
+        for number, value, stop in fields(self._data, start, end):
+            if number == _CPU and stop < 0:
+                cpu = value
+            elif number == _LOST and stop < 0:
+                self.lost += value
+            elif number == _EVENT and stop >= 0:
+                events.append((value, stop))
+            elif number == _COMPACT and stop >= 0:
+                columns.append((value, stop))
+            elif number == _DESCRIPTOR and stop >= 0:
+                self._describe(value, stop)
+        for value, stop in events:
+            self._event(cpu, value, stop)
+        for value, stop in columns:
+            self._compact(cpu, value, stop)
+
+    def _event(self, cpu: int, start: int, end: int) -> None:
+        at_ns, pid = 0, 0
+        for number, value, stop in fields(self._data, start, end):
+            if stop < 0 and number == _AT:
+                at_ns = value
+            elif stop < 0 and number == _PID:
+                pid = value
+        if at_ns <= _LAST_NS:
+            self._found.append((at_ns, len(self._found), cpu, pid, start, end))
+
+    def _compact(self, cpu: int, start: int, end: int) -> None:
+        found = _Switches({1: [], 2: [], 3: [], 6: []}, [])
+        for number, value, stop in fields(self._data, start, end):
+            if number == 5 and stop >= 0:
+                found.comms.append(self._words[self._data[value:stop]])
+            elif number in found.columns:
+                found.columns[number] += [value] if stop < 0 else packed(self._data, value, stop)
+        at_ns = 0
+        for later, left, pid, name in zip(*(found.columns[n] for n in (1, 2, 3, 6)), strict=False):
+            at_ns += later
+            if at_ns > _LAST_NS:
+                raise DamagedError("a time is too large")
+            comm = found.comms[name] if name < len(found.comms) else "?"
+            self._found.append((at_ns, len(self._found), cpu, 0, -1 - len(self._switched), 0))
+            self._switched.append((left, signed(pid), comm))
+
+    def _describe(self, start: int, end: int) -> None:
+        """Takes the description of an event: a protobuf descriptor, of which names and numbers matter."""
+        number, described = 0, (0, 0)
+        for field, value, stop in fields(self._data, start, end):
+            if field == 1 and stop < 0:
+                number = value
+            elif field == 2 and stop >= 0:
+                described = (value, stop)
+        name, inside = "", {}
+        for field, value, stop in fields(self._data, *described):
+            if field == 1 and stop >= 0:
+                name = self._words[self._data[value:stop]]
+            elif field == 2 and stop >= 0:
+                parts = {f: (v, s) for f, v, s in fields(self._data, value, stop)}
+                if 1 in parts and 3 in parts and parts[1][1] >= 0:
+                    inside[parts[3][0]] = self._words[self._data[parts[1][0] : parts[1][1]]]
+        if number >= _FIRST_DYNAMIC:
+            self._described[number] = _Described(name, inside)
+
+    # ---- in the order of time
+
+    def finish(self) -> None:
+        """Hands on all events."""
+        for at_ns, _, cpu, pid, start, end in sorted(self._found):
+            self._events.arrives(at_ns)
+            if start < 0:
+                self._switch(at_ns, cpu, *self._switched[-1 - start])
+                continue
+            for number, value, stop in fields(self._data, start, end):
+                if stop >= 0:
+                    self._taken(number, at_ns, cpu, pid, value, stop)
+
+    def _switch(self, at_ns: int, cpu: int, left: int, pid: int, name: str) -> None:
+        before = self._on_cpu.get(cpu)
+        if before is None:
+            self._events.scheduling.runs(at_ns, cpu, name, pid)
+        else:
+            was, task = before
+            self._events.scheduling.switched(at_ns, cpu, task, was, state(signed(left)), name, pid)
+        self._on_cpu[cpu] = (pid, name)
+        if pid:
+            self.names[pid] = name
+
+    def _taken(self, number: int, at_ns: int, cpu: int, pid: int, start: int, end: int) -> None:
+        known = _KNOWN.get(number)
+        described = self._described.get(number)
+        inside = {f: (value, stop) for f, value, stop in fields(self._data, start, end)}
+        if described and described.name in self._takers:
+            by_name = {name: f for f, name in described.fields.items()}
+            known = (described.name, tuple(by_name.get(name, 0) for name in WANTED[described.name]))
+        task = self.names.get(pid, "<...>")
+        if known:
+            name, numbers = known
+            names = WANTED[name]
+            values = [self._value(n, inside.get(f)) for n, f in zip(names, numbers, strict=True)]
+            self._takers[name](at_ns, cpu, task, pid, *values)
+            if name == "sched_switch":
+                self._on_cpu[cpu] = (int(values[4]), str(values[3]))
+                self.names[int(values[4])] = str(values[3])
+        elif described:
+            shown = [f"{n}={self._shown(inside[f])}" for f, n in described.fields.items() if f in inside]
+            self._log(at_ns, f"{task}-{pid} {described.name}: {' '.join(shown)[:400]}")
+        else:
+            self.others[number] = self.others.get(number, 0) + 1
+
+    def _value(self, name: str, found: tuple[int, int] | None) -> int | str:
+        if name in TEXTS:
+            return self._words[self._data[found[0] : found[1]]] if found and found[1] >= 0 else ""
+        number = signed(found[0]) if found and found[1] < 0 else 0
+        return _TURNS[name](number) if name in _TURNS else number
+
+    def _shown(self, found: tuple[int, int]) -> str:
+        value, stop = found
+        return str(signed(value)) if stop < 0 else self._words[self._data[value:stop]]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boots over each other for the report's page: their phases on one scale, and how the first total becomes the
+last. Places are percent of a drawing's width. Texts may come from a board; the template escapes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bootscope.analysis.views import View
+from bootscope.core.text import seconds, signed, span
+from bootscope.export.text import plain
+from bootscope.timeline.trace import Trace
+
+MOST = 40
+"""How many boots one picture holds."""
+_COLOURS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A boot as the overlay has it: its phases as (name, start ns, end ns), and the milestones' ns."""
+
+    name: str
+    total_ns: int
+    phases: tuple[tuple[str, int, int], ...]
+
+
+def bar_of(name: str, boot: View | Trace) -> Bar | None:
+    """A boot's bar; None where its log has no clock, or tells only the least time that it took."""
+    if isinstance(boot, View):
+        found = tuple((p.name, p.start_ns, p.end_ns) for p in boot.timeline.phases)
+        return Bar(plain(name), boot.timeline.total_ns, found)
+    if boot.known_total_ns is None:
+        return None
+    return Bar(
+        plain(name), boot.total_ns, tuple((plain(s.name), s.start_ns, s.end_ns) for s in boot.spans("phase"))
+    )
+
+
+def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
+    """What the page shows of two or more boots; None where fewer have a known length."""
+    known = [bar for bar in bars if bar][:MOST]
+    if len(known) < 2:
+        return None
+    whole_ns = max(bar.total_ns for bar in known) or 1
+    names = list(dict.fromkeys(name for bar in known for name, _, _ in bar.phases))
+    colour = {name: at % _COLOURS for at, name in enumerate(names)}
+    return {
+        "rows": [_row(bar, known[at - 1] if at else None, whole_ns, colour) for at, bar in enumerate(known)],
+        "legend": [(name, colour[name]) for name in names],
+        "ticks": [(10 * tenth, f"{seconds(whole_ns * tenth // 10, 2)} s") for tenth in range(0, 11, 2)],
+        "falls": _falls(known, names) if len(known) == 2 else _steps(known),
+        "by": "phase" if len(known) == 2 else "boot",
+    }
+
+
+def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) -> dict[str, object]:
+    return {
+        "name": bar.name,
+        "total": seconds(bar.total_ns),
+        "change": signed(bar.total_ns - before.total_ns) if before else "",
+        "better": bool(before and bar.total_ns < before.total_ns),
+        "phases": [
+            (name, 100 * start / whole_ns, 100 * (end - start) / whole_ns, colour[name], span(end - start))
+            for name, start, end in bar.phases
+        ],
+    }
+
+
+def _falls(known: Sequence[Bar], names: Sequence[str]) -> list[dict[str, object]]:
+    """From the total of the first boot to that of the second, phase by phase, and what no phase holds."""
+    a, b = (_lengths(bar) for bar in known)
+    changes = [(name, b.get(name, 0) - a.get(name, 0)) for name in names]
+    rest = known[1].total_ns - known[0].total_ns - sum(change for _, change in changes)
+    return _fall(known[0].total_ns, [*changes, *([("in no phase", rest)] if rest else [])], known[1].name)
+
+
+def _lengths(bar: Bar) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, start_ns, end_ns in bar.phases:
+        found[name] = found.get(name, 0) + end_ns - start_ns
+    return found
+
+
+def _steps(known: Sequence[Bar]) -> list[dict[str, object]]:
+    """From the total of the first boot to that of the last, boot by boot."""
+    steps = [(b.name, b.total_ns - a.total_ns) for a, b in pairwise(known)]
+    return _fall(known[0].total_ns, steps, "the last")
+
+
+def _fall(first_ns: int, changes: Sequence[tuple[str, int]], last: str) -> list[dict[str, object]]:
+    whole_ns, at_ns, highest = first_ns, first_ns, first_ns
+    for _, change_ns in changes:
+        whole_ns += change_ns
+        highest = max(highest, whole_ns)
+    scale = 100 / (highest or 1)
+    rows: list[dict[str, object]] = [_bar("the first", 0, first_ns, scale, f"{seconds(first_ns)} s", "whole")]
+    for name, change_ns in changes:
+        if change_ns:
+            kind = "saves" if change_ns < 0 else "costs"
+            low = min(at_ns, at_ns + change_ns)
+            rows.append(_bar(name, low, abs(change_ns), scale, signed(change_ns), kind))
+        at_ns += change_ns
+    return [*rows, _bar(last, 0, at_ns, scale, f"{seconds(at_ns)} s", "whole")]
+
+
+def _bar(name: str, start_ns: int, length_ns: int, scale: float, words: str, kind: str) -> dict[str, object]:
+    return {"name": name, "at": start_ns * scale, "width": length_ns * scale, "words": words, "kind": kind}
