@@ -91,7 +91,8 @@ CASES = [
 ALWAYS = {
     "record": "board n until timeout", "show": "boot board view top", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
-    "report": "output", "rm": "", "list": "", "audit": "all losses pitfalls top", "export": "formats",
+    "report": "output", "serve": "host port token", "rm": "", "list": "",
+    "audit": "all losses pitfalls top", "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep services quiet sure bare all o jobs no_ccache",

@@ -31,9 +31,10 @@ class RunIndex:
         rows = self._do(f"SELECT {_NAMES} FROM runs WHERE run_id = ?", one=run_id)
         return Summary(*rows[0]) if rows else None
 
-    def put(self, summary: Summary) -> None:
-        """Writes a line down, or anew."""
-        self._do("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [astuple(summary)])
+    def put(self, *summaries: Summary) -> None:
+        """Writes lines down, or anew."""
+        rows = [astuple(summary) for summary in summaries]
+        self._do("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def forget(self, run_ids: list[str]) -> None:
         """Takes runs out."""

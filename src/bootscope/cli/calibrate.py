@@ -18,11 +18,11 @@ from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive
 from bootscope.cli.report import write_file
-from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.report import calibrated as text
+from bootscope.runs.run import run_and_boot
 from bootscope.timeline.build import timeline_of
 
 

@@ -18,13 +18,12 @@ from bootscope.check.model import DEFAULT, read_check
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.report import write_file
-from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.paths import store_dir
 from bootscope.report import check as text
 from bootscope.report.boots import named
-from bootscope.runs.run import sample_set
+from bootscope.runs.run import run_and_boot, sample_set
 
 MISSED = 3
 """The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""

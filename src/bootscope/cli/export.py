@@ -12,16 +12,16 @@ from bootscope.analysis.views import View
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
-from bootscope.cli.report import boot_of, write_file
-from bootscope.cli.show import run_and_boot
+from bootscope.cli.report import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
 from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
+from bootscope.report.stored import boot_of
 from bootscope.report.tables import make_table
-from bootscope.runs.run import sample_set
+from bootscope.runs.run import run_and_boot, sample_set
 from bootscope.timeline.trace import Trace
 
 

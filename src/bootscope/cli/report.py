@@ -4,33 +4,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from bootscope.analysis.changes import VIEWS, changes
-from bootscope.analysis.rows import as_table
-from bootscope.analysis.samples import SampleSet
-from bootscope.analysis.significance import against
-from bootscope.analysis.views import View, comparison
-from bootscope.audit.result import run_audit
-from bootscope.audit.subject import subject
-from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
-from bootscope.cli.show import run_and_boot
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import cache_dir, store_dir
-from bootscope.core.text import seconds, size
-from bootscope.export.text import plain
-from bootscope.report import answer, runs_html
-from bootscope.report.consoles import consoles
-from bootscope.report.html import render
-from bootscope.runs.run import Recording, run_of, sample_set
-from bootscope.timeline.trace import Table, Trace
-
-CHANGES = 200
-"""Rows of each table of what changed; `bootscope compare --view` has them all."""
+from bootscope.core.paths import store_dir
+from bootscope.core.text import size
+from bootscope.report.stored import page_of
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -52,82 +33,6 @@ def write_file(path: Path, data: bytes) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
-def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
-    """The boot id of a boot named on the command line, and the boot: of an emulated board, or as a trace."""
-    wanted, number = run_and_boot(name)
-    run_id = store.find_id(wanted)
-    boot = run_of(store, run_id).boot(number)
-    return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
-
-
-def _run(store: Store, name: str) -> SampleSet | None:
-    """The run that a name means, where that is several boots that are not all the same."""
-    wanted, number = run_and_boot(name)
-    boots = sample_set(store, wanted) if number is None else None
-    return boots if boots and len(boots.boots) > 1 and not boots.exact else None
-
-
-def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
-    """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
-    run_id, _, number = boot_id.rpartition("/")
-    try:
-        found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
-    except UserError:
-        return []
-    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
-
-
-def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, object]:
-    """What the page says of a boot beside its trace: which it is of its run, and its own headline."""
-    told: dict[str, object] = {}
-    if boots:
-        number = int(boot_id.rpartition("/")[2])
-        told["which"] = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
-    ns = boot.milestones().get(until) if isinstance(boot, Trace) else None
-    return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
-
-
-def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
-    """The consoles of all boots of a run."""
-    run = run_of(store, boots.run_id)
-    found = ((f"boot {n}", run.boot(n)) for n in range(1, len(boots.boots) + 1))
-    return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
-
-
-def _until(store: Store, boot_id: str) -> str:
-    """What a boot of a real board was for; empty for others, and for boots that did not get there."""
-    run_id, _, number = boot_id.rpartition("/")
-    run = run_of(store, run_id)
-    return "" if isinstance(run, Recording) else run.boot(int(number)).until
-
-
-def _compared(
-    store: Store, names: Sequence[str], found: Sequence[tuple[str, View | Trace]]
-) -> dict[str, object] | None:
-    """The second of two runs beside the first; None for more or fewer, or the same one."""
-    if len(found) != 2 or found[0][0] == found[1][0]:
-        return None
-    (id_a, a), (id_b, b) = found
-    if isinstance(a, View) and isinstance(b, View) and not any(_run(store, name) for name in names):
-        return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
-    run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
-    return runs_html.of_boots(against(run_a, run_b))
-
-
-def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
-    """What changed between two boots of the emulated board, in each view that can be compared."""
-    if len(found) != 2 or found[0][0] == found[1][0]:
-        return []
-    (_, a), (_, b) = found
-    if not (isinstance(a, View) and isinstance(b, View)):
-        return []
-    sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
-    rows = (changes(name, *sides) for name in VIEWS)
-    # A table is of one view: that needs no column.
-    tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
-    return [table for table in tables if table]
-
-
 class Report(Verb):
     example = "bootscope report last -o boot.html"
 
@@ -140,21 +45,8 @@ class Report(Verb):
     def run(self, args: argparse.Namespace) -> int:
         store = Store(store_dir())
         names = args.run or ["last"]
-        found = [boot_of(store, name) for name in names]
-        sets = [_run(store, name) for name in names]
-        told = [
-            {
-                **_told(boot_id, boot, _until(store, boot_id), boots),
-                "first": _first(store, boot_id, boot),
-                "consoles": _consoles(store, boots) if boots else (),
-            }
-            for (boot_id, boot), boots in zip(found, sets, strict=True)
-        ]
-        several = [boots for boots in sets if boots]
-        compared = _compared(store, names, found)
-        text = render([boot for _, boot in found], several, compared, told, _changed(found))
+        text, boots = page_of(store, names)
         write_file(args.output, text.encode())
-        boots = [boot_id for boot_id, _ in found]
         if args.json:
             print_json("report", {"path": str(args.output), "bytes": len(text.encode()), "boots": boots})
         else:

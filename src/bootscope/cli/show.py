@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,12 @@ from bootscope.capture.stored import StoredRun
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError, printable
+from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
-from bootscope.runs.run import Recording, run_of, sample_set
+from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
 
 if TYPE_CHECKING:
     from bootscope.analysis.samples import SampleSet
@@ -30,23 +29,6 @@ if TYPE_CHECKING:
 
 _DIFFERENCES = 20
 _SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
-
-
-def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
-    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT.
-
-    Raises UserError for a BOOT that is no number, or not `number`.
-    """
-    if not name or "/" not in name:
-        return name, number
-    name, _, last = name.partition("/")
-    if not re.fullmatch(r"[0-9]{1,6}", last):
-        raise UserError(f"'{printable(last)}' is not a boot number", hint="RUN/BOOT, such as last/2")
-    if number not in (None, int(last)):
-        raise UserError(
-            f"boot {int(last)} and boot {number} contradict each other", hint="RUN/BOOT or --boot, not both"
-        )
-    return name, int(last)
 
 
 def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:

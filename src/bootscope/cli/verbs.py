@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
     "report": ("report:Report", "write recorded boots as one self-contained HTML file"),
+    "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
     "rm": ("runs:Remove", "delete recorded runs"),
@@ -64,7 +65,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 GROUPS = {
     "Measure": ("record", "import", "calibrate"),
-    "Understand": ("show", "compare", "report", "export"),
+    "Understand": ("show", "compare", "report", "serve", "export"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check",),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),

@@ -48,6 +48,13 @@ def new_qemu(package: str, version: str) -> str:
     return f"{_SETUP}{command}, with {newer_suite()} among apt's sources"
 
 
+def server() -> str:
+    """How to get what `bootscope serve` needs."""
+    if is_installed():
+        return "pipx inject bootscope starlette uvicorn, or install bootscope[serve]"
+    return "make setup, or: pip install starlette uvicorn"
+
+
 def python_packages() -> str:
     """How to get Python packages that should have come with bootscope."""
     return REINSTALL if is_installed() else "make setup"

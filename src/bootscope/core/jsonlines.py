@@ -25,19 +25,28 @@ class JsonLines(Generic[Line]):
 
     def read(self) -> list[Line]:
         """All lines that are whole; none where there is no file. Raises ToolError when it cannot be read."""
+        return self.after(0)[0]
+
+    def after(self, begin: int, most: int = -1) -> tuple[list[Line], int]:
+        """The lines from byte `begin` on, of `most` bytes at most, and the byte after the last whole one.
+
+        Raises ToolError as :meth:`read` does.
+        """
         try:
-            lines = self.path.read_bytes().splitlines()
+            with self.path.open("rb") as f:
+                f.seek(begin)
+                data = f.read(most)
         except FileNotFoundError:
-            return []
+            return [], begin
         except OSError as error:
             raise ToolError(f"cannot read {self.path}: {error.strerror}") from error
         found = []
-        for line in lines:
+        for line in data.splitlines():
             try:
                 found.append(msgspec.json.decode(line, type=self._kind))
             except msgspec.DecodeError:
                 continue
-        return found
+        return found, begin + data.rfind(b"\n") + 1
 
     def add(self, line: Line) -> None:
         """Adds a line, which is on the disk afterwards. Raises ToolError when it cannot be written."""

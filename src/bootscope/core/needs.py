@@ -22,6 +22,8 @@ from bootscope.core.text import size
 from bootscope.core.tools import HOST_TOOLS, OPTIONAL_TOOLS, how_to_get, look_up
 
 PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "capstone")
+SERVER_PACKAGES = ("starlette", "uvicorn")
+"""What `bootscope serve` needs; no other verb does."""
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 
 REAL = ("sigrok-cli", "unsquashfs")
@@ -89,6 +91,7 @@ def _real(_archs: Sequence[Architecture]) -> list[Check]:
     return [
         first,
         *map(_python_package, names),
+        *(_python_package(name, "bootscope serve", hints.server()) for name in SERVER_PACKAGES),
         *_tools(REAL, required=False),
         _folder(store_dir(), "store", STORE_BYTES),
     ]
@@ -151,11 +154,15 @@ def _cross_library(arch: Architecture) -> Check:
     return _file("cross C library", path, package, "what programs on the board link to")
 
 
-def _python_package(name: str) -> Check:
+def _python_package(name: str, only_for: str = "", hint: str = "") -> Check:
+    """A Python package; `only_for` is the one verb that needs it, where others do without."""
     version = ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         version = importlib.metadata.version(name)
-    return Check(name, version or "missing", bool(version), True, "Python package", hints.python_packages())
+    purpose = f"Python package, for {only_for}" if only_for else "Python package"
+    return Check(
+        name, version or "missing", bool(version), not only_for, purpose, hint or hints.python_packages()
+    )
 
 
 def _tools(names: Iterable[str], *, required: bool) -> Iterator[Check]:

@@ -224,14 +224,15 @@ def render(
     compared: Mapping[str, object] | None = None,
     told: Sequence[Mapping[str, object]] = (),
     changed: Sequence[Table] = (),
+    home: str = "",
 ) -> str:
     """The report of one boot or more, recorded or only known as a trace, as one HTML document.
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, what to do `first` (answer.py), and the
-    `consoles` of other boots of its run (consoles.py). `changed` are tables of what
-    differs between two boots, function by function and the like.
+    the `total` and `until` of its headline, what to do `first` (answer.py), and the `consoles` of other boots
+    of its run (consoles.py). `changed` are tables of what differs between two boots, function by function and
+    the like. `home` is the address of the list of runs, for a page that a server shows.
     """
     page = template(
         "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
@@ -246,7 +247,13 @@ def render(
         compared=compared,
         overlay=overlay([bar_of(_name(boot), boot) for boot in boots]),
         changed=[_table(table) for table in changed],
+        home=home,
         version=__version__,
         style=sources("report.css", "runs.css", "overlay.css"),
-        script=sources(*(f"{name}.js" for name in _SCRIPTS)),
+        script=script(),
     )
+
+
+def script() -> Markup:
+    """The scripts of the page, as they stand in it."""
+    return sources(*(f"{name}.js" for name in _SCRIPTS))

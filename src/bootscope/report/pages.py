@@ -14,10 +14,10 @@ from bootscope.core.text import seconds, span
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def template(name: str, **filters: Callable[..., str]) -> jinja2.Template:
+def template(name: str, folder: Path = _TEMPLATES, **filters: Callable[..., str]) -> jinja2.Template:
     """A template that escapes what is put in and fails for what is missing; times by `seconds` and `span`."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

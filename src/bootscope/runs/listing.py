@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from bootscope.analysis.ground import common_zero
-from bootscope.analysis.samples import goal
+from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, goal
 from bootscope.capture.imported import IMPORT
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.program import program_id
@@ -24,7 +24,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import Summary
 from bootscope.core.errors import BootscopeError
 from bootscope.runs.run import sample_set
-from bootscope.statistics.describe import describe
+from bootscope.statistics.describe import describe, median
 
 FIGURE = "figure.json"
 
@@ -32,8 +32,9 @@ FIGURE = "figure.json"
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """What `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
 
-    `exact` boots are the same to the nanosecond. `complete` is how many boots had come to their end when it
-    was worked out, `made_by` a hash of what did it and of the run's description.
+    `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest of those
+    boots that reached it, in ns from the same zero. `complete` is how many boots had come to their end when
+    it was worked out, `made_by` a hash of what did it and of the run's description.
     """
 
     what: str
@@ -43,6 +44,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     complete: int
     made_by: str
+    milestones: dict[str, tuple[int, int, int]] = {}
 
 
 class Listed(NamedTuple):
@@ -61,19 +63,27 @@ def figure_of(store: Store, run: Summary) -> Figure | None:
     """What the boots of a run took; None where none came to its end, or that cannot be told."""
     if not run.usable:
         return None
-    path, made_by = store.runs / run.run_id / FIGURE, _made_by(store.runs / run.run_id)
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        kept = msgspec.json.decode(path.read_bytes(), type=Figure)
-        if kept.made_by == made_by and made_by and kept.complete == run.complete:
-            return kept
+    if kept := kept_figure(store, run):
+        return kept
     made = None
     # One run that cannot be read must not hide the others.
     with contextlib.suppress(BootscopeError):
-        made = _made(store, run, made_by)
+        made = _made(store, run, _made_by(store.runs / run.run_id))
     if made:
         with contextlib.suppress(OSError):
-            write_whole(path, msgspec.json.encode(made))
+            write_whole(store.runs / run.run_id / FIGURE, msgspec.json.encode(made))
     return made
+
+
+def kept_figure(store: Store, run: Summary) -> Figure | None:
+    """The same where it was worked out before; None also where that takes a while."""
+    path = store.runs / run.run_id
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        kept = msgspec.json.decode((path / FIGURE).read_bytes(), type=Figure)
+        made_by = _made_by(path)
+        if kept.made_by == made_by and made_by and kept.complete == run.complete and run.usable:
+            return kept
+    return None
 
 
 def _made_by(run: Path) -> str:
@@ -102,4 +112,11 @@ def _made(store: Store, run: Summary, made_by: str) -> Figure | None:
         exact=boots.exact,
         complete=run.complete,
         made_by=made_by,
+        milestones={q.name: _range(boots, q) for q in boots.quantities() if q.kind == MILESTONE},
     )
+
+
+def _range(boots: SampleSet, quantity: Quantity) -> tuple[int, int, int]:
+    """Median, lowest and highest."""
+    values = boots.values(quantity)
+    return median(values), min(values), max(values)

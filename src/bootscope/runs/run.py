@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Protocol
 
 from bootscope.capture.store import Store
 from bootscope.capture.stored import BOARD, RECORDED, StoredRun
-from bootscope.core.errors import UserError
+from bootscope.core.errors import UserError, printable
 
 if TYPE_CHECKING:
     # What works out times takes long to load.
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
     from bootscope.analysis.views import View
     from bootscope.readers.sought import Missing
     from bootscope.runs.heard import HeardRun, SeenBoot
+
+
+def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
+    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT.
+
+    Raises UserError for a BOOT that is no number, or not `number`.
+    """
+    if not name or "/" not in name:
+        return name, number
+    name, _, last = name.partition("/")
+    if not re.fullmatch(r"[0-9]{1,6}", last):
+        raise UserError(f"'{printable(last)}' is not a boot number", hint="RUN/BOOT, such as last/2")
+    if number not in (None, int(last)):
+        raise UserError(
+            f"boot {int(last)} and boot {number} contradict each other", hint="RUN/BOOT or --boot, not both"
+        )
+    return name, int(last)
 
 
 class Run(Protocol):

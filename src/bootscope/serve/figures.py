@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the list says that each run took. What nobody has worked out yet is worked out beside, so that a list
+of many runs never waits for it."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from typing import NamedTuple
+
+from bootscope.capture.imported import IMPORT
+from bootscope.capture.measured import MEASURED
+from bootscope.capture.record import RUN
+from bootscope.capture.store import Store
+from bootscope.capture.stored import Summary
+from bootscope.core.errors import BootscopeError
+from bootscope.runs.listing import Figure, figure_of, kept_figure
+
+_Stamp = tuple[str, int, int]
+
+
+class Known(NamedTuple):
+    """A run with its figure; `pending` where that is being worked out."""
+
+    run: Summary
+    figure: Figure | None
+    pending: bool
+
+
+class Figures:
+    """The figures of a store's runs."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[_Stamp, Figure | None] = {}
+        self._asked: set[_Stamp] = set()
+        self._queue: queue.SimpleQueue[tuple[_Stamp, Summary]] = queue.SimpleQueue()
+        self._worker: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def all(self) -> list[Known]:
+        """All runs, oldest first."""
+        return [self._of(run) for run in self._store.summaries()]
+
+    def _of(self, run: Summary) -> Known:
+        stamp = self._stamp(run)
+        if not run.usable:
+            return Known(run, None, False)
+        if stamp not in self._known:
+            if kept := kept_figure(self._store, run):
+                self._known[stamp] = kept
+            else:
+                self._ask(stamp, run)
+                return Known(run, None, True)
+        return Known(run, self._known[stamp], False)
+
+    def _stamp(self, run: Summary) -> _Stamp:
+        """What changes when the run does: milestones may be added, or boots."""
+        folder, changed_ns = self._store.runs / run.run_id, 0
+        for name in (RUN, MEASURED, IMPORT):
+            with contextlib.suppress(OSError):
+                changed_ns = max(changed_ns, (folder / name).stat().st_mtime_ns)
+        return run.run_id, run.complete, changed_ns
+
+    def _ask(self, stamp: _Stamp, run: Summary) -> None:
+        with self._lock:
+            if stamp in self._asked:
+                return
+            self._asked.add(stamp)
+            self._queue.put((stamp, run))
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=True)
+                self._worker.start()
+
+    def _work(self) -> None:
+        while True:
+            stamp, run = self._queue.get()
+            found = None
+            # A run may be deleted meanwhile, or be damaged.
+            with contextlib.suppress(BootscopeError, OSError):
+                found = figure_of(self._store, run)
+            self._known[stamp] = found

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages of the list and of the plot show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bootscope.core.text import seconds, visible
+from bootscope.serve import plot
+from bootscope.serve.figures import Known
+from bootscope.serve.pages import query
+from bootscope.serve.rows import PAGE, Row, Wanted, chosen, row_of
+
+_COLUMNS = {
+    "run": "run",
+    "time": "time",
+    "ended": "ended",
+    "day": "recorded",
+    "kind": "kind",
+    "system": "system",
+    "board": "board",
+}
+_NEWEST_FIRST = ("day", "time")
+_MOST_LISTED = 200
+"""Rows of the table below a plot."""
+
+
+def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
+    """The list of runs."""
+    wanted = Wanted.of(asked)
+    rows = [row_of(known) for known in found]
+    matching = chosen(rows, wanted)
+    begin = (wanted.page - 1) * PAGE
+    kept = {"q": wanted.text, "kind": wanted.kind, "system": wanted.system, "board": wanted.board}
+    following = query({**kept, "sort": wanted.sort, "page": str(wanted.page + 1)})
+    return {
+        "rows": matching[begin : begin + PAGE],
+        "count": len(matching),
+        "all": len(rows),
+        "pending": sum(known.pending for known in found),
+        "wanted": wanted,
+        "choices": _choices(rows),
+        "columns": _columns(wanted, kept),
+        "following": following if begin + PAGE < len(matching) else "",
+        "plot": query({name: kept[name] for name in ("kind", "system", "board")}),
+    }
+
+
+def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """What can be filtered by: the values that there are."""
+    return {
+        name: sorted({value for row in rows if (value := getattr(row, name))})
+        for name in ("kind", "system", "board")
+    }
+
+
+def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
+    """The headings: name, the address that sorts by it, how it is sorted now (`aria-sort`)."""
+    result = []
+    for key, words in _COLUMNS.items():
+        down = f"-{key}"
+        first, second = (down, key) if key in _NEWEST_FIRST else (key, down)
+        state = {down: "descending", key: "ascending"}.get(wanted.sort, "")
+        address = query({**kept, "sort": second if wanted.sort == first else first})
+        result.append({"key": key, "words": words, "state": state, "address": address})
+    return result
+
+
+def plotted(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
+    """A milestone over the days, for the runs that are asked for."""
+    wanted = Wanted.of(asked)
+    pairs = [(known, row_of(known)) for known in found]
+    fitting = {row.run_id for row in chosen([row for _, row in pairs], wanted)}
+    runs = [known for known, row in pairs if row.run_id in fitting]
+    names = plot.milestones(runs)
+    about = asked.get("about", "") if asked.get("about", "") in names else next(iter(names), "")
+    values = plot.values(runs, about)
+    return {
+        "wanted": wanted,
+        "choices": _choices([row for _, row in pairs]),
+        "milestones": [(name, visible(name, 80), count) for name, count in names.items()],
+        "about": about,
+        "about_shown": visible(about, 80),
+        "plot": plot.plot(values),
+        "width": plot.WIDTH,
+        "height": plot.HEIGHT,
+        "pending": sum(known.pending for known in runs),
+        "values": [
+            {
+                "run_id": value.run_id,
+                "shown": visible(value.run_id, 120),
+                "day": value.day,
+                "series": value.series,
+                "median": seconds(value.median_ns),
+                "low": seconds(value.low_ns),
+                "high": seconds(value.high_ns),
+            }
+            for value in reversed(values[-_MOST_LISTED:])
+        ],
+        "more": max(0, len(values) - _MOST_LISTED),
+    }

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the server but those of the report: templates that escape, styles and scripts as files."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import jinja2
+from starlette.responses import HTMLResponse, Response
+
+from bootscope.report import html
+from bootscope.report.pages import sources, template
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_STATIC = {
+    "style.css": ("text/css", ("serve.css",)),
+    "live.js": ("text/javascript", ("live.js",)),
+    "search_live.js": ("text/javascript", ("search_live.js",)),
+}
+"""The files that pages refer to: name -> media type, and of what they are made."""
+
+
+@functools.cache
+def _template(name: str) -> jinja2.Template:
+    return template(name, folder=_TEMPLATES)
+
+
+def path(*parts: str) -> str:
+    """The path of a page, each part in one piece whatever is in it."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def page(name: str, status: int = 200, /, **values: object) -> HTMLResponse:
+    """A page from a template."""
+    return HTMLResponse(_template(f"{name}.html.j2").render(path=path, **values), status)
+
+
+def trouble(status: int, title: str, message: str, hint: str | None = None) -> HTMLResponse:
+    """A page that says what went wrong; `message` and `hint` are safe to show."""
+    return page("trouble", status, title=title, message=message, hint=hint or "")
+
+
+def static(name: str) -> Response | None:
+    """One of the files that pages refer to; None for anything else."""
+    if name not in _STATIC:
+        return None
+    kind, files = _STATIC[name]
+    text = "".join((_TEMPLATES / file).read_text() for file in files)
+    if kind == "text/css":
+        text = sources("report.css") + text
+    return Response(text, media_type=kind)
+
+
+def report(text: str) -> HTMLResponse:
+    """A page of the report, which holds its scripts: only those may run."""
+    return HTMLResponse(text, headers={"Content-Security-Policy": _report_policy()})
+
+
+@functools.cache
+def _report_policy() -> str:
+    """Nothing but the report's own script, known by its hash. Widths of bars are styles within the page."""
+    digest = base64.b64encode(hashlib.sha256(html.script().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+def query(values: Mapping[str, str]) -> str:
+    """The query of an address, without what is empty."""
+    found = urlencode({key: value for key, value in values.items() if value})
+    return f"?{found}" if found else ""

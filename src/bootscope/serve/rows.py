@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of runs: those that are asked for, in the order that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bootscope.capture.record import BootEnd
+from bootscope.capture.stored import BOARD, IMPORTED, RECORDED, RECORDING
+from bootscope.core.text import seconds, span, visible
+from bootscope.serve.figures import Known
+
+KINDS = {RECORDED: "emulated board", BOARD: "real board", IMPORTED: "imported"}
+PAGE = 1000
+"""Rows of one page."""
+_NAME = 120
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run as the list shows it; all texts but `run_id` are safe to show."""
+
+    run_id: str
+    shown: str
+    day: str
+    kind: str
+    system: str
+    board: str
+    until: str
+    time: str
+    spread: str
+    boots: str
+    ended: str
+    live: bool
+    median_ns: int
+
+
+class Wanted(NamedTuple):
+    """What is asked for: a text in any name, a kind, a system, a board; sorted by what; which page."""
+
+    text: str = ""
+    kind: str = ""
+    system: str = ""
+    board: str = ""
+    sort: str = "-day"
+    page: int = 1
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Wanted:
+        """As a page's address says it; what makes no sense counts for nothing."""
+        sort, page = query.get("sort", ""), query.get("page", "")
+        return cls(
+            query.get("q", "")[:200].strip(),
+            query.get("kind", ""),
+            query.get("system", ""),
+            query.get("board", ""),
+            sort if sort.removeprefix("-") in _KEYS else "-day",
+            int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) else 1,
+        )
+
+
+_KEYS: dict[str, Callable[[Row], tuple[str | int, ...]]] = {
+    "day": lambda row: (row.day, row.run_id),
+    "run": lambda row: (row.run_id,),
+    "kind": lambda row: (row.kind,),
+    "system": lambda row: (row.system.casefold(),),
+    "board": lambda row: (row.board.casefold(),),
+    "time": lambda row: (row.median_ns,),
+    "ended": lambda row: (row.ended,),
+}
+
+
+def row_of(known: Known) -> Row:
+    """A run with its figure as the list shows it."""
+    run, figure, pending = known
+    spread = ""
+    if figure:
+        spread = "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""
+    return Row(
+        run_id=run.run_id,
+        shown=visible(run.run_id, _NAME),
+        day=visible(run.created[:19].replace("T", " "), 19),
+        kind=KINDS.get(run.kind, visible(run.kind, 40)),
+        system=visible(run.system, _NAME),
+        board=visible(run.board, _NAME),
+        until=visible(figure.what if figure else run.until, 60),
+        time=f"{seconds(figure.median_ns)} s" if figure else "…" if pending else "",
+        spread=spread,
+        boots=str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
+        ended="" if run.ended == BootEnd.MILESTONE else visible(run.ended, 60),
+        live=run.ended == RECORDING,
+        median_ns=figure.median_ns if figure else -1,
+    )
+
+
+def chosen(rows: Iterable[Row], wanted: Wanted) -> list[Row]:
+    """The rows that are asked for, sorted; those that are being recorded come first in the order of days."""
+    text = wanted.text.casefold()
+    found = [
+        row
+        for row in rows
+        if (not text or text in f"{row.shown}\n{row.system}\n{row.board}\n{row.kind}\n{row.ended}".casefold())
+        and wanted.kind in ("", row.kind)
+        and wanted.system in ("", row.system)
+        and wanted.board in ("", row.board)
+    ]
+    key, down = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
+    found.sort(key=_KEYS[key], reverse=down)
+    if key == "time":  # what has no time comes last, whichever way
+        found.sort(key=lambda row: row.median_ns < 0)
+    if wanted.sort == "-day":
+        found.sort(key=lambda row: not row.live)
+    return found

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the server: what they list, and that what comes from targets and files stays text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from bootscope.capture.store import Store
+from bootscope.serve import searches
+from bootscope.serve.app import application
+from bootscope.serve.figures import Figures, Known
+from bootscope.serve.guard import Guard
+from bootscope.serve.plot import plot, values
+from bootscope.serve.rows import Wanted, chosen, row_of
+from tests.fixtures.measured_runs import LINES, MS, Recorder, keep_run
+
+from .served import ask
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e\x1b[31m'\"&" + "A" * 3000
+
+
+@pytest.fixture
+def app(store: Store) -> Guard:
+    return application(store, frozenset({"localhost"}), None)
+
+
+def worked_out(store: Store) -> list[Known]:
+    """All runs, once their figures are known."""
+    figures = Figures(store)
+    found = figures.all()
+    while any(known.pending for known in found):
+        found = figures.all()
+    return found
+
+
+def ids(store: Store, query: dict[str, str]) -> list[str]:
+    return [row.run_id for row in chosen(map(row_of, worked_out(store)), Wanted.of(query))]
+
+
+def test_an_empty_store_says_how_to_begin(app: Guard) -> None:
+    assert "bootscope record debian" in ask(app, "/").text
+    assert "No run" in ask(app, "/plot").text
+
+
+def test_runs_are_found_filtered_and_sorted(store: Store) -> None:
+    slow = keep_run(store, 1, "desk", step_ns=700 * MS)
+    fast = keep_run(store, 2, "gateway", step_ns=100 * MS)
+    odd = keep_run(store, 3, "desk", lines=[b"nothing known"])
+    assert ids(store, {}) == [odd, fast, slow]
+    assert ids(store, {"sort": "day"}) == [slow, fast, odd]
+    assert ids(store, {"q": "GATE"}) == [fast]
+    assert ids(store, {"board": "desk"}) == [odd, slow]
+    assert ids(store, {"kind": "real board", "system": "gateway"}) == [fast]
+    assert ids(store, {"kind": "imported"}) == []
+    assert ids(store, {"sort": "time"}) == [odd, fast, slow]
+    assert ids(store, {"sort": "-time"}) == [slow, fast, odd]
+    assert ids(store, {"sort": "; DROP", "page": "-1"}) == [odd, fast, slow]
+
+
+def test_the_list_waits_for_no_figure(app: Guard, store: Store) -> None:
+    run_id = keep_run(store, 1)
+    first = ask(app, "/").text
+    assert run_id in first
+    worked_out(store)
+    page = ask(application(store, frozenset({"localhost"}), None), "/").text
+    assert re.search(r'class="time">[23]\.\d{3} s<', page)
+
+
+def test_a_milestone_is_plotted_over_the_days(app: Guard, store: Store) -> None:
+    runs = [keep_run(store, day, "desk", step_ns=(300 + day) * MS) for day in range(5)]
+    found = values(worked_out(store), "login")
+    assert [value.run_id for value in found] == runs
+    assert [value.median_ns for value in found] == sorted(value.median_ns for value in found)
+    drawn = plot(found)
+    heights = [float(str(point["y"])) for point in drawn.points]
+    assert heights == sorted(heights, reverse=True), "later is higher, and places count from above"
+    assert [words for _, words in drawn.up] == sorted(words for _, words in drawn.up)
+    page = ask(application(store, frozenset({"localhost"}), None), "/plot?about=login&board=desk").text
+    assert page.count("<circle") >= 5
+    assert f'href="/run/{runs[0]}"' in page
+
+
+def test_a_date_that_is_none_is_left_out_of_the_plot(store: Store) -> None:
+    keep_run(store, 1)
+    known = worked_out(store)[0]
+    strange = known._replace(run=type(known.run)(**{**vars(known.run), "created": "yesterday"}))
+    assert values([strange], "login") == []
+    assert plot([]).points == []
+
+
+def test_a_run_and_a_comparison_are_the_report(app: Guard, store: Store) -> None:
+    a, b = keep_run(store, 1), keep_run(store, 2)
+    one = ask(app, f"/run/{a}")
+    assert one.status == 200
+    assert 'href="/">All runs' in one.text
+    assert "script-src 'sha256-" in one.headers["content-security-policy"]
+    assert ask(app, f"/run/{a}/1").status == 200
+    assert ask(app, f"/run/{a}/2").status == 422
+    assert "B against A" in ask(app, f"/compare/{a}/{b}").text
+    assert ask(app, f"/compare/{a}/{a}").status == 400
+    assert ask(app, f"/compare?run={b}&run={a}").headers["location"] == f"/compare/{a}/{b}"
+    assert ask(app, f"/compare?run={a}").status == 400
+
+
+def test_a_name_that_is_only_a_part_is_no_run(app: Guard, store: Store) -> None:
+    run_id = keep_run(store, 1)
+    assert ask(app, f"/run/{run_id[:-1]}").status == 404
+    assert ask(app, "/run/last").status == 404
+
+
+def test_a_run_that_was_deleted_is_told(app: Guard, store: Store) -> None:
+    run_id = keep_run(store, 1)
+    assert ask(app, f"/run/{run_id}").status == 200
+    store.remove(run_id)
+    for path in (
+        f"/run/{run_id}",
+        f"/live/{run_id}",
+        f"/live/{run_id}/events",
+        f"/compare/{run_id}/{run_id}",
+    ):
+        answer = ask(app, path)
+        assert answer.status == 404
+        assert "deleted" in answer.text
+    assert run_id not in ask(app, "/").text
+
+
+def test_a_run_whose_files_go_while_it_is_made_is_told(app: Guard, store: Store) -> None:
+    run_id = keep_run(store, 1)
+    shutil.rmtree(store.runs / run_id / "boots")
+    answer = ask(app, f"/run/{run_id}")
+    assert answer.status == 422
+    assert run_id in answer.text
+
+
+def test_a_run_that_is_being_recorded_is_followed(app: Guard, store: Store) -> None:
+    with_recorder = Recorder(store)
+    answer = ask(app, f"/run/{with_recorder.run_id}")
+    assert answer.headers["location"] == f"/live/{with_recorder.run_id}"
+    assert "recording now" in ask(app, "/").text
+    with_recorder.ends()
+    assert "recording now" not in ask(app, "/").text
+
+
+def test_hostile_names_and_lines_stay_text(app: Guard, store: Store) -> None:
+    run_id = keep_run(store, 1, HOSTILE.replace("A" * 3000, ""), [*LINES, HOSTILE.encode()])
+    (store.root / "searches").mkdir()
+    (store.root / "searches" / "<script>alert(1)<script>.jsonl").touch()
+    worked_out(store)
+    fresh = application(store, frozenset({"localhost"}), None)
+    for path in (
+        "/",
+        "/plot",
+        f"/?q={'%3Cimg%20src=x%3E'}",
+        "/?kind=%22%3E%3Cscript%3E",
+        f"/run/{'%3Cimg%3E'}",
+    ):
+        text = ask(fresh, path).text
+        assert "<img" not in text, path
+        assert "<script>alert" not in text, path
+        assert "\u202e" not in text, path
+        assert "\x1b" not in text, path
+        assert len(text) < 30_000
+    assert "&lt;img src=x onerror=alert(1)&gt;\\u202e" in ask(fresh, "/").text
+    report = ask(fresh, "/compare?run=" + run_id)
+    assert "<img" not in report.text
+
+
+def test_searches_are_listed_and_only_those_are_shown(app: Guard, store: Store) -> None:
+    (store.root / "searches").mkdir()
+    (store.root / "searches" / "stock.jsonl").touch()
+    assert searches.names(store.root) == ["stock"]
+    assert 'href="/search/stock"' in ask(app, "/").text
+    assert ask(app, "/search/stock").status == 200
+    assert ask(app, "/search/other").status == 404
