@@ -230,10 +230,9 @@ def render(
 
     `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
     (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, what to do `first` (answer.py), and the
-    `consoles` of other boots of its run (consoles.py). `changed` are tables of what
-    differs between two boots, function by function and the like. `home` is the address of the list of runs,
-    for a page that a server shows.
+    the `total` and `until` of its headline, what to do `first` (answer.py), and the `consoles` of other boots
+    of its run (consoles.py). `changed` are tables of what differs between two boots, function by function and
+    the like. `home` is the address of the list of runs, for a page that a server shows.
     """
     page = template(
         "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json

@@ -35,7 +35,6 @@ class Live:
         loader = run.board.boot_loader
         self._phase_of_hook = {stage.hook: stage.phase for stage in loader.stages if stage.hook}
         self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
-        self._milestone_of = {stage.phase: stage.milestone for stage in loader.stages if stage.milestone}
         self.phase = loader.phases[0]
         self.starts: dict[str, int] = {self.phase: 0}
         """Phases that were reached -> board time in ns, in order."""
