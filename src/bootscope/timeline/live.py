@@ -34,6 +34,7 @@ class Live:
         self._cpu, self._cpu_ppm = CpuTime(run.watch.hooks), run.board.cpu_scale_ppm.value
         loader = run.board.boot_loader
         self._phase_of_hook = {stage.hook: stage.phase for stage in loader.stages if stage.hook}
+        self._milestone_of = {stage.phase: stage.milestone for stage in loader.stages if stage.milestone}
         self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
         self.phase = loader.phases[0]
         self.starts: dict[str, int] = {self.phase: 0}
