@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from bootscope.capture.store import Store
 from bootscope.cli import board_options
 from bootscope.cli.common import option_of
-from bootscope.cli.parsers import parser
+from bootscope.cli.parsers import parser, verb_parser
 from bootscope.cli.verbs import VERBS
 
 from ..fixtures.stock_boot import unpack
@@ -44,15 +45,15 @@ IMPORT = {
     "--changes": ["x"], **YOCTO,
 }  # fmt: skip
 TOLD = {"--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"]}
-OF_LIST = {"--phase": ["kernel"], "--for": ["arm"], "--status": ["obsolete"]}
 OF_FILES = {
     "--format": ["dmesg"], "--stamp": ["first-byte"], "--option": ["a=b"], "--offset": ["a=1"],
-    "--milestone": ["a=b"], "--run": ["x"], "--keep-going": [], "--dry-run": [], "--output": ["x"],
+    "--milestone": ["a=b"], "--run": ["x"], "--keep-going": [], "--dry-run": [], "--name": ["x"],
 }  # fmt: skip
 
 REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["record", "stock"], REAL, "is for a real board; stock boots on an emulated one"),
-    (["record", "--board", "serial:x"], {"--limit": ["5"], "--hang": ["5"], "--no-explain": [], **BUILD},
+    (["record", "--board", "serial:x"],
+     {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], **BUILD},
      "is for systems on an emulated board"),
     (["record", "--board", "serial:x"], FARM, "is for a board of a labgrid farm"),
     (["try", "kernel-quiet"], TRIAL, "is for imported systems on a real board; stock boots on an emulated"),
@@ -73,13 +74,19 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
-    (["techniques", "kernel-quiet"], OF_LIST, "is for the list"),
+    (
+        ["techniques", "kernel-quiet"],
+        {"--phase": ["kernel"], "--for": ["arm"], "--status": ["obsolete"]},
+        "is for the list",
+    ),
     (["pitfalls", "savings-overlap"], {"--kind": ["build"]}, "is for the list"),
     (["reproduce"], {"--stored": [], **BUILD}, "needs a table"),
     (["reproduce", "quiet", "--stored"], BUILD, "is for a build; --stored builds nothing"),
     (["help", "ci"], {"--folder": []}, "prints the folder of all documents"),
     (["show"], {"--phase": ["kernel"]}, "needs --view"),
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
+    (["show"], {"--sort": ["total"]}, "needs --view"),
+    (["compare", "last~1", "last"], {"--sort": ["change"]}, "needs --view"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
 ]  # fmt: skip
 CASES = [
@@ -89,13 +96,13 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout", "show": "boot board view top", "what-if": "board",
+    "record": "board n until timeout", "show": "boot board view top watch", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
-    "report": "output", "serve": "host port token", "rm": "", "list": "",
-    "audit": "all losses pitfalls top", "export": "formats",
+    "report": "output", "serve": "host port token", "rm": "failed dry_run",
+    "list": "system board kind since sort top", "audit": "all losses pitfalls top", "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
-    "trim": "only budget keep services quiet sure bare all o jobs no_ccache",
+    "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",
     "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and
@@ -198,16 +205,22 @@ def test_a_wrong_path_of_a_switch_is_named(
     [
         (("record", "--board", "serial:x"), "--leave", "--power-after", "off"),
         (("system", "import", "x", "--as", "y"), "--works", "--check", "true"),
+        (("record", "stock"), "--limit", "--board-timeout", "5"),
+        (("record", "stock"), "--hang", "--hang-timeout", "5"),
+        (("import", "x"), "-o", "--name", "y"),
+        (("import", "x"), "--output", "--name", "y"),
+        (("trim", "stock"), "--keep", "--keep-symbol", "CONFIG_X"),
+        (("optimize", "stock"), "--goal=2000", "--goal=2s", ""),
+        (("optimize", "stock"), "--ablate", "--without-each", ""),
     ],
 )
 def test_the_earlier_spelling_of_an_option_means_the_same(
     verb: tuple[str, ...], old: str, new: str, value: str
 ) -> None:
     def meant(*options: str) -> dict[str, object]:
-        return {
-            name: given
-            for name, given in vars(parser().parse_args([*verb, *options])).items()
-            if name != "do"
-        }
+        words = [word for word in (*verb, *options) if word]
+        return {name: given for name, given in vars(parser().parse_args(words)).items() if name != "do"}
 
     assert meant(old, value) == meant(new, value) != meant()
+    if old.partition("=")[0] != new.partition("=")[0]:
+        assert not re.search(rf"{old}\b(?!-)", verb_parser(verb[0]).format_help())
