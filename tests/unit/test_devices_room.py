@@ -25,6 +25,7 @@ WORDS = {
     "a setting": r"(?<!trace_)\bclock_hz|register_bytes|default_baud",
     "QEMU's arguments": r"\bif=(?:sd|none|mtd|pflash|virtio)|[\"']-(?:serial|drive)\b",
 }
+NETWORK = "the network that a computer has with itself"
 LINUX = "a name that Linux has for all disks"
 ALLOWED = {
     ("artefacts/loader.py", "a card"): "a command of U-Boot, one of all that a script may have",
@@ -33,6 +34,9 @@ ALLOWED = {
     ("inventory/loader_script.py", "a card"): "says by an example what the field holds",
     ("loaders/uboot.py", "a card"): "the id of a technique",
     ("readers/bootchart_load.py", "a card"): LINUX,
+    ("cli/serve.py", "a register"): NETWORK,
+    ("serve/guard.py", "a register"): NETWORK,
+    ("serve/place.py", "a register"): NETWORK,
     ("trim/devices.py", "a card"): "a property that device trees have",
 }
 

@@ -88,3 +88,13 @@ def test_a_console_and_a_recording_are_compared_by_what_both_tell(truth: Timelin
     rows_a, rows_b = ({q.name: s.values(q)[0] for q in s.quantities() if q.kind == PHASE} for s in (a, b))
     assert {"bootloader+load", "decompress+kernel"} <= set(rows_a) & set(rows_b)
     assert abs(rows_a["decompress+kernel"] - rows_b["decompress+kernel"]) < 5_000_000
+
+
+def test_a_phase_whose_end_was_not_seen_is_in_no_sum(truth: Timeline) -> None:
+    """Its boot ended with the console's last line: that is no match for the recorded init."""
+    recorded = SampleSet("recorded", (of_timeline(truth),))
+    cut = of_traces("seen", [("seen/001", seen(truth))])
+    assert cut.boots[0].bounded == ("init",)
+    a, b = joined(recorded, cut)
+    for boots in (a, b):
+        assert not any("init" in q.name for q in boots.quantities() if q.kind == PHASE)

@@ -21,7 +21,8 @@ _QUIET = {QUIET: (UNPACK, _KERNEL, "init"), QUIET_KERNEL: (UNPACK, _KERNEL)}
 
 def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
     """Both runs, with each phase that only one of them has put together with the phase before it that both
-    have; `decompress`, `kernel` and `init` become `decompress+kernel+init`."""
+    have; `decompress`, `kernel` and `init` become `decompress+kernel+init`. What holds a phase of which one
+    of them knows only a bound is left out of both."""
     in_a, in_b = _phases(a), _phases(b)
     common = {_begins(name) for name in in_a} & {_begins(name) for name in in_b}
     if _has_early(in_a) != _has_early(in_b):
@@ -29,11 +30,18 @@ def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
         common.discard(_KERNEL)
     groups_a, groups_b = _groups(in_a, common), _groups(in_b, common)
     names = {first: _sum_of((*groups_a[first], *groups_b[first])) for first in groups_a}
-    return _renamed(a, groups_a, names), _renamed(b, groups_b, names)
+    bounded = {*_bounded(a), *_bounded(b)}
+    unknown = {names[f] for f in groups_a if bounded & {*groups_a[f], *groups_b[f]}}
+    return _renamed(a, groups_a, names, unknown), _renamed(b, groups_b, names, unknown)
 
 
 def _phases(boots: SampleSet) -> list[str]:
-    return [q.name for q in boots.quantities() if q.kind == PHASE]
+    known = [q.name for q in boots.quantities() if q.kind == PHASE]
+    return [*known, *(name for name in _bounded(boots) if name not in known)]
+
+
+def _bounded(boots: SampleSet) -> list[str]:
+    return list(dict.fromkeys(name for boot in boots.boots for name in boot.bounded))
 
 
 def _begins(name: str) -> str:
@@ -71,15 +79,19 @@ def _sum_of(names: Iterable[str]) -> str:
     return "+".join(parts)
 
 
-def _renamed(boots: SampleSet, groups: Mapping[str, Iterable[str]], names: Mapping[str, str]) -> SampleSet:
+def _renamed(
+    boots: SampleSet, groups: Mapping[str, Iterable[str]], names: Mapping[str, str], unknown: Collection[str]
+) -> SampleSet:
     new = {old: names[first] for first, members in groups.items() for old in members}
-    return replace(boots, boots=tuple(_of_boot(boot, new) for boot in boots.boots))
+    return replace(boots, boots=tuple(_of_boot(boot, new, unknown) for boot in boots.boots))
 
 
-def _of_boot(boot: BootTimes, names: Mapping[str, str]) -> BootTimes:
+def _of_boot(boot: BootTimes, names: Mapping[str, str], unknown: Collection[str]) -> BootTimes:
     times: dict[Quantity, int] = {}
     for quantity, ns in boot.times.items():
         name = names.get(quantity.name, quantity.name) if quantity.kind == PHASE else quantity.name
+        if quantity.kind == PHASE and name in unknown:
+            continue
         known = Quantity(quantity.kind, name)
         times[known] = times.get(known, 0) + ns
     return replace(boot, times=times)

@@ -45,7 +45,8 @@ def called(name: str) -> Quantity:
 class BootTimes:
     """One boot: quantity -> ns. One that is not `complete` did not get to where it should; `why` says so.
 
-    `spans` are the stretches (start, end) of each phase, in ns. `zero` says what happened at 0, empty where
+    `spans` are the stretches (start, end) of each phase, in ns; `bounded` are the phases of whose length only
+    a bound is known, in order: they are in no other field. `zero` says what happened at 0, empty where
     nobody knows; `first_ns` is when the first line came, None without lines.
     """
 
@@ -54,6 +55,7 @@ class BootTimes:
     complete: bool = True
     why: str = ""
     spans: Mapping[Quantity, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    bounded: tuple[str, ...] = ()
     zero: str = ""
     first_ns: int | None = None
 
@@ -122,15 +124,17 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
         return BootTimes(boot_id, {}, complete=False, why=why)
     times = {Quantity(MILESTONE, name): ns for name, ns in trace.known_milestones().items()}
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
+    bounded: list[str] = []
     for track in trace.tracks:
         if track.kind == PHASE:
+            bounded += (span.name for span in track.spans if LENGTH in span.detail)
             for span in (span for span in track.spans if LENGTH not in span.detail):
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
                 spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
-    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans)
+    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans, tuple(bounded))
 
 
 def step_of(traces: Iterable[Trace]) -> int:

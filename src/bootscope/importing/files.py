@@ -20,6 +20,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.importing import pin_correlation
+from bootscope.loaders.console import BANNERS
 from bootscope.readers import boot_end, registry
 from bootscope.readers import kept as kept_readings
 from bootscope.readers import source as sources
@@ -42,7 +43,7 @@ READ = "pins-read.bin"
 _NOTES = ((LISTENED, "listened to"), (EARLY, "not part of this boot:"))
 _LOOKED_AT = 50
 """Boots of one import that are looked at for one to show."""
-_BEGINS = frozenset(("kernel-entry", "kernel-start", "spl", "bootloader"))
+_BEGINS = frozenset(("kernel-entry", "kernel-start", *(banner.milestone for banner in BANNERS)))
 _ENDS = frozenset((*boot_end.ENDS, "default-target"))
 ALL = ""
 """The file name in answers that stands for every file."""
