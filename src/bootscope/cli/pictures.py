@@ -36,7 +36,9 @@ def write(store: Store, names: Sequence[str], form: str, args: argparse.Namespac
     elif form == "pdf" and not args.view:
         done = {"": page(subject, findings(store, subject))}
     else:
-        done = {"": _drawn(picture(subject, theme_of(args.theme or "light"), args.view, args.width), form, args)}
+        done = {
+            "": _drawn(picture(subject, theme_of(args.theme or "light"), args.view, args.width), form, args)
+        }
     paths = {str(path): data for path, data in _paths(args.output, done).items()}
     for path, data in paths.items():
         write_file(Path(path), data)
@@ -53,7 +55,12 @@ def _agree(form: str, args: argparse.Namespace) -> None:
     if form == MARKDOWN:
         refuse(args, ("theme",), "is for one picture; Markdown gets a light and a dark one")
     if form == "pdf" and not args.view:
-        refuse(args, ("width", "theme"), "is for pictures; the page has a size of its own", "--view V for a picture")
+        refuse(
+            args,
+            ("width", "theme"),
+            "is for pictures; the page has a size of its own",
+            "--view V for a picture",
+        )
 
 
 def _drawn(found: Picture, form: str, args: argparse.Namespace) -> bytes:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope report: one HTML file that opens anywhere, or a picture or a page for other people's documents."""
+"""bootscope report: one HTML file that opens anywhere, or a picture or a page for other people's
+documents."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ VIEWS = (
 """What pictures show; bootscope.pictures.draw draws them."""
 _OTHERS = ("jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps", "ps", "docx", "pptx")
 _OUTPUT = (
-    "by its ending: .html an interactive page; .svg or .png a picture; .pdf one page for the person who decides, "
-    "or with --view that picture; .md a text with a picture"
+    "by its ending: .html an interactive page; .svg or .png a picture; .pdf one page for the person who "
+    "decides, or with --view that picture; .md a text with a picture"
 )
 
 
@@ -59,11 +60,19 @@ class Report(Verb):
             "run", nargs="*", help="run ids or parts of them, or RUN/BOOT (default: the last run)"
         )
         parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=_OUTPUT)
-        parser.add_argument("--view", choices=VIEWS, help="what a picture shows (default: what suits the runs)")
+        parser.add_argument(
+            "--view", choices=VIEWS, help="what a picture shows (default: what suits the runs)"
+        )
         option(parser, "--width", "N", "pixels across (default 1200)", type=int)
         option(parser, "--scale", "N", "PNG: N times as many pixels, for sharp slides (default 1)", type=int)
         parser.add_argument("--theme", choices=("light", "dark"), help="colours of a picture (default light)")
-        option(parser, "--picture", "FILE.svg", "Markdown: where its picture goes (default: beside it)", type=Path)
+        option(
+            parser,
+            "--picture",
+            "FILE.svg",
+            "Markdown: where its picture goes (default: beside it)",
+            type=Path,
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         form = form_of(args.output)

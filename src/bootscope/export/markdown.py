@@ -102,7 +102,8 @@ def make(subject: Subject) -> bytes:
 
 
 def body(trace: Trace, facts: Mapping[str, str]) -> list[str]:
-    """The lines below the heading: what the boot's time went into, then `facts` and notes in small letters."""
+    """The lines below the heading: what the boot's time went into, then `facts` and notes in small
+    letters."""
     lines = [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
     told = [f"{escaped(k)}: {code(v)}" for k, v in facts.items()]
     notes = [escaped(trace.clock), *told, *(escaped(note) for note in trace.notes)]

@@ -102,8 +102,8 @@ def about(bar: Bar) -> str:
 
 
 def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
-    """The bars of a track in one row, in order, none nearer to the one before than half a pixel; `place` tells
-    where a time is, in pixels."""
+    """The bars of a track in one row, in order, none nearer to the one before than half a pixel; `place`
+    tells where a time is, in pixels."""
     found: list[Bar] = []
     for s in ordered(track.spans):
         bar = Bar(place(s.start_ns), place(s.end_ns), _kind(track, s), s)

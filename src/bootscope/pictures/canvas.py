@@ -65,8 +65,8 @@ class Canvas:
         colour: str | None = None,
         cut: Callable[[str, float, float, bool], str] = fit,
     ) -> float:
-        """A text whose line stands at `y`, shortened to `room` as `cut` does it; returns its width. `fill` names
-        a colour of the theme, `colour` is one."""
+        """A text whose line stands at `y`, shortened to `room` as `cut` does it; returns its width. `fill`
+        names a colour of the theme, `colour` is one."""
         whole = plain(words, LONGEST_TITLE)
         shown = whole if room is None else cut(whole, room, size, bold)
         if not shown:

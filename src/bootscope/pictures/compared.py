@@ -108,7 +108,11 @@ def waterfall(canvas: Canvas, subject: Subject) -> list[str]:
     what = "phase by phase" if len(known) == 2 else "boot by boot"
     return [
         f"{what}; what did not change is left out",
-        *([f"{left_out} boots whose length is not known, or more than {MOST}, not drawn"] if left_out else []),
+        *(
+            [f"{left_out} boots whose length is not known, or more than {MOST}, not drawn"]
+            if left_out
+            else []
+        ),
     ]
 
 
@@ -120,8 +124,8 @@ def _known(subject: Subject) -> list[Bar]:
 
 
 def steps(subject: Subject) -> list[tuple[str, int]]:
-    """What changed from the first total to the last, in ns: phase by phase of two boots, boot by boot of more;
-    nothing for fewer than two of known length."""
+    """What changed from the first total to the last, in ns: phase by phase of two boots, boot by boot of
+    more; nothing for fewer than two of known length."""
     known = _known(subject)
     return [step for step in steps_between(known) if step[1]] if len(known) > 1 else []
 

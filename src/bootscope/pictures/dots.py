@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from bootscope.analysis.ground import common_zero
@@ -50,6 +51,7 @@ class Run:
         return f"{middle}, {LEAST_PERCENT} % interval {seconds(low)} to {seconds(high)} s"
 
 
+@lru_cache(maxsize=2)
 def runs_of(subject: Subject) -> list[Run]:
     """The runs of several boots among what is to be drawn. Raises UserError where there is none."""
     found = []
@@ -70,6 +72,7 @@ def runs_of(subject: Subject) -> list[Run]:
     return found[:MOST_RUNS]
 
 
+@lru_cache(maxsize=2)
 def comparison(subject: Subject) -> BootComparison | None:
     """The second of two runs against the first; None for other numbers of runs."""
     sets = [boot.boots for boot in subject.boots]
@@ -95,22 +98,26 @@ def draw(canvas: Canvas, subject: Subject) -> list[str]:
 
 def _names(subject: Subject, runs: Sequence[Run]) -> list[str]:
     """What the runs are called beside each other."""
-    names = dict(zip((b.boots.run_id if b.boots else "" for b in subject.boots), names_of(subject.boots), strict=True))
+    names = dict(
+        zip((b.boots.run_id if b.boots else "" for b in subject.boots), names_of(subject.boots), strict=True)
+    )
     return [names.get(run.boots.run_id) or named(run.boots.run_id) for run in runs]
 
 
 def _notes(runs: Sequence[Run], found: BootComparison | None) -> list[str]:
-    lost = [
-        f"{named(r.boots.run_id, 60)}: {len(r.boots.boots) - len(r.values)} of {len(r.boots.boots)} boots did not "
-        f"reach {named(r.about)}: not drawn"
-        for r in runs
-        if len(r.values) < len(r.boots.boots)
-    ]
+    lost = [words for words in map(_lost, runs) if words]
     outliers = any(r.told.outliers for r in runs)
     ring = "; ring: an outlier boot, included in all figures" if outliers else ""
     refused = [f"no verdict: {named(found.refused, 300)}"] if found and found.refused else []
     what = f"dot: time to {named(runs[0].about)} of a boot; line: the median; band: its interval{ring}"
     return [what, "the axis does not begin at zero", *lost, *refused]
+
+
+def _lost(run: Run) -> str:
+    """How many boots of a run are not drawn, and why; empty for none."""
+    count = len(run.boots.boots)
+    reached = f"{count - len(run.values)} of {count} boots did not reach {named(run.about)}: not drawn"
+    return f"{named(run.boots.run_id, 60)}: {reached}" if count > len(run.values) else ""
 
 
 def title(subject: Subject) -> str:
@@ -178,7 +185,11 @@ def _strips(canvas: Canvas, runs: Sequence[Run], names: list[str], low: int, hig
     called = names
     if len(runs) == 2:
         called = [f"{side}  {name}" for side, name in zip("AB", called, strict=True)]
-    names_wide = min(max(width(name[:200], SIZE, True) for name in called), canvas.width * 0.3) + 16
+    medians = [f"median {seconds(run.told.median_ns)} s" for run in runs]
+    widest = max(
+        *(width(name[:200], SIZE, True) for name in called), *(width(words, SMALL + 1) for words in medians)
+    )
+    names_wide = min(widest, canvas.width * 0.3) + 16
     scale = axis.Axis(low, high, canvas.left + names_wide, canvas.right - 16)
     top = canvas.y + 28
     bottom = top + _HIGH * len(runs)
@@ -190,7 +201,7 @@ def _strips(canvas: Canvas, runs: Sequence[Run], names: list[str], low: int, hig
         _middle(canvas, run, scale, y + 8, y + _HIGH - 8)
         room = names_wide - 12
         canvas.text(canvas.left, y + 34, called[n], bold=True, room=room)
-        lines = [f"{len(run.values)} boots", f"median {seconds(run.told.median_ns)} s"]
+        lines = [f"{len(run.values)} boots", medians[n]]
         for at, words in enumerate(lines):
             canvas.text(canvas.left, y + 53 + 17 * at, words, size=SMALL + 1, fill="quiet", room=room)
         for at, x, level in stacked([scale.x(ns) for ns in run.values]):

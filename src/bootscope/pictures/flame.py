@@ -32,7 +32,8 @@ class _Frame:
 
 
 def draw(canvas: Canvas, boot: Boot) -> list[str]:
-    """Draws the frames; returns what is to be said below. Raises UserError where the boot has no call paths."""
+    """Draws the frames; returns what is to be said below. Raises UserError where the boot has no call
+    paths."""
     root, deeper = _tree(boot.trace)
     if root.ns <= 0:
         raise UserError(
@@ -60,9 +61,13 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
 
 
 def _notes(left_out: int, deeper: int) -> list[str]:
-    found = ["width: time in which a frame was on the stack; rows below: what it called; left to right: phases"]
+    found = [
+        "width: time in which a frame was on the stack; rows below: what it called; left to right: phases"
+    ]
     if left_out:
-        found.append(f"{left_out:,} frames narrower than {NARROWEST} pixels are not drawn, nor what they called")
+        found.append(
+            f"{left_out:,} frames narrower than {NARROWEST} pixels are not drawn, nor what they called"
+        )
     if deeper:
         found.append(f"{deeper:,} paths are deeper than {DEEPEST} frames: the rest of them is not drawn")
     return found

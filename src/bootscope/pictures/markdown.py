@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A text for a pull request, an issue or a wiki: a picture, what to do first, the figures.
 
-The picture stands beside the text as a file, in light colours and in dark ones; GitHub shows the one that suits
-the reader. Texts from a boot are escaped as :mod:`bootscope.export.markdown` does.
+The picture stands beside the text as a file, in light colours and in dark ones; GitHub shows the one that
+suits the reader. Texts from a boot are escaped as :mod:`bootscope.export.markdown` does.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from bootscope.report.runs_html import of_boots
 
 
 def text(subject: Subject, title: str, picture: str, dark: str, first: Sequence[Answer]) -> bytes:
-    """The bytes of a .md file that shows the files `picture` and `dark`, named relative to it. `first` are the
-    findings of a single boot (:mod:`bootscope.report.answer`)."""
+    """The bytes of a .md file that shows the files `picture` and `dark`, named relative to it. `first` are
+    the findings of a single boot (:mod:`bootscope.report.answer`)."""
     lines = [f"## {escaped(title, 200)}", "", *_picture(title, picture, dark), ""]
     boots = subject.boots
     if len(boots) == 1:
@@ -55,7 +55,9 @@ def _findings(first: Sequence[Answer]) -> list[str]:
         cost = f"{'up to ' if row['at_most'] else ''}{row['cost']}"
         typed = row["commands"]
         commands = [code(str(c)) for c in typed] if isinstance(typed, list) else []
-        what = "<br>".join(part for part in (escaped(str(row["what"]), 300), escaped(str(row["where"]), 300)) if part)
+        what = "<br>".join(
+            part for part in (escaped(str(row["what"]), 300), escaped(str(row["where"]), 300)) if part
+        )
         cure = "<br>".join([escaped(str(row["do"]), 300), *commands])
         rows.append((cost, what, cure))
     return ["### What to do first", "", *table(("costs", "what", "remedy"), rows, ("---:", "---", "---"))]

@@ -18,6 +18,8 @@ _CLASSES = {
 _WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
 _OTHER, _WIDE, _BOLD = 800, 1050, 1.12
 ELLIPSIS = "…"
+_ROUNDED = 0.01
+"""What sums of widths may differ by."""
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -33,8 +35,9 @@ def _unusual(letter: str) -> int:
 
 
 def fit(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The text, or as much of its beginning as fits into `room`, with an ellipsis; empty where nothing fits."""
-    if width(text, size, bold) <= room:
+    """The text, or as much of its beginning as fits into `room`, with an ellipsis; empty where nothing
+    fits."""
+    if width(text, size, bold) <= room + _ROUNDED:
         return text
     left = room - width(ELLIPSIS, size, bold)
     for at, letter in enumerate(text):
@@ -46,7 +49,7 @@ def fit(text: str, room: float, size: float, bold: bool = False) -> str:
 
 def fit_middle(text: str, room: float, size: float, bold: bool = False) -> str:
     """The same for names, of which the end often tells more than the middle: `dev-disk…part1.device`."""
-    if width(text, size, bold) <= room:
+    if width(text, size, bold) <= room + _ROUNDED:
         return text
     left = room - width(ELLIPSIS, size, bold)
     head = fit(text, 0.6 * left, size, bold).removesuffix(ELLIPSIS)

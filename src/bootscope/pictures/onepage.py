@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page for the person who decides: what was measured and how exactly, where the time goes, what to do first,
+"""One page for the person who decides: what was measured and how exactly, where the time goes, what to do
+first,
 what changed, what is not known. The page is laid out by `templates/page.typ`; all texts are cut here, so that
 they fit."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from bootscope.pictures.subject import Boot, Subject, names_of
 from bootscope.pictures.theme import LIGHT
 from bootscope.report.answer import Answer
 from bootscope.report.phase_lengths import length_words, share_words
-from bootscope.statistics.describe import LEAST_PERCENT
 from bootscope.timeline.trace import LENGTH, Trace
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.typ"
@@ -25,14 +26,18 @@ _WIDE = 760
 """Of the picture, in its pixels; on paper it is as wide as the text."""
 _TEXT, _NAME, _MOST = 190, 70, 6
 """Letters of a sentence, letters of a name, lines of a list."""
+_LONG = re.compile(r"(\S{40})(?=\S)")
+_TALLEST = 0.8
+"""The height of a picture by the page's width; a taller one is made smaller."""
 
 
-def page(subject: Subject, first: Sequence[Answer], form: str = "pdf") -> bytes:
+def page(subject: Subject, first: Sequence[Answer], form: raster.Form = "pdf") -> bytes:
     """The page as PDF (or `png`): always one. `first` are the findings of the last boot."""
     raster.check()
     pictures, caption = _pictures(subject)
     values = {
         "caption": _cut(caption),
+        "shares": {name: _share(svg) for name, svg in pictures.items()},
         "title": _cut(_title(subject), 110),
         "lead": [_cut(words, 300) for words in _lead(subject)],
         "facts": [(name, _cut(words, 150)) for name, words in _facts(subject)],
@@ -44,7 +49,8 @@ def page(subject: Subject, first: Sequence[Answer], form: str = "pdf") -> bytes:
 
 
 def _cut(words: str, most: int = _TEXT) -> str:
-    return cut(plain(words, most), most)
+    """A text in one line, with places to break it where a word is too long for one."""
+    return _LONG.sub("\\1\u200b", cut(plain(words, most), most))
 
 
 def _title(subject: Subject) -> str:
@@ -75,7 +81,9 @@ def _lead(subject: Subject) -> Iterator[str]:
     else:
         yield _took(last)
     longest = max(
-        (s for s in last.trace.spans("phase") if LENGTH not in s.detail), key=lambda s: s.duration_ns, default=None
+        (s for s in last.trace.spans("phase") if LENGTH not in s.detail),
+        key=lambda s: s.duration_ns,
+        default=None,
     )
     if longest and last.trace.timed:
         share = share_words(longest.duration_ns, last.trace.known_total_ns)
@@ -99,9 +107,11 @@ def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
     last = subject.boots[-1]
     yield "System and board" if last.recorded else "Measured from", last.title
     days = sorted({boot.created[:10] for boot in subject.boots if boot.created})
-    yield ("Recorded" if last.recorded else "Stored"), " to ".join(dict.fromkeys((days[:1] + days[-1:])))
+    yield ("Recorded" if last.recorded else "Stored"), " to ".join(dict.fromkeys(days[:1] + days[-1:]))
     if last.boots:
-        counts = [f"{len(b.boots.complete)} of {len(b.boots.boots)} completed" for b in subject.boots if b.boots]
+        counts = [
+            f"{len(b.boots.complete)} of {len(b.boots.boots)} completed" for b in subject.boots if b.boots
+        ]
         yield "Boots", "; ".join(counts)
     yield "How exact", _exact(subject)
     yield "Clock", last.trace.clock
@@ -112,15 +122,22 @@ def _exact(subject: Subject) -> str:
     if dots_are_drawn(subject):
         return f"{dots.runs_of(subject)[-1].words} (of all such boots, the median lies there)"
     if last.recorded:
-        return "emulated board: repeats to the nanosecond; storage and serial line cost what the board profile says"
+        return "emulated board: repeats to the nanosecond; storage and serial line cost what its profile says"
     point = next((p for p in last.trace.points if p.kind == "milestone" and p.at_ns == last.end_ns), None)
     error = error_words(point.error_ns, point.error_or_more) if point else ""
-    return f"one boot; its end is known to {error}" if error else "one boot; how far it may be off is not known"
+    return (
+        f"one boot; its end is known to {error}" if error else "one boot; how far it may be off is not known"
+    )
 
 
 def _finding(row: Answer) -> dict[str, str]:
-    cost = f"{'up to ' if row['at_most'] else ''}{row['cost']}".replace(" ", "\u00a0")
-    return {"cost": cost, "what": _cut(str(row["what"])), "where": _cut(str(row["where"])), "do": _cut(str(row["do"]))}
+    cost = _cut(f"{'up to ' if row['at_most'] else ''}{row['cost']}", 24).replace(" ", "\u00a0")
+    return {
+        "cost": cost,
+        "what": _cut(str(row["what"])),
+        "where": _cut(str(row["where"])),
+        "do": _cut(str(row["do"])),
+    }
 
 
 def _unknown(subject: Subject) -> Iterator[str]:
@@ -167,6 +184,12 @@ def _pictures(subject: Subject) -> tuple[dict[str, str], str]:
     if dots_are_drawn(subject) and len(subject.boots) == 1 and last.trace.spans("phase"):
         found["phases"], _ = _inset(Subject([last]), draw.PHASES)
     return found, next((note for note in notes if not note.startswith("clock:")), "")
+
+
+def _share(svg: str) -> float:
+    """How wide a picture stands on the page, in percent."""
+    width, height = raster.size_of(svg) if svg else (1, 0)
+    return 100 * min(1.0, _TALLEST * width / max(1, height))
 
 
 def _inset(subject: Subject, view: str) -> tuple[str, list[str]]:

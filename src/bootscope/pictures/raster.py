@@ -11,24 +11,28 @@ import importlib.util
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from bootscope.core import hints
 from bootscope.core.errors import ToolError, UserError, printable
 
+Form = Literal["png", "pdf"]
 PACKAGE = "typst"
 MOST_PIXELS = 60_000_000
 _POINTS_PER_INCH = 72
 _SIZE = re.compile(r'viewBox="0 0 (\d+) (\d+)"')
 _FONTS = ("DejaVu Sans", "Noto Sans", "Liberation Sans", "Segoe UI", "Roboto", "Helvetica", "Arial")
-"""The fonts of texts, the first that this computer has; those of :data:`bootscope.pictures.theme.FONTS` that are
-known by a name everywhere."""
+"""The fonts of texts, the first that this computer has; those of :data:`bootscope.pictures.theme.FONTS` that
+are known by a name everywhere."""
 _OWN_FONT = "Libertinus Serif"
 """What Typst brings for a computer without any of these."""
 _PICTURE = """
-#set page(width: float(sys.inputs.width) * 1pt, height: float(sys.inputs.height) * 1pt, margin: 0pt, fill: none)
+#set page(width: float(sys.inputs.width) * 1pt, height: float(sys.inputs.height) * 1pt)
+#set page(margin: 0pt, fill: none)
 #set text(font: json(bytes(sys.inputs.fonts)), fallback: true)
 #image(bytes(sys.inputs.picture), format: "svg", width: 100%, alt: sys.inputs.title)
 """
@@ -48,13 +52,14 @@ def size_of(svg: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def png(svg: str, title: str, scale: int = 2) -> bytes:
-    """The picture as PNG, `scale` times as many pixels wide and high. Raises UserError where there would be too
-    many of them."""
+def png(svg: str, title: str, scale: int = 1) -> bytes:
+    """The picture as PNG, `scale` times as many pixels wide and high. Raises UserError where there would be
+    too many of them."""
     width, height = size_of(svg)
     if width * height * scale * scale > MOST_PIXELS:
         raise UserError(
-            f"a PNG of {width * scale:,} x {height * scale:,} pixels is too large", hint="a smaller --width, or SVG"
+            f"a PNG of {width * scale:,} x {height * scale:,} pixels is too large",
+            hint="a smaller --width, or SVG",
         )
     return _made(_PICTURE, "png", _inputs(svg, title), scale)
 
@@ -69,31 +74,35 @@ def _inputs(svg: str, title: str) -> dict[str, str]:
     return {"width": str(width), "height": str(height), "picture": svg, "title": title}
 
 
-def page(template: Path, values: Mapping[str, object], pictures: Mapping[str, str], form: str = "pdf") -> bytes:
+def page(
+    template: Path, values: Mapping[str, object], pictures: Mapping[str, str], form: Form = "pdf"
+) -> bytes:
     """A page that a template of Typst lays out from `values` and our pictures, by name."""
     inputs = {"values": msgspec.json.encode(values).decode(), **pictures}
     return _made(template.read_text(), form, inputs)
 
 
-def _made(source: str, form: str, inputs: Mapping[str, str], scale: int = 1) -> bytes:
+def _made(source: str, form: Form, inputs: Mapping[str, str], scale: int = 1) -> bytes:
     # Only who wants PNG or PDF needs it, and it is large.
     import typst
 
-    found = typst.Fonts()
-    fonts = [name for name in _FONTS if name in set(found.families())] or [_OWN_FONT]
-    given = {**inputs, "fonts": msgspec.json.encode(fonts).decode()}
+    given = {**inputs, "fonts": msgspec.json.encode([font()]).decode()}
     try:
-        made = typst.compile(
-            source.encode(), format=form, ppi=scale * _POINTS_PER_INCH, sys_inputs=given, font_paths=found,
+        made: object = typst.compile(
+            source.encode(),
+            format=form,
+            ppi=scale * _POINTS_PER_INCH,
+            sys_inputs=given,
             timestamp=datetime.fromtimestamp(0, UTC),
-        )  # fmt: skip
+        )
     except typst.TypstError as error:
         raise ToolError(f"Typst cannot draw this: {printable(str(error))}") from error
-    if isinstance(made, list):
-        raise ToolError(f"Typst made {len(made)} pages of one")
+    if not isinstance(made, bytes):
+        raise ToolError("Typst made more than one page of one")
     return made
 
 
+@cache
 def font() -> str:
     """The font in which PNG and PDF are written on this computer."""
     import typst

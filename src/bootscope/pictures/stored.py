@@ -20,7 +20,8 @@ from bootscope.runs.run import run_and_boot, run_of
 
 
 def subject_of(store: Store, names: Sequence[str]) -> Subject:
-    """The boots of these runs, one of each. Raises UserError for a name of nothing, or what cannot be read."""
+    """The boots of these runs, one of each. Raises UserError for a name of nothing, or what cannot be
+    read."""
     return Subject([_boot(store, name) for name in names])
 
 

@@ -45,10 +45,12 @@ LOOKS = {
         (("cpu_ns", "CPU"), ("life_ns", "life"), ("total_ns", "life")), "process",
     ),
     UNITS: Look(
-        "Units of systemd that took longest to start", ("what",), ("total_ns",), (("total_ns", "took"),), "service",
+        "Units of systemd that took longest to start", ("what",), ("total_ns",),
+        (("total_ns", "took"),), "service",
     ),
     SILENCES: Look(
-        "Longest silences of the console", ("reason", "before"), ("length_ns",), (("length_ns", "length"),), "wait",
+        "Longest silences of the console", ("reason", "before"), ("length_ns",),
+        (("length_ns", "length"),), "wait",
     ),
     CRITICAL_PATH: Look(
         "Critical path", ("who", "what"), ("length_ns", "total_ns"),
@@ -85,8 +87,7 @@ def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
 
 def _longest(rows: Rows, found: Sequence[Mapping[str, Cell]]) -> Sequence[Mapping[str, Cell]]:
     """The first rows of a ranking; of a list in order of time, those that weigh most."""
-    ranked = sorted(found, key=lambda row: -_number(row, rows.weight)) if rows.weight else found
-    return ranked
+    return sorted(found, key=lambda row: -_number(row, rows.weight)) if rows.weight else found
 
 
 def _number(row: Mapping[str, Cell], key: str) -> int:

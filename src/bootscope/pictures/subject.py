@@ -21,8 +21,8 @@ Tables = Callable[[str], tuple[Rows, ...]]
 @dataclass(frozen=True)
 class Boot:
     """A boot: its id, what it is called in a picture, its trace, and `tables` that makes the tables of a view
-    of `bootscope show`. `until` is the milestone that it was for, `failure` why it did not get there, `recorded`
-    whether by the emulator; `boots` are those of its run where they are several and vary."""
+    of `bootscope show`. `until` is the milestone that it was for, `failure` why it did not get there,
+    `recorded` whether by the emulator; `boots` are those of its run where they are several and vary."""
 
     boot_id: str
     title: str
@@ -91,9 +91,10 @@ class Boot:
         return f"clock: {plain(self.trace.clock, 200)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
-    """The boots of a picture, in the order in which they were named."""
+    """The boots of a picture, in the order in which they were named. (No two are equal, so that what is
+    worked out about one can be kept.)"""
 
     boots: Sequence[Boot]
 

@@ -59,9 +59,9 @@ def _theme(name: str, plain: Mapping[str, str], phases: str, flame: str) -> Them
 LIGHT = _theme(
     "light",
     {
-        "paper": "#ffffff", "ink": "#1d2430", "quiet": "#5b6470", "line": "#d9dce1", "band": "#f2f4f7",
+        "paper": "#ffffff", "ink": "#1d2430", "quiet": "#5b6470", "line": "#d9dce1",
         "good": "#1f7a4d", "bad": "#b3261e", "mark": "#1f7a4d",
-        "cpu": "#3465aa", "storage": "#963784", "console": "#a86f08", "idle": "#8b939e", "fixed": "#5f6977",
+        "cpu": "#3465aa", "storage": "#963784", "console": "#9c6606", "idle": "#8b939e", "fixed": "#5f6977",
         "initcall": "#1c6f7b", "probe": "#6e54a3", "service": "#1c6f7b", "process": "#3465aa",
         "path": "#3465aa", "wait": "#8b939e", "irq": "#1f7a4d", "pin": "#1f7a4d", "function": "#3465aa",
         "phase": "#3465aa", "other": "#5f6977", "whole": "#5f6977",
@@ -72,7 +72,7 @@ LIGHT = _theme(
 DARK = _theme(
     "dark",
     {
-        "paper": "#14181f", "ink": "#e6e9ee", "quiet": "#a3adba", "line": "#353d49", "band": "#1c222c",
+        "paper": "#14181f", "ink": "#e6e9ee", "quiet": "#a3adba", "line": "#353d49",
         "good": "#5cc08f", "bad": "#f08078", "mark": "#5cc08f",
         "cpu": "#6d9ee0", "storage": "#cf7cbf", "console": "#e6b450", "idle": "#737e8d", "fixed": "#98a2b0",
         "initcall": "#5ab8c5", "probe": "#a68fd6", "service": "#5ab8c5", "process": "#6d9ee0",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A boot as rows of what was busy when: phases, what the time went into, devices, initcalls, processes.
 
-What is narrower than a pixel is drawn together with its neighbours, and rows are limited, so that a picture of
-any boot has a size for a page.
+What is narrower than a pixel is drawn together with its neighbours, and rows are limited, so that a picture
+of any boot has a size for a page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _COLOURS = {"waiting": "wait", "waiting waiting-disk": "storage"}
 _WORDS = {"path": "critical path", "spent": "time went into"}
 _KINDS = {
     "path": "critical path", "cpu": "CPU", "storage": "storage", "console": "console", "idle": "idle",
-    "fixed": "fixed", "wait": "waiting", "initcall": "initcall", "probe": "driver probe", "process": "process",
+    "fixed": "fixed", "wait": "waiting", "initcall": "initcall", "probe": "driver probe",
+    "process": "process",
     "service": "unit starting", "irq": "interrupts", "pin": "pin", "function": "function", "other": "other",
 }  # fmt: skip
 _HIGH, _ROW = 24, 22
@@ -39,11 +40,15 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
     trace = boot.trace
     end_ns = boot.end_ns
     if end_ns is None:
-        raise UserError("this log has no clock: there is no time to draw", hint="bootscope show has its order")
+        raise UserError(
+            "this log has no clock: there is no time to draw", hint="bootscope show has its order"
+        )
     strips, named = _strips(trace), _named(trace)
     shown = [*strips[:MOST_STRIPS], *_by_start(named[:MOST_NAMED])]
     low_ns = min([0, *(s.start_ns for s in trace.spans("phase"))])
-    scale = axis.Axis(low_ns, max(end_ns, low_ns + 1), canvas.left + _names(canvas, shown), canvas.right - STUB)
+    scale = axis.Axis(
+        low_ns, max(end_ns, low_ns + 1), canvas.left + _names(canvas, shown), canvas.right - STUB
+    )
     found = phases.marks(trace, low_ns, end_ns)
     rows = [(track, bars(scale.x, within(track, low_ns, end_ns))) for track in shown]
     _paint(canvas, boot, scale, rows, found)
@@ -106,14 +111,17 @@ def _called(track: Track) -> str:
 
 
 def _strips(trace: Trace) -> list[Track]:
-    """The tracks that are a row each, by kind; tracks of a kind with very many are ranked by what they hold."""
+    """The tracks that are a row each, by kind; tracks of a kind with very many are ranked by what they
+    hold."""
     return [t for kind in STRIPS for t in trace.tracks if t.kind == kind and t.spans]
 
 
 def _named(trace: Trace) -> list[Track]:
     """Processes and units, the longest busy first; of units the time in which they start."""
     found = [_busy(track) for track in trace.tracks if track.kind in NAMED]
-    return sorted((t for t in found if t.spans), key=lambda t: -sum(s.duration_ns for s in t.spans if _runs(s)))
+    return sorted(
+        (t for t in found if t.spans), key=lambda t: -sum(s.duration_ns for s in t.spans if _runs(s))
+    )
 
 
 def _busy(track: Track) -> Track:

@@ -54,7 +54,9 @@ def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
         "rows": [_row(bar, known[at - 1] if at else None, whole_ns, colour) for at, bar in enumerate(known)],
         "legend": [(name, colour[name]) for name in names],
         "ticks": [(10 * tenth, f"{seconds(whole_ns * tenth // 10, 2)} s") for tenth in range(0, 11, 2)],
-        "falls": _fall(known[0].total_ns, steps_between(known), known[1].name if len(known) == 2 else "the last"),
+        "falls": _fall(
+            known[0].total_ns, steps_between(known), known[1].name if len(known) == 2 else "the last"
+        ),
         "by": "phase" if len(known) == 2 else "boot",
     }
 
@@ -73,8 +75,8 @@ def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) ->
 
 
 def steps_between(known: Sequence[Bar]) -> list[tuple[str, int]]:
-    """What makes the total of the first boot that of the last, with its change in ns: of two boots each phase and
-    what no phase holds, of more each boot after the first."""
+    """What makes the total of the first boot that of the last, with its change in ns: of two boots each
+    phase and what no phase holds, of more each boot after the first."""
     if len(known) != 2:
         return [(b.name, b.total_ns - a.total_ns) for a, b in pairwise(known)]
     a, b = (_lengths(bar) for bar in known)
