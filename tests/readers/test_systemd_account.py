@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from bootscope.timeline.trace import Trace
 
-from .test_published_logs import SECOND, imported, phases
+from .test_published_logs import SECOND
+from .test_stages import imported, phases
 
 MS = SECOND // 1000
 KERNEL = "kernel: Linux version 6.1.0 (a@b) (gcc) #1"
@@ -60,7 +61,9 @@ def test_lines_of_the_system_before_are_not_of_the_boot() -> None:
 
 def test_an_initramfs_is_the_first_init() -> None:
     end = "00:17 " + finished("4s (kernel) + 12s (initrd) + 4s (userspace)")
-    found = trace(f"00:01 {KERNEL}", f"00:01 {FREED}", f"00:01 {JOURNALD}", "00:13 systemd[1]: Switching root.", end)
+    found = trace(
+        f"00:01 {KERNEL}", f"00:01 {FREED}", f"00:01 {JOURNALD}", "00:13 systemd[1]: Switching root.", end
+    )
     assert phases(found) == ["kernel", "initramfs", "init"]
     assert (found.milestones()["init"], found.milestones()["switch-root"]) == (4 * SECOND, 16 * SECOND)
 

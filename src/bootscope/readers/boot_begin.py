@@ -27,8 +27,8 @@ _STOPS = re.compile(
 )
 """What a system says that stops."""
 _RECKONED = (
-    "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's line "
-    "'Startup finished' says"
+    "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's "
+    "line 'Startup finished' says"
 )
 
 
@@ -79,8 +79,7 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
 
 
 def _reckoned(view: View, member: Member, hits: Sequence[Hit]) -> Begin:
-    """Of a log whose kernel's lines were read late: what it stamped between the begin and the first of them is
-    of another system."""
+    """Of a log whose kernel's lines were read late; the lines before them are of another system."""
     log, way = view.boot(member).log, view.map(member)
     first = min(hits, key=lambda hit: hit.at_ns)
     index = first.firsts[0][1]
