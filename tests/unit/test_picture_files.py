@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -14,13 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.capture.store import Store
+from bootscope.cli.parsers import parser
+from bootscope.cli.report import VIEWS as OFFERED
 from bootscope.core.errors import UserError
 from bootscope.pictures import markdown, onepage, raster
-from bootscope.pictures.draw import picture
+from bootscope.pictures.draw import VIEWS, picture
 from bootscope.pictures.subject import Subject
 from bootscope.pictures.theme import LIGHT
+from tests.fixtures.stock_boot import unpack
 
-from .builders import environment
+from .builders import ROOT, environment
 from .conftest import Command
 from .drawn import BOUNDED, boot, phases, run, see
 from .traces import HOSTILE, HOSTILE_TRACE
@@ -139,6 +144,35 @@ def test_nothing_from_a_boot_is_markdown_of_its_own() -> None:
     assert "<script" not in found
     assert "](http" not in found
     assert "www.evil" not in found
+
+
+# ---- the page that tells of them ----
+
+PAGE = ROOT / "docs" / "pictures.md"
+
+
+def test_the_picture_on_the_page_is_what_its_command_draws(main_here: Command, tmp_path: Path) -> None:
+    run_id = unpack(Store(tmp_path / "store"))
+    assert main_here("report", run_id, "-o", "phases.svg").returncode == 0
+    assert (tmp_path / "phases.svg").read_text() == (PAGE.parent / "images" / "phases.svg").read_text()
+
+
+def test_the_commands_of_the_page_are_commands() -> None:
+    lines = re.findall(r"^ {4}(?:\$ )?bootscope (report .*?)(?: *#.*)?$", PAGE.read_text(), re.M)
+    assert len(lines) > 8
+    for line in lines:
+        parser(["report"]).parse_args(shlex.split(line))
+
+
+def test_the_page_names_all_views_and_fonts() -> None:
+    text = re.sub(r"\s+", " ", PAGE.read_text())
+    assert [view for view in VIEWS if f"`{view}`" not in text] == []
+    assert ", ".join(raster.FONTS) in text
+    assert raster.OWN_FONT in text
+
+
+def test_the_command_offers_the_views_that_there_are() -> None:
+    assert OFFERED == VIEWS
 
 
 # ---- the command ----

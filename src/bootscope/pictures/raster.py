@@ -19,16 +19,16 @@ import msgspec
 
 from bootscope.core import hints
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.pictures import theme
 
 Form = Literal["png", "pdf"]
 PACKAGE = "typst"
 MOST_PIXELS = 60_000_000
 _POINTS_PER_INCH = 72
 _SIZE = re.compile(r'viewBox="0 0 (\d+) (\d+)"')
-_FONTS = ("DejaVu Sans", "Noto Sans", "Liberation Sans", "Segoe UI", "Roboto", "Helvetica", "Arial")
-"""The fonts of texts, the first that this computer has; those of :data:`bootscope.pictures.theme.FONTS` that
-are known by a name everywhere."""
-_OWN_FONT = "Libertinus Serif"
+FONTS = tuple(name for name in theme.FONTS if name not in theme.GENERIC)
+"""The fonts of texts, the first that this computer has."""
+OWN_FONT = "Libertinus Serif"
 """What Typst brings for a computer without any of these."""
 _PICTURE = """
 #set page(width: float(sys.inputs.width) * 1pt, height: float(sys.inputs.height) * 1pt)
@@ -108,4 +108,4 @@ def font() -> str:
     import typst
 
     there = set(typst.Fonts().families())
-    return next((name for name in _FONTS if name in there), _OWN_FONT)
+    return next((name for name in FONTS if name in there), OWN_FONT)

@@ -17,6 +17,8 @@ FONTS = (
     "Helvetica", "Arial", "sans-serif",
 )  # fmt: skip
 """What texts are written in: the first that a computer has."""
+GENERIC = ("system-ui", "-apple-system", "sans-serif")
+"""Those that are the name of no font: which one it is, only a browser knows."""
 
 PHASE_COLOURS = 8
 FLAME_COLOURS = 5
