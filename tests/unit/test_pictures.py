@@ -67,6 +67,17 @@ def test_a_timeline_of_50_000_spans_stays_a_picture_and_says_what_is_left_out() 
     assert any("282 processes that took less are not drawn" in text for text in seen.texts)
 
 
+def test_rows_that_change_at_every_pixel_are_drawn_coarser() -> None:
+    spans = tuple(
+        Span(n * 6 * MS, (n + 1) * 6 * MS, f"s{n}", {"state": ("running", "sleeping")[n % 2]})
+        for n in range(1700)
+    )
+    tracks = tuple(Track(f"p{n}", "process", f"p{n}", spans) for n in range(18))
+    seen = drawn("timeline", boot(Trace("t", "c", 10 * S, tracks)), width=1200)
+    assert seen.size < 700_000
+    assert any("pixels are drawn together" in text for text in seen.texts)
+
+
 def test_long_names_are_shortened_and_kept_whole_in_a_title() -> None:
     name = "systemd-" + "x" * 100 + "-tail.service"
     seen = drawn("phases", boot(phases((name, 100), ("kernel", 900))))

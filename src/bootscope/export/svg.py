@@ -106,7 +106,7 @@ def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
     tells where a time is, in pixels."""
     found: list[Bar] = []
     for s in ordered(track.spans):
-        bar = Bar(place(s.start_ns), place(s.end_ns), _kind(track, s), s)
+        bar = Bar(place(s.start_ns), place(s.end_ns), kind_of(track, s), s)
         last = found[-1] if found else None
         if last and bar.end <= last.end and last.count == 1 and last.end - last.x > 1:
             continue  # a span within one that is drawn
@@ -119,7 +119,7 @@ def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
     return found
 
 
-def _kind(track: Track, s: Span) -> str:
+def kind_of(track: Track, s: Span) -> str:
     """The class of a span's colour; a process or a path that waits is drawn as waiting."""
     if track.kind == "path":
         return "path" if s.detail.get("how") == "runs" else "waiting"

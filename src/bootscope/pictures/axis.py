@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bootscope.core.text import seconds
 from bootscope.pictures.canvas import SMALL, Canvas
+from bootscope.pictures.measure import width
 
 _UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
 _ROOM = 95
@@ -56,12 +57,14 @@ def _digits(step: int, unit_ns: int) -> int:
     return digits
 
 
-def draw(canvas: Canvas, axis: Axis, top: float, bottom: float) -> None:
-    """Marks of the axis above `top` and their lines down to `bottom`."""
+def draw(canvas: Canvas, axis: Axis, top: float, bottom: float, taken: Sequence[float] = ()) -> None:
+    """Marks of the axis above `top` and their lines down to `bottom`; `taken` are places at which another
+    line goes through the words."""
     reached = float("-inf")
     for x, words in axis.marks():
         canvas.line(x, top, x, bottom, "line")
-        if x - reached > _ROOM * 0.6:
+        free = all(abs(x - other) > width(words, SMALL) / 2 + 2 for other in taken)
+        if x - reached > _ROOM * 0.6 and free:
             anchor = "start" if x - axis.left < 20 else "end" if axis.right - x < 20 else "middle"
             canvas.text(x, top - 7, words, size=SMALL, fill="quiet", anchor=anchor)
             reached = x

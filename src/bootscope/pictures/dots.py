@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -231,25 +231,42 @@ def _changes(canvas: Canvas, found: BootComparison) -> None:
     if not judged:
         return
     sheet.heading(canvas, f"B - A, with {CONFIDENCE} interval")
+    names = min(max(width(named(v.quantity, 60), SIZE) for v in judged), canvas.width * 0.3) + 14
+    columns = _columns(judged, canvas.right - canvas.left - names)
     ends = [0, *(ns for v in judged if v.shift for ns in (v.shift.low_ns, v.shift.high_ns))]
     edge = max(1, (max(ends) - min(ends)) // 20)
-    rows = [(named(v.quantity, 60), signed(v.shift.shift_ns), interval(v), v) for v in judged if v.shift]
-    names = min(max(width(name, SIZE) for name, _, _, _ in rows), canvas.width * 0.3) + 14
-    texts = [(change, between, _word(v)) for _, change, between, v in rows]
-    sizes = [max(width(row[n], SIZE, n == 0) for row in texts) + 16 for n in range(3)]
-    scale = axis.Axis(min(ends) - edge, max(ends) + edge, canvas.left + names, canvas.right - sum(sizes) - 10)
+    room = sum(wide for _, wide in columns) + 10
+    scale = axis.Axis(min(ends) - edge, max(ends) + edge, canvas.left + names, canvas.right - room)
     top = canvas.y + 24
-    bottom = top + 26 * len(rows) + 4
+    bottom = top + 26 * len(judged) + 4
     axis.draw(canvas, scale, top, bottom)
     canvas.line(scale.x(0), top, scale.x(0), bottom, "ink", 1.5)
-    for at, (name, change, between, v) in enumerate(rows):
-        y = top + 20 + 26 * at
-        canvas.text(canvas.left, y, name, room=names - 10)
+    for at, v in enumerate(judged):
+        y, x = top + 20 + 26 * at, canvas.right
+        canvas.text(canvas.left, y, named(v.quantity, 60), room=names - 10)
         _change(canvas, v, scale, y - 5)
-        canvas.text(canvas.right - sizes[1] - sizes[2], y, change, anchor="end", bold=True)
-        canvas.text(canvas.right - sizes[2], y, between, anchor="end")
-        canvas.text(canvas.right, y, _word(v), anchor="end", fill=_ink(v))
+        for cell, wide in reversed(columns):
+            canvas.text(x, y, cell(v), anchor="end", fill=_ink(v) if cell == _word else "ink")
+            x -= wide
     canvas.y = bottom
+
+
+def _columns(
+    judged: Sequence[ComparedQuantity], room: float
+) -> list[tuple[Callable[[ComparedQuantity], str], float]]:
+    """What stands beside the axis, with its width: as much as leaves room for the axis."""
+    cells = (_moved, interval, _word)
+    found: list[tuple[Callable[[ComparedQuantity], str], float]] = [
+        (cell, max(width(cell(v), SIZE) for v in judged) + 16) for cell in cells
+    ]
+    # The interval is drawn, and the verdict has a colour: only the change needs its figure.
+    while len(found) > 1 and sum(wide for _, wide in found) > room * 0.6:
+        found.pop(1)
+    return found
+
+
+def _moved(v: ComparedQuantity) -> str:
+    return signed(v.shift.shift_ns) if v.shift else "-"
 
 
 def _word(v: ComparedQuantity) -> str:

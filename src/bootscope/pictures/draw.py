@@ -76,7 +76,8 @@ def default(subject: Subject) -> str:
     trace = boots[0].trace
     if trace.timed and trace.spans("phase"):
         return PHASES
-    return TIMELINE if trace.timed else UNITS
+    units = any(track.kind == "service" for track in trace.tracks)
+    return TIMELINE if trace.timed and not units else UNITS
 
 
 def _content(canvas: Canvas, subject: Subject, name: str) -> list[str]:

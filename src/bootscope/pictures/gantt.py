@@ -61,7 +61,7 @@ def draw(
     scale = axis.Axis(low_ns, high_ns, canvas.left + names, right - STUB)
     top = canvas.y + 28 + mark_rows(canvas, scale, marks)
     bottom = top + len(rows) * ROW + 4
-    axis.draw(canvas, scale, top, bottom)
+    axis.draw(canvas, scale, top, bottom, [scale.x(mark.at_ns) for mark in marks])
     for (x, _), head in zip(columns, heads, strict=False):
         canvas.text(x, top - 7, head, size=SMALL, fill="quiet", anchor="end")
     for at, row in enumerate(rows):

@@ -60,14 +60,14 @@ def fit_middle(text: str, room: float, size: float, bold: bool = False) -> str:
     return f"{head}{ELLIPSIS}{text[at:]}" if head or at < len(text) else ""
 
 
-def wrap(text: str, room: float, size: float) -> Iterator[str]:
+def wrap(text: str, room: float, size: float, bold: bool = False) -> Iterator[str]:
     """The text in lines that fit into `room`; a word that is too long for a line is cut."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}" if line else word
-        if line and width(longer, size) > room:
+        if line and width(longer, size, bold) > room:
             yield line
             longer = word
-        line = fit(longer, room, size) or longer[:1]
+        line = fit(longer, room, size, bold) or longer[:1]
     if line:
         yield line

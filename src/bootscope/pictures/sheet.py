@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bootscope import __version__
-from bootscope.pictures.canvas import LARGE, MARGIN, SIZE, SMALL, Canvas
-from bootscope.pictures.measure import width, wrap
+from bootscope.export.text import plain
+from bootscope.pictures.canvas import LARGE, LONGEST_TITLE, MARGIN, SIZE, SMALL, Canvas
+from bootscope.pictures.measure import fit, width, wrap
 from bootscope.pictures.theme import Theme
 from bootscope.timeline.trace import NOT_KNOWN, OR_LESS, OR_MORE
 
@@ -25,14 +26,24 @@ _BOUNDS = {
 def begin(wide: int, theme: Theme, title: str, subtitle: Sequence[str]) -> Canvas:
     """A picture with its title, and below it a line for each subtitle."""
     canvas = Canvas(wide, theme)
-    room = canvas.right - canvas.left
-    canvas.y += 14
-    canvas.text(canvas.left, canvas.y, title, size=LARGE, bold=True, room=room)
+    canvas.y -= 14
+    for line in _lines(title, canvas, LARGE, bold=True):
+        canvas.y += 28
+        canvas.text(canvas.left, canvas.y, line, size=LARGE, bold=True)
     for words in subtitle:
-        canvas.y += _LINE + 3
-        canvas.text(canvas.left, canvas.y, words, size=SIZE - 1, fill="quiet", room=room)
+        for line in _lines(words, canvas, SIZE - 1):
+            canvas.y += _LINE + 3
+            canvas.text(canvas.left, canvas.y, line, size=SIZE - 1, fill="quiet")
     canvas.y += 14
     return canvas
+
+
+def _lines(words: str, canvas: Canvas, size: float, bold: bool = False) -> list[str]:
+    """A text in the two lines that it may take, the second shortened where that is not enough."""
+    room, whole = canvas.right - canvas.left, plain(words, LONGEST_TITLE)
+    first = next(wrap(whole, room, size, bold), "")
+    rest = whole[len(first) :].strip() if whole.startswith(first) else ""
+    return [first, *([fit(rest, room, size, bold)] if rest else [])]
 
 
 def heading(canvas: Canvas, words: str) -> None:

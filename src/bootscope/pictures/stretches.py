@@ -19,7 +19,7 @@ from bootscope.timeline.trace import Trace
 
 MOST = 25
 _MOST_SILENCES = 12
-_DEVICE = ".device"
+DEVICE = ".device"
 """Units that only wait for a device to appear: they hide those that work."""
 
 
@@ -70,7 +70,7 @@ def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
         raise UserError(f"this boot has no {view} with times", hint="bootscope show lists what it has")
     rows = placed[-1] if view == CRITICAL_PATH else placed[0]
     found = [row for row in most(rows, len(rows.rows)) if _placed(row, look)]
-    with_bars = [row for row in found if view != UNITS or not str(row["what"]).endswith(_DEVICE)] or found
+    with_bars = [row for row in found if view != UNITS or not str(row["what"]).endswith(DEVICE)] or found
     longest = _longest(rows, with_bars)[: _MOST_SILENCES if view == SILENCES else MOST]
     shown = sorted(longest, key=lambda row: _number(row, "start_ns"))
     drawn = [_row(row, look, view) for row in shown]

@@ -40,19 +40,28 @@ class Boot:
         return plain(self.boot_id.removesuffix("/001") or self.title)
 
     @property
+    def _end(self) -> tuple[str, int] | None:
+        """The milestone that ends it, as `show` tells it: the one that it was for, or, where no phases tell
+        the boot's end, the last one."""
+        known = self.trace.known_milestones()
+        if self.until in known:
+            return self.until, known[self.until]
+        if known and not self.trace.spans("phase"):
+            return list(known.items())[-1]
+        return next(((name, ns) for name, ns in known.items() if ns == self.trace.total_ns), None)
+
+    @property
     def end_ns(self) -> int | None:
         """When the boot was where it was to come to; None where its log has no clock."""
-        trace = self.trace
-        if not trace.timed:
+        if not self.trace.timed:
             return None
-        return trace.milestones().get(self.until, trace.total_ns - trace.other_ns)
+        return self._end[1] if self._end else self.trace.total_ns - self.trace.other_ns
 
     @property
     def known_ns(self) -> int | None:
         """:attr:`end_ns` where it is known, and no bound."""
-        if self.until and self.until in self.trace.known_milestones():
-            return self.end_ns
-        return self.trace.known_total_ns
+        asked_for = self._end and (self._end[0] == self.until or not self.trace.spans("phase"))
+        return self.end_ns if asked_for else self.trace.known_total_ns
 
     @property
     def took(self) -> str:
@@ -64,10 +73,7 @@ class Boot:
     @property
     def reached(self) -> str:
         """The milestone at the end; empty where there is none."""
-        known = self.trace.known_milestones()
-        if self.until in known:
-            return plain(self.until, 60)
-        return next((plain(name, 60) for name, ns in known.items() if ns == self.trace.total_ns), "")
+        return plain(self._end[0], 60) if self._end else ""
 
     @property
     def headline(self) -> str:

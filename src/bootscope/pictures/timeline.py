@@ -11,18 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bootscope.core.errors import UserError
-from bootscope.export.svg import Bar, about, bars
+from bootscope.export.svg import Bar, about, bars, kind_of
 from bootscope.export.text import plain
 from bootscope.pictures import axis, gantt, phases, sheet
 from bootscope.pictures.canvas import SIZE, SMALL, STUB, Canvas
 from bootscope.pictures.measure import fit, fit_middle, width
+from bootscope.pictures.stretches import DEVICE
 from bootscope.pictures.subject import Boot
 from bootscope.report.phase_lengths import length_words
 from bootscope.timeline.trace import LENGTH, Span, Trace, Track
 
 STRIPS = ("path", "spent", "cpu", "storage", "console", "initcall", "probe", "wait", "irq", "pin", "function")
 NAMED = ("process", "service")
-MOST_STRIPS, MOST_NAMED = 12, 18
+MOST_STRIPS, MOST_NAMED, MOST_BARS = 12, 18, 4000
+_GRAINS = (1, 2, 4, 8, 16, 32)
 _COLOURS = {"waiting": "wait", "waiting waiting-disk": "storage"}
 _WORDS = {"path": "critical path", "spent": "time went into"}
 _KINDS = {
@@ -50,11 +52,28 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
         low_ns, max(end_ns, low_ns + 1), canvas.left + _names(canvas, shown), canvas.right - STUB
     )
     found = phases.marks(trace, low_ns, end_ns)
-    rows = [(track, bars(scale.x, within(track, low_ns, end_ns))) for track in shown]
+    rows, grain = _rows([within(track, low_ns, end_ns) for track in shown], scale)
     _paint(canvas, boot, scale, rows, found)
-    used = dict.fromkeys(_colour(track, bar) for track, row in rows for bar in row)
-    sheet.legend(canvas, [(name, _KINDS[name]) for name in _KINDS if name in used])
-    return [*_left_out(rows, strips, named), boot.clock]
+    sheet.legend(canvas, _legend(canvas, {_colour(track, bar) for track, row in rows for bar in row}))
+    return [*_left_out(rows, strips, named, grain), boot.clock]
+
+
+def _rows(tracks: Sequence[Track], scale: axis.Axis) -> tuple[list[tuple[Track, list[Bar]]], int]:
+    """The bars of each track, and how many pixels make neighbours one: as few as keep a picture small."""
+    for grain in _GRAINS:
+        coarse = axis.Axis(scale.low_ns, scale.high_ns, scale.left / grain, scale.right / grain)
+        found = [(track, bars(coarse.x, track)) for track in tracks]
+        if sum(len(row) for _, row in found) <= MOST_BARS:
+            break
+    return [(t, [replace(b, x=b.x * grain, end=b.end * grain) for b in row]) for t, row in found], grain
+
+
+def _legend(canvas: Canvas, used: set[str]) -> list[tuple[str, str]]:
+    """A colour and what has it; several things may have one."""
+    words: dict[str, list[str]] = {}
+    for name in (name for name in _KINDS if name in used):
+        words.setdefault(canvas.theme[name], []).append(name)
+    return [(names[0], ", ".join(_KINDS[name] for name in names)) for names in words.values()]
 
 
 def _paint(
@@ -68,7 +87,7 @@ def _paint(
     top = canvas.y + 28 + gantt.mark_rows(canvas, scale, found)
     first = top + 6 + (_HIGH + 6 if spans else 0)
     bottom = first + _ROW * len(rows)
-    axis.draw(canvas, scale, top, bottom)
+    axis.draw(canvas, scale, top, bottom, [scale.x(mark.at_ns) for mark in found])
     if spans:
         _phases(canvas, scale, spans, top + 6)
     for at, (track, row) in enumerate(rows):
@@ -78,7 +97,8 @@ def _paint(
             colour = _colour(track, bar)
             # What waits stands back behind what runs.
             thin = _THIN if colour in ("wait", "idle") else 0
-            canvas.bar(bar.x, y + thin, bar.end - bar.x, _BAR - 2 * thin, colour, about(bar))
+            title = about(bar) if bar.count == 1 else ""
+            canvas.bar(bar.x, y + thin, bar.end - bar.x, _BAR - 2 * thin, colour, title)
     gantt.draw_marks(canvas, scale, found, top, bottom)
     canvas.y = bottom
 
@@ -118,9 +138,10 @@ def _strips(trace: Trace) -> list[Track]:
 
 def _named(trace: Trace) -> list[Track]:
     """Processes and units, the longest busy first; of units the time in which they start."""
-    found = [_busy(track) for track in trace.tracks if track.kind in NAMED]
+    tracks = [track for track in trace.tracks if track.kind in NAMED]
+    found = [_busy(t) for t in tracks if not t.title.endswith(DEVICE)] or [_busy(t) for t in tracks]
     return sorted(
-        (t for t in found if t.spans), key=lambda t: -sum(s.duration_ns for s in t.spans if _runs(s))
+        (t for t in found if t.spans), key=lambda t: -sum(s.duration_ns for s in t.spans if _runs(t, s))
     )
 
 
@@ -130,8 +151,8 @@ def _busy(track: Track) -> Track:
     return replace(track, spans=tuple(s for s in track.spans if s.name not in ("active", "stopping")))
 
 
-def _runs(span: Span) -> bool:
-    return str(span.detail.get("state", "running")) == "running"
+def _runs(track: Track, span: Span) -> bool:
+    return "waiting" not in kind_of(track, span)
 
 
 def _by_start(tracks: Sequence[Track]) -> list[Track]:
@@ -150,12 +171,13 @@ def _colour(track: Track, bar: Bar) -> str:
 
 
 def _left_out(
-    rows: Sequence[tuple[Track, list[Bar]]], strips: Sequence[Track], named: Sequence[Track]
+    rows: Sequence[tuple[Track, list[Bar]]], strips: Sequence[Track], named: Sequence[Track], grain: int
 ) -> Iterator[str]:
     """What a reader does not see."""
     merged = sum(bar.count for _, row in rows for bar in row if bar.count > 1)
     if merged:
-        yield f"{merged:,} spans narrower than a pixel are drawn together with their neighbours"
+        narrow = "a pixel" if grain == 1 else f"{grain} pixels"
+        yield f"{merged:,} spans narrower than {narrow} are drawn together with their neighbours"
     hidden = max(0, len(named) - MOST_NAMED)
     if hidden:
         what = "processes" if any(t.kind == "process" for t in named) else "units"
