@@ -76,8 +76,8 @@ def default(subject: Subject) -> str:
     trace = boots[0].trace
     if trace.timed and trace.spans("phase"):
         return PHASES
-    units = any(track.kind == "service" for track in trace.tracks)
-    return TIMELINE if trace.timed and not units else UNITS
+    units = any(track.kind == "service" for track in trace.tracks) or stretches.lengths(trace)
+    return UNITS if units else TIMELINE
 
 
 def _content(canvas: Canvas, subject: Subject, name: str) -> list[str]:

@@ -62,9 +62,9 @@ LOOKS = {
 def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
     """Draws the longest rows of a view, in order of time. Raises UserError where the boot has none."""
     look = LOOKS[view]
-    lengths = _lengths(boot.trace) if view == UNITS else []
-    if lengths and not any(track.kind == "service" for track in boot.trace.tracks):
-        return _ranked(canvas, lengths)
+    known = lengths(boot.trace) if view == UNITS else []
+    if known and not any(track.kind == "service" for track in boot.trace.tracks):
+        return _ranked(canvas, known)
     placed = [rows for rows in boot.tables(view) if any(_placed(row, look) for row in rows.rows)]
     if not placed:
         raise UserError(f"this boot has no {view} with times", hint="bootscope show lists what it has")
@@ -124,7 +124,7 @@ def _name(row: Mapping[str, Cell], look: Look, view: str) -> str:
     return ": ".join(names) if view == CRITICAL_PATH else "".join(names[:1])
 
 
-def _lengths(trace: Trace) -> list[tuple[str, int]]:
+def lengths(trace: Trace) -> list[tuple[str, int]]:
     """Units of which only the length is known, as `systemd-analyze blame` tells it, the longest first."""
     table = next((t for t in trace.tables if t.columns == ("unit", "ns")), None)
     found = [(str(row[0]), row[1]) for row in table.rows] if table else []
