@@ -151,6 +151,14 @@ def test_runs_of_many_boots_are_a_dot_each_with_median_and_interval() -> None:
     assert two.texts[0].startswith("B is 400.0 ms faster at app-ready")
 
 
+def test_a_run_of_which_no_boot_ended_is_drawn_as_its_first_boot() -> None:
+    failed = run("a", 100, 200)
+    assert failed.boots
+    boots = tuple(replace(b, times={}, complete=False, why="panic") for b in failed.boots.boots)
+    seen = drawn(None, replace(failed, boots=replace(failed.boots, boots=boots)))
+    assert "kernel" in seen.texts
+
+
 def test_hundreds_of_boots_are_a_strip() -> None:
     seen = drawn("boots", run("a", *range(5000, 5300)))
     assert seen.height < 600

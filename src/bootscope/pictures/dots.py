@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from bootscope.analysis.ground import common_zero
-from bootscope.analysis.samples import Quantity, SampleSet, goal
+from bootscope.analysis.samples import WHOLE, Quantity, SampleSet, goal
 from bootscope.analysis.significance import NOT_SHOWN, BootComparison, ComparedQuantity, against, interval
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, signed, span
@@ -51,9 +51,20 @@ class Run:
         return f"{middle}, {LEAST_PERCENT} % interval {seconds(low)} to {seconds(high)} s"
 
 
-@lru_cache(maxsize=2)
-def runs_of(subject: Subject) -> list[Run]:
+def runs_of(subject: Subject) -> Sequence[Run]:
     """The runs of several boots among what is to be drawn. Raises UserError where there is none."""
+    found = drawable(subject)
+    if not found:
+        raise UserError(
+            "--view boots draws runs of several boots that vary, and none is named",
+            hint="record -n 10 on a board, or import several logs as one run",
+        )
+    return found
+
+
+@lru_cache(maxsize=2)
+def drawable(subject: Subject) -> Sequence[Run]:
+    """The runs of several boots that came to a common goal."""
     found = []
     for boot in subject.boots:
         ground = common_zero((boot.boots,)) if boot.boots else None
@@ -64,11 +75,6 @@ def runs_of(subject: Subject) -> list[Run]:
         values = tuple(boots.values(about))
         if values:
             found.append(Run(boots, about, values, describe(values, boots.step_ns)))
-    if not found:
-        raise UserError(
-            "--view boots draws runs of several boots that vary, and none is named",
-            hint="record -n 10 on a board, or import several logs as one run",
-        )
     return found[:MOST_RUNS]
 
 
@@ -109,7 +115,8 @@ def _notes(runs: Sequence[Run], found: BootComparison | None) -> list[str]:
     outliers = any(r.told.outliers for r in runs)
     ring = "; ring: an outlier boot, included in all figures" if outliers else ""
     refused = [f"no verdict: {named(found.refused, 300)}"] if found and found.refused else []
-    what = f"dot: time to {named(runs[0].about)} of a boot; line: the median; band: its interval{ring}"
+    to = "length" if runs[0].about == WHOLE else f"time to {named(runs[0].about)}"
+    what = f"dot: {to} of a boot; line: the median; band: its interval{ring}"
     return [what, "the axis does not begin at zero", *lost, *refused]
 
 
@@ -127,9 +134,10 @@ def title(subject: Subject) -> str:
     if found and not found.refused:
         return verdict_lines(found)[0][0]
     first = runs[0]
+    to = "" if first.about == WHOLE else f" to {named(first.about, 60)}"
     if len(runs) > 1:
-        return f"{len(runs)} runs to {named(first.about, 60)}"
-    return f"{len(first.values)} boots to {named(first.about, 60)}: median {seconds(first.told.median_ns)} s"
+        return f"{len(runs)} runs{to}"
+    return f"{len(first.values)} boots{to}: median {seconds(first.told.median_ns)} s"
 
 
 def subtitles(subject: Subject) -> list[str]:

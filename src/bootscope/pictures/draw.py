@@ -69,7 +69,7 @@ def inset(subject: Subject, theme: Theme, view: str, width: int) -> tuple[str, l
 def default(subject: Subject) -> str:
     """The view that says most about what is to be drawn."""
     boots = subject.boots
-    if all(boot.boots for boot in boots):
+    if len(dots.drawable(subject)) == min(len(boots), dots.MOST_RUNS):
         return BOOTS
     if len(boots) > 1:
         return COMPARE

@@ -57,7 +57,8 @@ def _title(subject: Subject) -> str:
     last = subject.boots[-1]
     if dots_are_drawn(subject) or len(subject.boots) == 1:
         name = plain(" and ".join(names_of(subject.boots)) if last.boots else last.title, _NAME)
-        return f"Boot time of {name}" if not last.failure else f"A boot of {name} that failed"
+        failed = last.failure and not dots_are_drawn(subject)
+        return f"A boot of {name} that failed" if failed else f"Boot time of {name}"
     return f"Boot time: {len(subject.boots)} boots compared"
 
 
@@ -113,6 +114,9 @@ def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
             f"{len(b.boots.complete)} of {len(b.boots.boots)} completed" for b in subject.boots if b.boots
         ]
         yield "Boots", "; ".join(counts)
+    elif len(subject.boots) > 1:
+        pairs = zip(names_of(subject.boots), subject.boots, strict=True)
+        yield "Compared", ", ".join(f"{plain(name, 40)} ({b.took})" for name, b in pairs)
     yield "How exact", _exact(subject)
     yield "Clock", last.trace.clock
 
@@ -120,7 +124,8 @@ def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
 def _exact(subject: Subject) -> str:
     last = subject.boots[-1]
     if dots_are_drawn(subject):
-        return f"{dots.runs_of(subject)[-1].words} (of all such boots, the median lies there)"
+        run = dots.runs_of(subject)[-1]
+        return f"{run.words}{' (of all such boots, the median lies there)' if run.known else ''}"
     if last.recorded:
         return "emulated board: repeats to the nanosecond; storage and serial line cost what its profile says"
     point = next((p for p in last.trace.points if p.kind == "milestone" and p.at_ns == last.end_ns), None)
