@@ -236,7 +236,9 @@ def test_waiting_for_devices_does_not_hide_units_that_work() -> None:
     seen = drawn("units", boot(Trace("t", "c", 10 * S, tracks)))
     assert "ssh.service" in seen.texts
     assert "dev-sda.device" not in seen.texts
-    assert "1 units that wait for a device not drawn" in seen.texts
+    assert "1 units that wait for a device are not drawn" in seen.texts
+    timeline = drawn("timeline", boot(Trace("t", "c", 10 * S, tracks)))
+    assert "1 units that wait for a device are not drawn" in timeline.texts
 
 
 @pytest.mark.parametrize(
@@ -272,4 +274,4 @@ def test_rows_are_chosen_by_weight_where_a_view_is_in_order_of_time() -> None:
     seen = drawn("critical-path", replace(boot(ONE), tables=lambda _: (table,)))
     assert "t59: w" in seen.texts
     assert "t10: w" not in seen.texts
-    assert "35 more not drawn" in seen.texts
+    assert "35 more are not drawn" in seen.texts

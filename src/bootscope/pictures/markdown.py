@@ -43,7 +43,10 @@ def _address(name: str) -> str:
 
 
 def _facts(boot: Boot) -> Mapping[str, str]:
-    return {"boot": boot.boot_id, **({"until": boot.until} if boot.until else {})}
+    facts = {"boot": boot.boot_id, **({"until": boot.until} if boot.until else {})}
+    if boot.boots:
+        facts["tables"] = f"of this boot, one of {len(boot.boots.boots)}"
+    return facts
 
 
 def _findings(first: Sequence[Answer]) -> list[str]:

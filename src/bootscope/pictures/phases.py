@@ -78,7 +78,7 @@ def _parts(span: Span, about: str) -> Iterator[gantt.Part]:
 
 def _notes(boot: Boot, left_out: int, split: bool) -> Iterator[str]:
     if left_out:
-        yield f"{left_out} shorter phases not drawn"
+        yield f"{left_out} shorter phases are not drawn"
     if split:
         yield "within a phase, colours are shares, not the order of time"
     yield boot.clock

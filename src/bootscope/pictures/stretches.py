@@ -80,8 +80,8 @@ def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
     marks = phases.marks(boot.trace, low, high)
     gantt.draw(canvas, drawn, low, high, [dict(look.figures)[key] for key in keys], marks)
     left_out, devices = len(with_bars) - len(shown), len(found) - len(with_bars)
-    notes = [f"{left_out:,} more not drawn"] if left_out else []
-    notes += [f"{devices:,} units that wait for a device not drawn"] if devices else []
+    notes = [f"{left_out:,} more are not drawn"] if left_out else []
+    notes += [f"{devices:,} units that wait for a device are not drawn"] if devices else []
     return [*notes, boot.clock]
 
 
@@ -140,4 +140,4 @@ def _ranked(canvas: Canvas, known: Sequence[tuple[str, int]]) -> list[str]:
     gantt.draw(canvas, rows, 0, known[0][1], ("took",))
     left_out = len(known) - len(rows)
     said = "lengths only: it is not known when each began"
-    return [said, *([f"{left_out:,} shorter ones not drawn"] if left_out else [])]
+    return [said, *([f"{left_out:,} shorter ones are not drawn"] if left_out else [])]

@@ -56,7 +56,7 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
     rows, grain = _rows([within(track, low_ns, end_ns) for track in shown], scale)
     _paint(canvas, boot, scale, rows, found)
     sheet.legend(canvas, _legend(canvas, {_colour(track, bar) for track, row in rows for bar in row}))
-    return [*_left_out(rows, strips, named, grain), boot.clock]
+    return [*_left_out(rows, strips, named, grain), *_devices(trace, named), boot.clock]
 
 
 def _rows(tracks: Sequence[Track], scale: axis.Axis) -> tuple[list[tuple[Track, list[Bar]]], int]:
@@ -105,10 +105,10 @@ def _paint(
 
 
 def _phases(canvas: Canvas, scale: axis.Axis, spans: Sequence[Span], y: float) -> None:
-    """The phases as one row, with the names that fit."""
+    """The phases as one row in greys, for the colours are of what was busy, with the names that fit."""
     _name(canvas, "phases", y + 4, scale.left)
     for at, s in enumerate(phases.longest(list(spans))):
-        x, end, colour = scale.x(s.start_ns), scale.x(s.end_ns), f"phase{at % 8}"
+        x, end, colour = scale.x(s.start_ns), scale.x(s.end_ns), f"stretch{at % 2}"
         bound = str(s.detail.get(LENGTH, ""))
         canvas.bar(x, y, end - x, _HIGH, colour, f"{plain(s.name)}: {length_words(s)} s", bound)
         ink = canvas.theme.on(colour) if bound in ("", "or more") else canvas.theme["ink"]
@@ -163,6 +163,13 @@ def _by_start(tracks: Sequence[Track]) -> list[Track]:
 def within(track: Track, low_ns: int, high_ns: int) -> Track:
     """The track without what lies outside of the picture."""
     return replace(track, spans=tuple(s for s in track.spans if s.start_ns <= high_ns and s.end_ns >= low_ns))
+
+
+def _devices(trace: Trace, named: Sequence[Track]) -> list[str]:
+    """How many units only wait for a device, where these are left out."""
+    count = sum(t.kind == "service" and t.title.endswith(DEVICE) for t in trace.tracks)
+    shown = any(t.title.endswith(DEVICE) for t in named)
+    return [f"{count:,} units that wait for a device are not drawn"] if count and not shown else []
 
 
 def _colour(track: Track, bar: Bar) -> str:
