@@ -152,6 +152,13 @@ def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
     return (view.boot(member).log, view.map(member)) if member else (Log(), Map())
 
 
+def console_step_ns(files: Sequence[File], group: Group) -> int:
+    """How long a step of the clock of that log is, in ns: two lines a step apart may have come at once."""
+    view = View(files, group)
+    member = view.console()
+    return max(0, view.boot(member).clock.resolution_ns) if member else 0
+
+
 def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ...]:
     mine = {(m.file, m.boot) for m in group.members}
     apart = [r for r in joined.refusals if r.a in mine or r.b in mine]
