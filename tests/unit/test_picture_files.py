@@ -21,8 +21,10 @@ from bootscope.cli.report import VIEWS as OFFERED
 from bootscope.core.errors import UserError
 from bootscope.pictures import markdown, onepage, raster
 from bootscope.pictures.draw import VIEWS, picture
+from bootscope.pictures.stored import subject_of
 from bootscope.pictures.subject import Subject
 from bootscope.pictures.theme import LIGHT
+from tests.fixtures import measured_runs
 from tests.fixtures.stock_boot import unpack
 
 from .builders import ROOT, environment
@@ -144,6 +146,19 @@ def test_nothing_from_a_boot_is_markdown_of_its_own() -> None:
     assert "<script" not in found
     assert "](http" not in found
     assert "www.evil" not in found
+
+
+# ---- boots of real boards ----
+
+
+def test_a_boot_of_a_real_board_is_called_by_its_board(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    whole = measured_runs.keep_run(store, 1)
+    short = measured_runs.keep_run(store, 2, lines=measured_runs.LINES[:3])
+    found = [subject_of(store, [run_id]).boots[0] for run_id in (whole, short)]
+    assert found[0].headline == "desk: 2.999 s to login"
+    assert found[0].measured
+    assert found[1].headline.startswith("desk: not complete after ")
 
 
 # ---- the page that tells of them ----

@@ -106,9 +106,13 @@ def _took(boot: Boot) -> str:
 def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
     """What was measured, and how exactly."""
     last = subject.boots[-1]
-    yield "System and board" if last.recorded else "Measured from", last.title
+    where = "System and board" if last.recorded else "Board" if last.measured else "Read from"
+    yield where, last.title
     days = sorted({boot.created[:10] for boot in subject.boots if boot.created})
-    yield ("Recorded" if last.recorded else "Stored"), " to ".join(dict.fromkeys(days[:1] + days[-1:]))
+    yield (
+        ("Recorded" if last.recorded or last.measured else "Stored"),
+        " to ".join(dict.fromkeys(days[:1] + days[-1:])),
+    )
     if last.boots:
         counts = [
             f"{len(b.boots.complete)} of {len(b.boots.boots)} completed" for b in subject.boots if b.boots

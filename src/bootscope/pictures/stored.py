@@ -15,8 +15,9 @@ from bootscope.core.errors import UserError
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
 from bootscope.report.stored import first_of, until_of, varying
-from bootscope.runs.heard import SeenBoot
+from bootscope.runs.heard import MEASURED, SeenBoot
 from bootscope.runs.run import run_and_boot, run_of
+from bootscope.timeline.trace import Trace
 
 
 def subject_of(store: Store, names: Sequence[str]) -> Subject:
@@ -36,7 +37,8 @@ def _boot(store: Store, name: str) -> Boot:
     run_id = store.find_id(wanted)
     boot = run_of(store, run_id).boot(number)
     boots = varying(store, name)
-    created = store.summary(run_id).created
+    summary = store.summary(run_id)
+    created = summary.created
     if isinstance(boot, View):
         info, ended = boot.run.info, boot.boot.info
         title = f"{info.system.name} on {info.board.name}"
@@ -44,11 +46,18 @@ def _boot(store: Store, name: str) -> Boot:
         return Boot(
             ended.boot_id, title, boot.trace, _recorded(boot), info.until, failure, True, created, boots
         )
-    trace = boot.trace()
-    failure = trace.failure.words if trace.failure and trace.failure.ends else ""
-    title = trace.title.rpartition("/")[2]
+    trace, measured = boot.trace(), boot.how == MEASURED
+    title = summary.board or boot.boot_id if measured else trace.title.rpartition("/")[2]
     until = until_of(store, boot.boot_id)
-    return Boot(boot.boot_id, title, trace, _heard(boot), until, failure, False, created, boots)
+    failure = _failure(boot, trace, until)
+    return Boot(boot.boot_id, title, trace, _heard(boot), until, failure, False, created, boots, measured)
+
+
+def _failure(boot: SeenBoot, trace: Trace, until: str) -> str:
+    """Why a boot did not come to its end; empty where it did, or nobody knows what that is."""
+    if trace.failure and trace.failure.ends:
+        return trace.failure.words
+    return boot.message or f"{until} was not reached" if until and until not in trace.milestones() else ""
 
 
 def _recorded(view: View) -> Tables:

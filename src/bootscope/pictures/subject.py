@@ -33,6 +33,8 @@ class Boot:
     recorded: bool = False
     created: str = ""
     boots: SampleSet | None = None
+    measured: bool = False
+    """Whether a real board was listened to."""
 
     @property
     def name(self) -> str:
