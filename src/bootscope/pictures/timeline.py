@@ -44,7 +44,7 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
     if end_ns is None:
         raise UserError(
             "this log has no clock: there is no time to draw",
-            hint="bootscope show has its order; -o FILE.pdf or .md tells the rest",
+            hint="bootscope show has its order; -o FILE.pdf tells the rest",
         )
     strips, named = _strips(trace), _named(trace)
     shown = [*strips[:MOST_STRIPS], *_by_start(named[:MOST_NAMED])]
