@@ -70,6 +70,7 @@ class Calls:
     _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
     _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _names: Memo[tuple[str, str]] = field(default_factory=lambda: Memo(_names))
+    _devices: Memo[str] = field(default_factory=lambda: Memo(decode))
     _level: str = ""
 
     def take(self, blob: bytes, offset: int, at_ns: int) -> bool:
@@ -130,7 +131,7 @@ class Calls:
         if not match:
             return False
         name, code, took = match.groups()
-        device, result, took_us = decode(name), int(code), int(took)
+        device, result, took_us = self._devices[name], int(code), int(took)
         attempt = self._attempts[device] = self._attempts[device] + 1
         detail = _probe_detail(result, took_us, attempt)
         start_ns = self._unseen_start(at_ns - took_us * 1000, at_ns)

@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_order import in_order
+from bootscope.readers.journal_order import Records
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import objects, text_of
 from bootscope.readers.lines import Lines, split
@@ -148,22 +147,25 @@ def _read(source: Source, options: Options) -> Reading:
     if not how:
         return _read_short(source, options)
     found = _RECORDS[how](source.data)
-    boots: dict[str, list[tuple[int, bytes]]] = {}
+    boots: dict[str, Records] = {}
     broken = 0
     for record in found:
         micro = _micro(record) if record else None
         lines = _printk(record, micro) if record and micro is not None else b""
         broken += not lines
         boot = text_of(record.get("_BOOT_ID")).decode("utf-8", "replace") if record else ""
-        if lines and micro is not None and (boot in boots or len(boots) < _MOST_BOOTS):
-            boots.setdefault(boot, []).append((micro, lines))
+        if not lines or micro is None:
+            continue
+        if boot not in boots and len(boots) < _MOST_BOOTS:
+            boots[boot] = Records()
+        if boot in boots:
+            boots[boot].add(micro, lines)
     result = Reading([])
     count = len(boots)
     if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
-    for boot in list(boots):
-        # Each is let go once it is read: of a long journal that is a fifth of all memory.
-        text = b"".join(lines for _, lines in sorted(boots.pop(boot), key=itemgetter(0)))
+    for records in boots.values():
+        text = records.in_order()
         one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
         _merge(result, one, how)
     if broken:
@@ -180,16 +182,21 @@ def _micro(record: Record) -> int | None:
     for name in _TIMES:
         if (found := _number(record, name)) is not None:
             return found
-    reached = _number(record, "__MONOTONIC_TIMESTAMP")
-    sent, arrived = _number(record, "_SOURCE_REALTIME_TIMESTAMP"), _number(record, "__REALTIME_TIMESTAMP")
-    if reached is None or sent is None or arrived is None:
+    reached, sent = _number(record, "__MONOTONIC_TIMESTAMP"), _number(record, "_SOURCE_REALTIME_TIMESTAMP")
+    if reached is None or sent is None:
+        return reached
+    arrived = _number(record, "__REALTIME_TIMESTAMP")
+    if arrived is None:
         return reached
     under_way = arrived - sent
     return reached - under_way if 0 <= under_way < min(_LONGEST_WAY_US, reached) else reached
 
 
 def _number(record: Record, name: str) -> int | None:
-    text = text_of(record.get(name))
+    value = record.get(name)
+    if value is None:
+        return None
+    text = text_of(value)
     return int(text) if text.isdigit() and len(text) < 19 else None
 
 
@@ -219,12 +226,7 @@ def _read_short(source: Source, options: Options) -> Reading:
             result.lines_total += piece.count(b"\n")
             result.lines_understood += piece.count(b"\n")
         else:
-            piece, moved = _in_order(piece)
             one = read_console(replace(source, data=piece), options, _TOOL)
-            if moved:
-                one.repairs.append(
-                    Repair("lines that reached the journal late moved to their time", moved, 1)
-                )
             one.missed = [replace(m, line=m.line + first_line - 1) for m in one.missed]
             one.repairs = [replace(r, first_line=r.first_line + first_line - 1) for r in one.repairs]
             _merge(result, one, "")
@@ -232,16 +234,13 @@ def _read_short(source: Source, options: Options) -> Reading:
     return _counted(result, len(cuts))
 
 
-def _in_order(piece: bytes) -> tuple[bytes, int]:
-    form, _ = best(Lines(piece), _FORMS)
-    return in_order(piece, form) if form else (piece, 0)
-
-
 def _boots(blob: bytes, cuts: list[int]) -> list[int]:
     """The cuts before pieces in which a system starts, if it does so in any of them.
 
     The others hold the end of the one before, or records that came into another boot.
     """
+    if len(cuts) == 1:
+        return cuts
     starts = [
         at for at, end in zip(cuts, [*cuts[1:], len(blob)], strict=True) if _STARTS.search(blob, at, end)
     ]
