@@ -7,14 +7,15 @@ where it was busy, those come behind younger ones.
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import compress, islice, pairwise
-from operator import le
+from operator import attrgetter, le
 
-from bootscope.readers.lines import Lines
-from bootscope.readers.stamp_forms import Columns, Form
+from bootscope.readers.lines import Lines, Memo
+from bootscope.readers.stamp_forms import NS, Columns, Form
 
 _SOON = 3
 """So many lines in a row may be older than the one before, on a clock that may be set too."""
@@ -81,6 +82,41 @@ def in_order(lines: Lines, found: Columns, form: Form) -> tuple[Lines, int]:
 
 def _ordered(times: array[int]) -> bool:
     return all(map(le, times, islice(times, 1, None)))
+
+
+def by_time(blob: bytes, form: Form, first: re.Pattern[bytes]) -> tuple[bytes, int]:
+    """The lines of `blob`, stamped as `form` says, by their time, and how many were out of order; of several
+    buffers that a tool printed one after the other.
+
+    What is older than the first line in which `first` is found has a clock that was not set: it stays behind
+    the line before it, without its stamp.
+    """
+    starts, times = _stamps(blob, form)
+    pieces = [blob[a:b] for a, b in zip(starts, [*starts[1:], len(blob)], strict=True)]
+    begin_ns = next((at for at, piece in zip(times, pieces, strict=True) if first.search(piece)), 0)
+    stamp = form.at_line_start()
+    ordered: list[_Lines] = []
+    moved = latest_ns = 0
+    for at_ns, piece in zip(times, pieces, strict=True):
+        unset = at_ns < begin_ns
+        now_ns = (ordered[-1].at_ns if ordered else begin_ns) if unset else at_ns
+        ordered.append(_Lines(now_ns, stamp.sub(b"", piece, count=1) if unset else piece))
+        moved += now_ns < latest_ns
+        latest_ns = max(latest_ns, now_ns)
+    return b"".join(piece.text for piece in sorted(ordered, key=attrgetter("at_ns"))), moved
+
+
+def _stamps(blob: bytes, form: Form) -> tuple[list[int], list[int]]:
+    """Where each stamped line begins (the first at 0), and its time in ns."""
+    seconds = Memo(form.seconds)
+    starts: list[int] = []
+    times: list[int] = []
+    for match in form.at_line_start().finditer(blob):
+        second = seconds[match[1]]
+        if second is not None:
+            starts.append(match.start() if starts else 0)
+            times.append(second * NS + int((match[2] or b"").ljust(9, b"0")))
+    return starts, times
 
 
 def _late(times: list[int], steady: bool) -> set[int]:

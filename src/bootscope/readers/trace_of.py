@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from bootscope.core.errors import printable
-from bootscope.readers import boot_begin, boot_end, early_kernel
+from bootscope.readers import boot_begin, boot_end, early_kernel, systemd_account
 from bootscope.readers.base import Log
 from bootscope.readers.failure import failure
 from bootscope.readers.fit import Map
@@ -66,7 +66,7 @@ def trace_of(
     group = joined.groups[number]
     view = View(files, group)
     own = tuple(extra)
-    hits, untimed = find_hits(view, [*MARKERS, *own])
+    hits, untimed = systemd_account.applied(view, *find_hits(view, [*MARKERS, *own]))
     end = _ended(view, hits, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
     begin = boot_begin.begin(view, hits, untimed)
