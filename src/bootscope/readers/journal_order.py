@@ -11,12 +11,13 @@ import re
 from array import array
 from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import compress, islice, pairwise
+from itertools import accumulate, compress, islice, pairwise
 from operator import attrgetter, le
 
 from bootscope.readers.lines import Lines, Memo
 from bootscope.readers.stamp_forms import NS, Columns, Form
 
+_AT_ONCE = 1000
 _SOON = 3
 """So many lines in a row may be older than the one before, on a clock that may be set too."""
 
@@ -35,23 +36,32 @@ class Records:
 
     def __init__(self) -> None:
         self._times = array("q")
-        self._ends = array("q")
+        self._lengths = array("q")
         self._text = BytesIO()
+        self._last: list[bytes] = []
 
     def add(self, time: int, lines: bytes) -> None:
         """Appends a record; `time` fits 64 bits, in any unit."""
         self._times.append(time)
-        self._text.write(lines)
-        self._ends.append(self._text.tell())
+        self._last.append(lines)
+        if len(self._last) == _AT_ONCE:
+            self._gather()
+
+    def _gather(self) -> None:
+        self._lengths.extend(map(len, self._last))
+        self._text.write(b"".join(self._last))
+        self._last.clear()
 
     def in_order(self) -> bytes:
         """All lines by their time, those of one time as they came. Lets what was gathered go."""
-        text, times, ends = self._text.getvalue(), self._times, self._ends
-        self._text, self._times, self._ends = BytesIO(), array("q"), array("q")
+        self._gather()
+        text, times, lengths = self._text.getvalue(), self._times, self._lengths
+        self._text, self._times, self._lengths = BytesIO(), array("q"), array("q")
         if _ordered(times):
             return text
-        starts = array("q", [0, *ends[:-1]])
-        return b"".join(text[starts[i] : ends[i]] for i in sorted(range(len(times)), key=times.__getitem__))
+        ends = array("q", accumulate(lengths))
+        order = sorted(range(len(times)), key=times.__getitem__)
+        return b"".join(text[ends[i] - lengths[i] : ends[i]] for i in order)
 
 
 def in_order(lines: Lines, found: Columns, form: Form) -> tuple[Lines, int]:
