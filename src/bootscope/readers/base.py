@@ -179,12 +179,15 @@ class Log:
         came then or later; -1 where there is none, so that nothing tells when it came."""
         return self.own.rfind(1, 0, index + 1)
 
-    def lines_with(self, part: bytes) -> Iterator[int]:
-        """The indexes of the lines that hold `part` (not empty), in order; quick in a million lines too."""
-        if not len(self):
+    def lines_with(self, part: bytes, since: int = 0, until: int | None = None) -> Iterator[int]:
+        """The indexes since <= i < until of the lines that hold `part` (not empty), in order; quick in a
+        million lines too."""
+        until = len(self) if until is None else min(until, len(self))
+        if since >= until:
             return
         # Only this log's stretch: the logs of all boots in a file share one text.
-        at, end = self._blob.find(part, self._starts[0], self._ends[-1]), self._ends[-1]
+        end = self._ends[until - 1]
+        at = self._blob.find(part, self._starts[since], end)
         while at >= 0:
             index = bisect_right(self._starts, at) - 1
             inside = at + len(part) <= self._ends[index]

@@ -115,7 +115,7 @@ class CallGraph:
     def row_of(self, cpu: int, task: str | None, pid: str | None) -> Row:
         """The row for a task, as well as the file tells which it is."""
         if task is None or pid is None:
-            task, pid = self._task_on.get(cpu, (f"CPU {cpu}", ""))
+            task, pid = self._task_on.get(cpu) or (f"CPU {cpu}", "")
         ident = f"cpu-{cpu}" if pid in ("", "0") else pid
         row = self._rows.get(ident)
         if row is None:

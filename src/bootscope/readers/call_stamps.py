@@ -24,19 +24,20 @@ class CallStamps:
         self.kind = ""
         """`day`, `epoch`, `relative`, or empty as long as no line had a stamp."""
 
+    def usual(self, raw: bytes, number: int) -> int:
+        """:meth:`at` for a stamp in the bytes of a file."""
+        if self.kind == "epoch" and len(raw) == 17 and raw[10:11] == b".":
+            # As nearly all stamps are: a short way to what the long one finds.
+            at_ns = int(raw[:10] + raw[11:]) * 1_000
+            if self._now_ns <= at_ns <= LAST_NS:
+                self._now_ns = at_ns
+                return at_ns
+        return self.at(raw.decode("ascii"), number)
+
     def at(self, text: str | None, number: int) -> int:
         """The time in ns of line `number` with stamp `text`; without one, that of the line before."""
         if text is None:
             return self._now_ns
-        if self.kind == "epoch" and len(text) == 17 and text[10] == ".":
-            # As nearly all stamps are: a short way to what the long one finds.
-            at_ns = int(text[:10] + text[11:]) * 1_000
-            if self._now_ns <= at_ns <= LAST_NS:
-                self._now_ns = at_ns
-                return at_ns
-        return self._any(text, number)
-
-    def _any(self, text: str, number: int) -> int:
         if ":" in text:
             hours, minutes, seconds = text.split(":")
             at_ns = (int(hours) * 3600 + int(minutes) * 60) * 1_000_000_000 + seconds_ns(seconds)

@@ -107,7 +107,7 @@ class CallTrace:
         equals = rest.rfind(b" = ", 0, end)
         if not unfinished and not (equals > 0 and rest[:equals].rstrip(b" ").endswith(b")")):
             return False
-        at_ns = self._stamps.at(stamp.decode("ascii"), number)
+        at_ns = self._stamps.usual(stamp, number)
         pid = pid or shown_pid
         process = self._processes.alive.get(int(pid)) if pid else None
         if process is None:

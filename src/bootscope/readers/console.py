@@ -27,6 +27,7 @@ from bootscope.readers.base import (
 from bootscope.readers.boots import Part, neutralise, parts
 from bootscope.readers.convention import convention
 from bootscope.readers.indent import console_lines
+from bootscope.readers.journal_order import in_order
 from bootscope.readers.kernel_log import describe
 from bootscope.readers.lines import Lines, decode
 from bootscope.readers.shared_rows import give_stamps
@@ -81,6 +82,9 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     lines = console_lines(source.data)
     form = form or _form(source, lines, tool)
     found = read(lines, form)
+    lines, late = in_order(lines, found, form) if tool.journal else (lines, 0)
+    if late:
+        found = read(lines, form)
     if form is PRINTK:
         give_stamps(found)
     if form.pattern and len(found) and not found.dropped and 1 not in found.own:
@@ -88,7 +92,10 @@ def read_console(source: Source, options: Options, tool: Tool, form: Form | None
     gaps = next((f for f in tool.forms if f.deltas and f.pattern == form.pattern), form)
     if not form.deltas and gaps.deltas and clock_mend.counts_gaps(found.at_ns, found.own):
         form = gaps
-    return reading(source, options, tool, form, lines, found)
+    result = reading(source, options, tool, form, lines, found)
+    if late:
+        result.repairs.append(Repair("lines that reached the journal late moved to their time", late, 1))
+    return result
 
 
 def _form(source: Source, lines: Lines, tool: Tool) -> Form:

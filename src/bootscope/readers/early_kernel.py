@@ -121,8 +121,8 @@ def _clock_began(boot: Boot, way: Map, first: int) -> list[int]:
     # A first stamp other than 0 is of a clock that ran before the kernel did.
     if boot.clock.stamp not in _NEVER_EARLY or log.kernel_ns[first] != 0:
         return []
-    pairs = zip(log.at_ns[some], log.kernel_ns[some], strict=True)
-    zeros = sorted(way.at(at_ns) - kernel_ns for at_ns, kernel_ns in pairs if kernel_ns != NO_STAMP)
+    pairs = zip(way.all(log.at_ns[some]), log.kernel_ns[some], strict=True)
+    zeros = sorted([at_ns - kernel_ns for at_ns, kernel_ns in pairs if kernel_ns != NO_STAMP])
     port_ns = _port_found(boot, first)
     return [least(zeros, _CLOSE_NS), *([way.at(log.at_ns[first]) - port_ns] if port_ns > 0 else [])]
 
@@ -130,12 +130,11 @@ def _clock_began(boot: Boot, way: Map, first: int) -> list[int]:
 def _port_found(boot: Boot, first: int) -> int:
     """The kernel's stamp of the port that shows its first line; NO_STAMP where the log does not tell."""
     log, end = boot.log, min(len(boot.log), first + _LINES)
-    for index in range(first + 1, end):
-        if b" enabled" in log.raw(index):
-            text = log.text(index)
-            port = _ENABLED.search(text)
-            if port and f"{port[1]} at " in log.text(index - 1):
-                return log.kernel_ns[index - 1]
-            if port or "bootconsole [" in text:
-                break
+    for index in log.lines_with(b" enabled", first + 1, end):
+        text = log.text(index)
+        port = _ENABLED.search(text)
+        if port and f"{port[1]} at " in log.text(index - 1):
+            return log.kernel_ns[index - 1]
+        if port or "bootconsole [" in text:
+            break
     return NO_STAMP

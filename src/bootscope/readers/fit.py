@@ -54,6 +54,13 @@ class Map:
             return self.to_ns + run_ns
         return self.to_ns + run_ns + run_ns * self.drift_ppt // TRILLION
 
+    def all(self, times: Sequence[int]) -> Sequence[int]:
+        """:meth:`at` for each of many times."""
+        if self.drift_ppt:
+            return [self.at(ns) for ns in times]
+        shift_ns = self.to_ns - self.from_ns
+        return [ns + shift_ns for ns in times] if shift_ns else times
+
     def span(self, span: Span) -> Span:
         """A span of the first clock on the second."""
         return Span(self.at(span.start_ns), self.at(span.end_ns), span.name, span.detail)

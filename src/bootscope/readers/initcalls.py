@@ -31,6 +31,7 @@ _PROBE = re.compile(
 )
 _ENTERING = re.compile(rb"entering initcall level:? ([^\n]{1,80})\n")
 _DEFERRED = -517
+_FEW = 3
 _C, _I, _P, _E = b"cipe"
 # More processes than this share a row.
 _ROWS = 64
@@ -49,11 +50,14 @@ def _names(symbol: bytes) -> tuple[str, str]:
     return name, text if plus and not offset.startswith("0x0/") else ""
 
 
-@lru_cache(maxsize=10_000)
 def _probe_detail(result: int, took_us: int, attempt: int) -> Mapping[str, str | int]:
-    """What a probe's span tells; the same for many of them, and kept once."""
+    """What a probe's span tells."""
     outcome = {"outcome": "deferred"} if result == _DEFERRED else {}
     return {"returned": result, "took_us": took_us, "attempt": attempt, **outcome}
+
+
+# The same for many of them, and kept once.
+_shared_detail = lru_cache(maxsize=10_000)(_probe_detail)
 
 
 @dataclass
@@ -70,6 +74,7 @@ class Calls:
     _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
     _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _names: Memo[tuple[str, str]] = field(default_factory=lambda: Memo(_names))
+    _devices: Memo[str] = field(default_factory=lambda: Memo(decode))
     _level: str = ""
 
     def take(self, blob: bytes, offset: int, at_ns: int) -> bool:
@@ -130,10 +135,12 @@ class Calls:
         if not match:
             return False
         name, code, took = match.groups()
-        device, result, took_us = decode(name), int(code), int(took)
+        device, result, took_us = self._devices[name], int(code), int(took)
         attempt = self._attempts[device] = self._attempts[device] + 1
-        detail = _probe_detail(result, took_us, attempt)
-        start_ns = self._unseen_start(at_ns - took_us * 1000, at_ns)
+        detail = (_shared_detail if attempt <= _FEW else _probe_detail)(result, took_us, attempt)
+        start_ns = at_ns - took_us * 1000
+        if start_ns < 0:
+            start_ns = self._unseen_start(start_ns, at_ns)
         self.probes.append(Span(start_ns, at_ns, device, detail))
         return True
 

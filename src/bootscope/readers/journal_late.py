@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from bootscope.readers.base import NO_STAMP, Repair
 from bootscope.readers.boots import Part
@@ -18,9 +19,9 @@ from bootscope.readers.stamp_forms import Columns, Form
 from bootscope.timeline.kernel_lines import BEGINS
 
 _JOURNALD = re.compile(
-    rb"^[^\n]{0,400}?\bsystemd-journald?(?:\.service)?(?:\[\d{1,10}\])?: Journal (started|stopped)",
-    re.MULTILINE,
+    rb"[^\n]{0,400}?\bsystemd-journald?(?:\.service)?(?:\[\d{1,10}\])?: Journal (started|stopped)"
 )
+_WORDS = b": Journal st"
 _KERNEL = re.compile(BEGINS.encode())
 # The kernel's own stamp of its first line is below this; journald starts later.
 _OWN_NS = 100_000_000
@@ -69,7 +70,7 @@ def _unheard(found: Columns, part: Part, kernel: int) -> list[tuple[int, int]]:
     """
     stretches: list[tuple[int, int]] = []
     begin: int | None = kernel
-    for match in _JOURNALD.finditer(found.blob, _line_start(found, kernel), found.ends[part.end - 1]):
+    for match in _journald(found.blob, _line_start(found, kernel), found.ends[part.end - 1]):
         index = bisect_left(found.ends, match.end())
         if match[1] == b"stopped":
             begin = index + 1
@@ -77,6 +78,16 @@ def _unheard(found: Columns, part: Part, kernel: int) -> list[tuple[int, int]]:
             stretches.append((begin, index))
             begin = None
     return stretches
+
+
+def _journald(blob: bytes, at: int, end: int) -> Iterator[re.Match[bytes]]:
+    """The lines of `blob` between the beginning of one and the end of one that tell of a journald."""
+    while (said := blob.find(_WORDS, at, end)) >= 0:
+        if match := _JOURNALD.match(blob, blob.rfind(b"\n", 0, said) + 1, end):
+            yield match
+        at = blob.find(b"\n", said, end)
+        if at < 0:
+            return
 
 
 def _line_start(found: Columns, index: int) -> int:

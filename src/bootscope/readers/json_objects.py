@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator
+from typing import TypeVar
 
 import msgspec
 
+T = TypeVar("T")
+_AT_ONCE = 65536
 _START = re.compile(r"\{")
 _BYTE = re.compile(r"[0-9]{1,3}")
 
@@ -19,7 +22,28 @@ def objects(data: bytes, after: bytes = b"") -> Iterator[dict[str, object] | Non
     None stands for a place where an object begins that is none: the search goes on behind it.
     """
     begin = data.find(after) + len(after) if after else 0
-    at = yield from _by_line(data, max(begin, 0))
+    at = yield from _by_line(data, max(begin, 0), len(data))
+    yield from _anywhere(data, at)
+
+
+def structs(data: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[T | dict[str, object] | None]:
+    """The objects of `data` as :func:`objects` finds them; those of lines that hold one each and nothing else
+    as what `decoder` makes of them, where it takes all lines of some tens of thousand bytes."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at + _AT_ONCE) + 1 or len(data)
+        try:
+            yield from decoder.decode_lines(data[at:end])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            stopped = yield from _by_line(data, at, end)
+            if stopped != end:
+                yield from _anywhere(data, stopped)
+                return
+        at = end
+
+
+def _anywhere(data: bytes, at: int) -> Iterator[dict[str, object] | None]:
+    """The objects that begin anywhere behind `at`."""
     decoder = _decoder()
     text = data[at:].decode("utf-8", "backslashreplace")
     at = 0
@@ -40,17 +64,16 @@ def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
-def _by_line(data: bytes, at: int) -> Generator[dict[str, object], None, int]:
-    """The objects of lines that hold one each and nothing behind it, as a journal's do, from `at` on; returns
-    where the first other line with the beginning of an object is, or the end.
+def _by_line(data: bytes, at: int, stop: int) -> Generator[dict[str, object], None, int]:
+    """The objects of lines that hold one each and nothing behind it, as a journal's do, from `at` to `stop`,
+    the end of a line; returns where the first other line with the beginning of an object is, or `stop`.
 
     Line by line, a long file is never there as text as a whole. msgspec takes a third of the time of the
     standard library, which is asked where a value is more than text.
     """
     texts, decoder = msgspec.json.Decoder(dict[str, str | None]), _decoder()
-    while (start := data.find(b"{", at)) >= 0:
-        end = data.find(b"\n", start)
-        at = len(data) if end < 0 else end + 1
+    while (start := data.find(b"{", at, stop)) >= 0:
+        at = data.find(b"\n", start, stop) + 1 or stop
         line = data[start:at]
         found: object
         try:
@@ -63,7 +86,7 @@ def _by_line(data: bytes, at: int) -> Generator[dict[str, object], None, int]:
         if not isinstance(found, dict):
             return start
         yield found
-    return len(data)
+    return stop
 
 
 def text_of(value: object) -> bytes:

@@ -30,13 +30,14 @@ class KernelEvents:
     def take(self, event: Event) -> bool:
         """Reads an event; False when it is none of those that become tracks."""
         self.arrives(event.at_ns)
+        if taker := self._takers.get(event.name):
+            return taker(event)
         if event.name in _MARK_EVENTS:
             # trace-cmd and perf put the function that wrote the mark before it.
             caller = _CALLER.match(event.text) if event.name != "tracing_mark_write" else None
             self.mark(event.at_ns, event.text[caller.end() :] if caller else event.text)
             return True
-        taker = self._takers.get(event.name)
-        return taker(event) if taker else False
+        return False
 
     def arrives(self, at_ns: int) -> None:
         """Takes the time of the next event; before what it says."""

@@ -139,8 +139,14 @@ def kernel_way(boot: Boot) -> Way:
     is never late, and the largest are.) The clocks run alike when a third of the lines agree.
     """
     log = boot.log
-    stamped = ((k, at - k) for k, at in zip(log.kernel_ns, log.at_ns, strict=True) if 0 < k <= _FIT_NS)
-    pairs = list(islice(stamped, _FIT_LINES))
+    pairs: list[tuple[int, int]] = []
+    for first in range(0, len(log), _FIT_LINES):
+        if len(pairs) >= _FIT_LINES:
+            break
+        some = slice(first, first + _FIT_LINES)
+        stamped = zip(log.kernel_ns[some], log.at_ns[some], strict=True)
+        pairs += [(k, at - k) for k, at in stamped if 0 < k <= _FIT_NS]
+    del pairs[_FIT_LINES:]
     sign = -1 if boot.clock.stamp == PREVIOUS_NEWLINE else 1
     resolution_ns = boot.clock.resolution_ns + 1000
     rest = sorted([sign * d for _, d in pairs])

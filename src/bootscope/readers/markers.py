@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from re import Pattern
 
 from bootscope.loaders import console
@@ -126,16 +125,16 @@ def marker_lines(log: Log, markers: Iterable[Marker]) -> dict[str, Hit]:
 
 def first_line(log: Log, marker: Marker, since: int) -> Hit | None:
     """The first line of a marker from line `since` on."""
-    firsts = (hit for text in marker.texts for hit in islice(_lines(log, text, marker, since), 1))
-    return min(firsts, key=lambda hit: hit.index, default=None)
+    first: Hit | None = None
+    for text in marker.texts:
+        first = next(_lines(log, text, marker, since, first.index if first else len(log)), first)
+    return first
 
 
-def _lines(log: Log, part: str, marker: Marker, since: int) -> Iterator[Hit]:
-    """The lines from `since` on that hold `part` and are the marker's."""
+def _lines(log: Log, part: str, marker: Marker, since: int, until: int) -> Iterator[Hit]:
+    """The lines since <= i < until that hold `part` and are the marker's."""
     commands = _MOST_COMMANDS if marker.name == KERNEL_ENTRY else 0
-    for index in log.lines_with(part.encode()):
-        if index < since:
-            continue
+    for index in log.lines_with(part.encode(), since, until):
         if commands and _of_a_command(log, index):
             commands -= 1
             continue

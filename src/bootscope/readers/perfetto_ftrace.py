@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bootscope.readers.kernel_events import KernelEvents
 from bootscope.readers.kernel_records import TEXTS, WANTED, device, softirq, state, takers
@@ -35,9 +36,9 @@ _KNOWN: Mapping[int, tuple[str, tuple[int, ...]]] = {
 """Of each event's field in FtraceEvent: its name, and the fields in it that WANTED asks for."""
 _FIRST_DYNAMIC = 65_536
 _TURNS: Mapping[str, Callable[[int], str]] = {
-    "prev_state": state,
-    "dev": device,
-    "vec": softirq,
+    "prev_state": lru_cache(state),
+    "dev": lru_cache(device),
+    "vec": lru_cache(softirq),
     "func": lambda address: f"0x{address & (1 << 64) - 1:x}",
 }
 _LAST_NS = (1 << 63) - 1
@@ -60,9 +61,11 @@ class _Switches:
     comms: list[str]
 
 
-Order = tuple[int, int, int, int, int, int]
-"""Time in ns, number, CPU, task, start and end of the event in the file; of a switch in columns, -1 - the
-place in the list of those for the start."""
+Order = tuple[int, int, int, int, int, int, int]
+"""Time in ns, number, CPU, task, the event's field, its start and end in the file: 0 for one that tells
+nothing else; of a switch in columns, -1 - the place in the list of those for the field."""
+Turn = Callable[[int], int | str] | None
+"""What makes the value that is wanted of a number; None for text."""
 
 
 class FtraceBundles:
@@ -76,6 +79,7 @@ class FtraceBundles:
         self._switched: list[tuple[int, int, str]] = []
         self._described: dict[int, _Described] = {}
         self._on_cpu: dict[int, tuple[int, str]] = {}
+        self._plans: dict[int, tuple[str, list[tuple[Turn, int]]]] = {}
         self.names: dict[int, str] = {0: "<idle>"}
         """Of tasks by number, as far as the trace tells them."""
         self.lost = 0
@@ -103,13 +107,18 @@ class FtraceBundles:
 
     def _event(self, cpu: int, start: int, end: int) -> None:
         at_ns, pid = 0, 0
-        for number, value, stop in fields(self._data, start, end):
-            if stop < 0 and number == _AT:
+        told: list[tuple[int, int, int]] = []
+        for field in fields(self._data, start, end):
+            number, value, stop = field
+            if stop >= 0:
+                told.append(field)
+            elif number == _AT:
                 at_ns = value
-            elif stop < 0 and number == _PID:
+            elif number == _PID:
                 pid = value
         if at_ns <= _LAST_NS:
-            self._found.append((at_ns, len(self._found), cpu, pid, start, end))
+            for field in told or [(0, 0, 0)]:
+                self._found.append((at_ns, len(self._found), cpu, pid, *field))
 
     def _compact(self, cpu: int, start: int, end: int) -> None:
         found = _Switches({1: [], 2: [], 3: [], 6: []}, [])
@@ -124,7 +133,7 @@ class FtraceBundles:
             if at_ns > _LAST_NS:
                 raise DamagedError("a time is too large")
             comm = found.comms[name] if name < len(found.comms) else "?"
-            self._found.append((at_ns, len(self._found), cpu, 0, -1 - len(self._switched), 0))
+            self._found.append((at_ns, len(self._found), cpu, 0, -1 - len(self._switched), 0, 0))
             self._switched.append((left, signed(pid), comm))
 
     def _describe(self, start: int, end: int) -> None:
@@ -150,14 +159,13 @@ class FtraceBundles:
 
     def finish(self) -> None:
         """Hands on all events."""
-        for at_ns, _, cpu, pid, start, end in sorted(self._found):
+        self._found.sort()
+        for at_ns, _, cpu, pid, number, start, end in self._found:
             self._events.arrives(at_ns)
-            if start < 0:
-                self._switch(at_ns, cpu, *self._switched[-1 - start])
-                continue
-            for number, value, stop in fields(self._data, start, end):
-                if stop >= 0:
-                    self._taken(number, at_ns, cpu, pid, value, stop)
+            if number < 0:
+                self._switch(at_ns, cpu, *self._switched[-1 - number])
+            elif end:
+                self._taken(number, at_ns, cpu, pid, start, end)
 
     def _switch(self, at_ns: int, cpu: int, left: int, pid: int, name: str) -> None:
         before = self._on_cpu.get(cpu)
@@ -171,32 +179,39 @@ class FtraceBundles:
             self.names[pid] = name
 
     def _taken(self, number: int, at_ns: int, cpu: int, pid: int, start: int, end: int) -> None:
-        known = _KNOWN.get(number)
-        described = self._described.get(number)
+        known = self._plans.get(number)
+        if known is None:
+            known = self._plans[number] = self._plan(number)
         inside = {f: (value, stop) for f, value, stop in fields(self._data, start, end)}
-        if described and described.name in self._takers:
-            by_name = {name: f for f, name in described.fields.items()}
-            known = (described.name, tuple(by_name.get(name, 0) for name in WANTED[described.name]))
         task = self.names.get(pid, "<...>")
-        if known:
-            name, numbers = known
-            names = WANTED[name]
-            values = [self._value(n, inside.get(f)) for n, f in zip(names, numbers, strict=True)]
+        name, turns = known
+        if name:
+            values = [self._value(turn, inside.get(f)) for turn, f in turns]
             self._takers[name](at_ns, cpu, task, pid, *values)
             if name == "sched_switch":
                 self._on_cpu[cpu] = (int(values[4]), str(values[3]))
                 self.names[int(values[4])] = str(values[3])
-        elif described:
+        elif described := self._described.get(number):
             shown = [f"{n}={self._shown(inside[f])}" for f, n in described.fields.items() if f in inside]
             self._log(at_ns, f"{task}-{pid} {described.name}: {' '.join(shown)[:400]}")
         else:
             self.others[number] = self.others.get(number, 0) + 1
 
-    def _value(self, name: str, found: tuple[int, int] | None) -> int | str:
-        if name in TEXTS:
+    def _plan(self, number: int) -> tuple[str, list[tuple[Turn, int]]]:
+        """The name of an event that becomes a part of a track (else empty), and the fields of its values."""
+        name, numbers = _KNOWN.get(number, ("", ()))
+        described = self._described.get(number)
+        if described and described.name in self._takers:
+            by_name = {name: f for f, name in described.fields.items()}
+            name = described.name
+            numbers = tuple(by_name.get(wanted, 0) for wanted in WANTED[name])
+        turns = [None if wanted in TEXTS else _TURNS.get(wanted, int) for wanted in WANTED.get(name, ())]
+        return name, list(zip(turns, numbers, strict=True))
+
+    def _value(self, turn: Turn, found: tuple[int, int] | None) -> int | str:
+        if turn is None:
             return self._words[self._data[found[0] : found[1]]] if found and found[1] >= 0 else ""
-        number = signed(found[0]) if found and found[1] < 0 else 0
-        return _TURNS[name](number) if name in _TURNS else number
+        return turn(signed(found[0]) if found and found[1] < 0 else 0)
 
     def _shown(self, found: tuple[int, int]) -> str:
         value, stop = found

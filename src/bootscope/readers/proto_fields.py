@@ -47,7 +47,11 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
                 value, at = varint(data, at, end)
             yield tag >> 3, value, -1
         elif kind == _BYTES:
-            size, at = varint(data, at, end)
+            size = data[at] if at < end else 0x80
+            if size < 0x80:
+                at += 1
+            else:
+                size, at = varint(data, at, end)
             if size > end - at:
                 raise DamagedError("a part breaks off")
             yield tag >> 3, at, at + size

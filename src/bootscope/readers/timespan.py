@@ -100,6 +100,15 @@ def seconds_ns(text: str) -> int:
     return min(int(whole or "0"), _LAST_SECOND) * 1_000_000_000 + int(fraction[:9].ljust(9, "0"))
 
 
+def stamp_ns(raw: bytes) -> int:
+    """:func:`seconds_ns` of ASCII digits in a file, such as ``12.345678``."""
+    if raw[-7:-6] == b"." and len(raw) <= 17:  # nearly all that there are
+        at_ns = int(raw[:-7] + raw[-6:]) * 1_000
+        if at_ns <= LAST_NS:
+            return at_ns
+    return seconds_ns(raw.decode("ascii"))
+
+
 def ticks_ns(ticks: int, hz: int) -> int:
     """`ticks` of a counter of `hz` per second, in ns, rounded down, LAST_NS at most."""
     return min(ticks * 1_000_000_000 // max(1, hz), LAST_NS)

@@ -109,7 +109,9 @@ class Initcalls:
 
     def finished(self, at_ns: int, pid: int, name: str, returned: str) -> None:
         """The call of `name` is over."""
-        begun = ended(self._initcalls.get(pid, []), lambda call: call[0] == name)
+        calls = self._initcalls.get(pid, [])
+        usual = bool(calls) and calls[-1][0] == name
+        begun = calls.pop() if usual else ended(calls, lambda call: call[0] == name)
         if begun:
             span = Span(begun[1], max(begun[1], at_ns), name, {"returned": returned})
             self._initcall_spans.setdefault(pid, []).append(span)

@@ -9,7 +9,7 @@ from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, length_of
 from bootscope.readers.lines import Lines, Memo, decode, split
 from bootscope.readers.tally import Tally, sample, share
-from bootscope.readers.timespan import seconds_ns, ticks_ns, whole
+from bootscope.readers.timespan import seconds_ns, stamp_ns, ticks_ns, whole
 from bootscope.readers.trace_event import Event
 from bootscope.readers.trace_parts import KERNEL_CLOCKS, TraceParts
 
@@ -54,7 +54,9 @@ class FtraceText:
         self._tally = tally
         self._clock = options.values.get("trace_clock", "")
         self._hz = whole(options.values.get("trace_clock_hz", ""), 12) or 0
-        self._words = Memo(decode)
+        self._words, self._numbers = Memo(decode), Memo(int)
+        self._events = Memo(lambda name: decode(name).rpartition(":")[2])
+        self._lengths = Memo(lambda us: length_of(us.decode("ascii")))
         self.boots: list[Boot] = []
         self._begin()
 
@@ -89,22 +91,22 @@ class FtraceText:
         task, pid, cpu, stamp, name, text, called = match.groups()
         if not 35 <= match.end(4) - match.start() <= _HEAD_CHARS - 30:
             return False
-        at_ns = self._stamp(stamp.decode("ascii"))
+        at_ns = stamp_ns(stamp) if b"." in stamp else self._ticks_ns(int(stamp))
         self._now(at_ns, number)
         if called:
             self._parts.called(self._words[called])
         else:
-            event = self._words[name].rpartition(":")[2]
-            self._pass_on(Event(at_ns, int(cpu), self._words[task], int(pid), event, decode(text)))
+            event, numbers = self._events[name], self._numbers
+            self._pass_on(Event(at_ns, numbers[cpu], self._words[task], numbers[pid], event, decode(text)))
         return True
 
     def _plain_drawn(self, number: int, match: re.Match[bytes]) -> bool:
         """A drawn call that `PLAIN_GRAPH` took apart; no when it cannot be taken like that."""
         stamp, cpu_text, task, pid, us, name, leaf, closed = match.groups()
-        length_ns = length_of(us.decode("ascii")) if us else None
+        length_ns = self._lengths[us] if us else None
         if leaf and length_ns is None:
             return False
-        at_ns = seconds_ns(stamp.decode("ascii")) if stamp else None
+        at_ns = stamp_ns(stamp) if stamp else None
         if at_ns is not None:
             self._now(at_ns, number)
         self._used = True
@@ -160,11 +162,12 @@ class FtraceText:
 
     def _now(self, at_ns: int, number: int) -> None:
         """Takes the time of the next event; a new header with an earlier time is another boot's."""
-        if self._header and self._at_ns is not None and at_ns < self._at_ns:
-            self.finish()
-            self._tally.repair("a second trace with an earlier clock, read as another boot", number)
-        elif self._at_ns is not None and at_ns < self._at_ns:
-            self._tally.repair("the clock went back", number)
+        if self._at_ns is not None and at_ns < self._at_ns:
+            what = "the clock went back"
+            if self._header:
+                what = "a second trace with an earlier clock, read as another boot"
+                self.finish()
+            self._tally.repair(what, number)
         self._header = False
         self._used = True
         self._at_ns = at_ns
@@ -212,9 +215,10 @@ class FtraceText:
             self._boot.log.add(event.at_ns, text)
 
     def _stamp(self, text: str) -> int:
-        if "." in text:
-            return seconds_ns(text)
-        self._whole, ticks = True, int(text)
+        return seconds_ns(text) if "." in text else self._ticks_ns(int(text))
+
+    def _ticks_ns(self, ticks: int) -> int:
+        self._whole = True
         if self._clock == "uptime":
             return ticks_ns(ticks, 100)  # jiffies in USER_HZ
         return ticks_ns(ticks, self._hz) if self._hz else ticks

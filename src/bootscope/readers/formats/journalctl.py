@@ -13,13 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
+
+import msgspec
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_order import in_order
+from bootscope.readers.journal_fields import Fields, fields_of, micro, printk
+from bootscope.readers.journal_order import Records
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
-from bootscope.readers.json_objects import objects, text_of
+from bootscope.readers.json_objects import structs
 from bootscope.readers.lines import Lines, split
 from bootscope.readers.months import OTHERS
 from bootscope.readers.stamp_forms import (
@@ -83,16 +85,8 @@ def _known(line: bytes) -> bool:
 
 
 _TOOL = Tool("journalctl", _FORMS, known=_known, journal=True)
-# When a record was written against when it reached the journal: the former, where the kernel told it.
-_TIMES = ("_SOURCE_BOOTTIME_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP")
-_LONGEST_WAY_US = 60_000_000
-_LEVELS = frozenset(b"%d" % level for level in range(8))
-
-Record = Mapping[str, object]
-
-
-_RECORDS: Mapping[str, Callable[[bytes], Iterable[Record | None]]] = {
-    "-o json": objects,
+_RECORDS: Mapping[str, Callable[[bytes], Iterable[Fields | Mapping[str, object] | None]]] = {
+    "-o json": partial(structs, decoder=msgspec.json.Decoder(Fields)),
     "-o export": exported,
     "-o verbose": verbose,
 }
@@ -147,65 +141,31 @@ def _read(source: Source, options: Options) -> Reading:
     how = _structured(source)
     if not how:
         return _read_short(source, options)
-    found = _RECORDS[how](source.data)
-    boots: dict[str, list[tuple[int, bytes]]] = {}
+    boots: dict[str, Records] = {}
     broken = 0
-    for record in found:
-        micro = _micro(record) if record else None
-        lines = _printk(record, micro) if record and micro is not None else b""
-        broken += not lines
-        boot = text_of(record.get("_BOOT_ID")).decode("utf-8", "replace") if record else ""
-        if lines and micro is not None and (boot in boots or len(boots) < _MOST_BOOTS):
-            boots.setdefault(boot, []).append((micro, lines))
+    for record in _RECORDS[how](source.data):
+        fields = record if record is None or isinstance(record, Fields) else fields_of(record)
+        at_us = micro(fields) if fields else None
+        lines = printk(fields, at_us) if fields and at_us is not None else b""
+        if not fields or at_us is None or not lines:
+            broken += 1
+            continue
+        boot = fields.boot or ""
+        if boot not in boots and len(boots) < _MOST_BOOTS:
+            boots[boot] = Records()
+        if boot in boots:
+            boots[boot].add(at_us, lines)
     result = Reading([])
     count = len(boots)
     if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
-    for boot in list(boots):
-        # Each is let go once it is read: of a long journal that is a fifth of all memory.
-        text = b"".join(lines for _, lines in sorted(boots.pop(boot), key=itemgetter(0)))
+    for records in boots.values():
+        text = records.in_order()
         one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
         _merge(result, one, how)
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
     return _counted(result, count)
-
-
-def _micro(record: Record) -> int | None:
-    """When a record was written, in microseconds of the monotonic clock; None where nothing tells.
-
-    That is the kernel's own time where the record has it; else when it reached the journal, less how long it
-    was under way by the calendar, where that is less than a minute (else the calendar was set).
-    """
-    for name in _TIMES:
-        if (found := _number(record, name)) is not None:
-            return found
-    reached = _number(record, "__MONOTONIC_TIMESTAMP")
-    sent, arrived = _number(record, "_SOURCE_REALTIME_TIMESTAMP"), _number(record, "__REALTIME_TIMESTAMP")
-    if reached is None or sent is None or arrived is None:
-        return reached
-    under_way = arrived - sent
-    return reached - under_way if 0 <= under_way < min(_LONGEST_WAY_US, reached) else reached
-
-
-def _number(record: Record, name: str) -> int | None:
-    text = text_of(record.get(name))
-    return int(text) if text.isdigit() and len(text) < 19 else None
-
-
-def _printk(record: Record, micro: int) -> bytes:
-    """A record as lines of the kernel's log; empty when it has no message."""
-    message = text_of(record.get("MESSAGE"))
-    if not message:
-        return b""
-    level = text_of(record.get("PRIORITY"))
-    prefix = b"<%s>" % level if level in _LEVELS else b""
-    prefix += b"[%5d.%06d] " % divmod(min(micro, 10**15 - 1), 1_000_000)
-    who = text_of(record.get("SYSLOG_IDENTIFIER"))
-    if who and who != b"kernel":
-        pid = text_of(record.get("_PID"))
-        prefix += who.replace(b"\n", b" ")[:100] + (b"[%s]" % pid[:12] if pid.isdigit() else b"") + b": "
-    return prefix + message.rstrip(b"\n").replace(b"\n", b"\n" + prefix) + b"\n"
 
 
 def _read_short(source: Source, options: Options) -> Reading:
@@ -219,12 +179,7 @@ def _read_short(source: Source, options: Options) -> Reading:
             result.lines_total += piece.count(b"\n")
             result.lines_understood += piece.count(b"\n")
         else:
-            piece, moved = _in_order(piece)
             one = read_console(replace(source, data=piece), options, _TOOL)
-            if moved:
-                one.repairs.append(
-                    Repair("lines that reached the journal late moved to their time", moved, 1)
-                )
             one.missed = [replace(m, line=m.line + first_line - 1) for m in one.missed]
             one.repairs = [replace(r, first_line=r.first_line + first_line - 1) for r in one.repairs]
             _merge(result, one, "")
@@ -232,16 +187,13 @@ def _read_short(source: Source, options: Options) -> Reading:
     return _counted(result, len(cuts))
 
 
-def _in_order(piece: bytes) -> tuple[bytes, int]:
-    form, _ = best(Lines(piece), _FORMS)
-    return in_order(piece, form) if form else (piece, 0)
-
-
 def _boots(blob: bytes, cuts: list[int]) -> list[int]:
     """The cuts before pieces in which a system starts, if it does so in any of them.
 
     The others hold the end of the one before, or records that came into another boot.
     """
+    if len(cuts) == 1:
+        return cuts
     starts = [
         at for at, end in zip(cuts, [*cuts[1:], len(blob)], strict=True) if _STARTS.search(blob, at, end)
     ]

@@ -26,8 +26,9 @@ _TOOL = Tool("lava", (_FORM,))
 _ESCAPE = re.compile(rb"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _SHORT = {b"n": b" ", b"t": b"\t", b"e": b"\x1b", **dict.fromkeys((b"r", b"0", b"a", b"b", b"f", b"v"), b"")}
 _MOST = 0x110000
-_COLOUR = re.compile(rb"(?:\x1b\[|\[)\d{1,3}(?:;\d{1,3}){0,4}m")
+_COLOUR = re.compile(rb"\[\d{1,3}(?:;\d{1,3}){0,4}m")
 """The dispatcher takes the escape itself out of a line and leaves what follows it."""
+_ESCAPED_COLOUR = re.compile(rb"\x1b?" + _COLOUR.pattern)
 CONSOLE = b"target"
 LEFT_OUT = "records of the dispatcher left out"
 
@@ -61,8 +62,8 @@ def _console(data: bytes, left_out: list[int]) -> bytes:
             last = record.start()
             left_out.append(number)
             continue
-        found += b"%s %s\n" % (time, _ESCAPE.sub(_escape, text) if b"\\" in text else text)
-    return _COLOUR.sub(b"", found)
+        found += time + b" " + (_ESCAPE.sub(_escape, text) if b"\\" in text else text) + b"\n"
+    return (_ESCAPED_COLOUR if b"\x1b" in found else _COLOUR).sub(b"", found)
 
 
 def _read(source: Source, options: Options) -> Reading:
