@@ -17,6 +17,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.report import answer
 from bootscope.report.html import render
+from bootscope.report.shown import Shown
 from tests.fixtures.stock_boot import unpack
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -50,7 +51,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     boot = view(store, store.find("last"))
     found = run_audit(subject(store, Cache(folder / "cache"), ["last"]))
     first = answer.first(found, boot.run.info.run_id, recorded=True)
-    path.write_text(render([boot], told=[{"first": first}]))
+    path.write_text(render([Shown(boot, first=first)]))
     return path
 
 

@@ -23,6 +23,7 @@ from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.consoles import consoles
 from bootscope.report.html import render
+from bootscope.report.shown import About, Shown
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
 
@@ -45,17 +46,9 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     """
     found = [boot_of(store, name) for name in names]
     sets = [_run(store, name) for name in names]
-    told = [
-        {
-            **_told(boot_id, boot, _until(store, boot_id), boots),
-            "first": _first(store, boot_id, boot),
-            "consoles": _consoles(store, boots) if boots else (),
-        }
-        for (boot_id, boot), boots in zip(found, sets, strict=True)
-    ]
-    several = [boots for boots in sets if boots]
-    compared = _compared(store, names, found)
-    text = render([boot for _, boot in found], several, compared, told, _changed(found), home)
+    shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
+    several = [boots for boots in sets if boots and not boots.exact]
+    text = render(shown, About(several, _compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
@@ -68,10 +61,10 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
 
 
 def _run(store: Store, name: str) -> SampleSet | None:
-    """The run that a name means, where that is several boots that are not all the same."""
+    """The run that a name means, where that is several boots."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
-    return boots if boots and len(boots.boots) > 1 and not boots.exact else None
+    return boots if boots and len(boots.boots) > 1 else None
 
 
 def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
@@ -84,14 +77,23 @@ def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
 
 
-def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, object]:
-    """What the page says of a boot beside its trace: which it is of its run, and its own headline."""
-    told: dict[str, object] = {}
-    if boots:
+def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:
+    """A boot with what the page says of it beside its trace."""
+    which, until = "", _until(store, boot_id)
+    if boots and boots.exact:
+        which = f"All {len(boots.boots)} boots of this run are the same to the nanosecond."
+    elif boots:
         number = int(boot_id.rpartition("/")[2])
-        told["which"] = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
+        which = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
     ns = boot.milestones().get(until) if isinstance(boot, Trace) else None
-    return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
+    return Shown(
+        boot,
+        which=which,
+        total="" if ns is None else seconds(ns),
+        until="" if ns is None else plain(until),
+        first=_first(store, boot_id, boot),
+        consoles=_consoles(store, boots) if boots and not boots.exact else (),
+    )
 
 
 def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
@@ -115,7 +117,8 @@ def _compared(
     if len(found) != 2 or found[0][0] == found[1][0]:
         return None
     (id_a, a), (id_b, b) = found
-    if isinstance(a, View) and isinstance(b, View) and not any(_run(store, name) for name in names):
+    varied = any(boots and not boots.exact for boots in (_run(store, name) for name in names))
+    if isinstance(a, View) and isinstance(b, View) and not varied:
         return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
     run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
     return runs_html.of_boots(against(run_a, run_b))
