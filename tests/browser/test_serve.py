@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 from bootscope.capture.store import Store
 from tests.fixtures.measured_runs import LINES, ROOT, Recorder, keep_run
 
+from .quiet import quiet
 from .test_report import faults
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -73,17 +74,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     """A page on which nothing may go wrong, and which asks nobody else for anything."""
-    opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    troubles: list[str] = []
-    opened.on("console", lambda message: troubles.append(message.text))
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on(
-        "request",
-        lambda asked: None if asked.url.startswith((server.address, "data:")) else troubles.append(asked.url),
-    )
-    yield opened
-    opened.close()
-    assert troubles == []
+    may_ask = (server.address, "data:")
+    with quiet(browser, may_ask, viewport={"width": 1400, "height": 900}) as opened:
+        yield opened
 
 
 def test_500_runs_are_listed_within_a_second(server: Server, page: Page) -> None:

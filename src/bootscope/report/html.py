@@ -23,7 +23,7 @@ from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.views import View
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
-from bootscope.report import answer
+from bootscope.report import answer, run_bar
 from bootscope.report.columns import Texts, columns
 from bootscope.report.overlay_html import bar_of, overlay
 from bootscope.report.packed import Packer
@@ -150,10 +150,6 @@ def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
     }
 
 
-def _name(boot: View | Trace) -> str:
-    return boot.boot.info.boot_id.removesuffix("/001") if isinstance(boot, View) else boot.title
-
-
 def _last(trace: Trace) -> str:
     """The milestone with which the boot ended; empty where it ended otherwise."""
     return next((plain(name) for name, ns in trace.known_milestones().items() if ns == trace.total_ns), "")
@@ -225,13 +221,19 @@ def render(boots: Sequence[View | Trace | Shown], about: About = ALONE) -> str:
         "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
     )
     shown = [boot if isinstance(boot, Shown) else Shown(boot) for boot in boots]
+    several = [each.run for each in shown if each.run]
+    told = _boots(shown)
     return page.render(
-        boots=_boots(shown),
+        boots=told,
+        lead=next((boot for boot in told if boot["leads"]), None),
         packer=Packer(),
         recorded=any(isinstance(each.boot, View) for each in shown),
-        runs=sections(about.runs),
+        runs=sections(several),
         compared=about.compared,
-        overlay=overlay([bar_of(_name(each.boot), each.boot) for each in shown]),
+        overlay=overlay(
+            [run_bar.of_run(each.run) if each.run else bar_of(each.name, each.boot) for each in shown]
+        ),
+        overlay_note=run_bar.NOTE if several else "",
         changed=[_table(table) for table in about.changed],
         home=about.home,
         version=__version__,
@@ -249,7 +251,11 @@ def _boots(shown: Sequence[Shown]) -> list[dict[str, object]]:
     ]
     for number, (_, boot) in enumerate(found):
         boot["data"] = _safe_json({**boot["data"], **({} if number else {"texts": list(texts.numbers)})})
-    return [{**boot, **each.told()} for each, boot in found]
+    told = [{**boot, **each.told(), "leads": 0} for each, boot in found]
+    # Above all: what to do about the boot that is the last, or that stands for all of its run.
+    if told[-1]["first"] and (len(told) > 1 or shown[-1].run):
+        told[-1]["leads"] = len(told)
+    return told
 
 
 def script() -> Markup:

@@ -47,8 +47,7 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     found = [boot_of(store, name) for name in names]
     sets = [_run(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
-    several = [boots for boots in sets if boots and not boots.exact]
-    text = render(shown, About(several, _compared(store, names, found), _changed(found), home))
+    text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
@@ -93,6 +92,7 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
         until="" if ns is None else plain(until),
         first=_first(store, boot_id, boot),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
+        run=boots if boots and not boots.exact else None,
     )
 
 

@@ -14,15 +14,20 @@ function wire(main, at, data) {
   section.querySelector("[data-copy]").addEventListener("click", (e) => copyLink(e.target, links[at]));
   const flame = main.querySelector("section.flames");
   if (flame) flames.push(new Flame(flame, data));
-  main.querySelectorAll(".goto, .phases tbody tr").forEach((asked) => {
-    const go = () => {
-      timeline.show(Number(asked.dataset.start), Number(asked.dataset.end));
-      section.scrollIntoView({ block: "start" });
-    };
-    asked.addEventListener("click", go);
-    if (asked.tagName === "TR") asked.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
-  });
+  main.querySelectorAll(".goto, .phases tbody tr").forEach((asked) => leadsTo(asked, at));
   sortTables(main);
+}
+
+// Shows the stretch that an element is about in the timeline of boot `at`, as soon as that is there.
+function leadsTo(asked, at) {
+  const go = () => {
+    const timeline = timelines[at];
+    if (!timeline) return;
+    timeline.show(Number(asked.dataset.start), Number(asked.dataset.end));
+    timeline.section.scrollIntoView({ block: "start" });
+  };
+  asked.addEventListener("click", go);
+  if (asked.tagName === "TR") asked.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
 }
 
 function sortTables(part) {
@@ -50,6 +55,9 @@ function restore() { if (location.hash.startsWith("#view=")) links.some((link) =
 // The first boot is there at once, the others follow; a link into one of them works as soon as it is there.
 async function start(first, ...others) {
   document.querySelectorAll("section.runs").forEach(sortTables);
+  document.querySelectorAll(".runs .first").forEach((/** @type {HTMLElement} */ of) => {
+    of.querySelectorAll(".goto").forEach((asked) => leadsTo(asked, Number(of.dataset.boot) - 1));
+  });
   const texts = first.texts;
   wire(document.querySelector("#boot1"), 0, first);
   addEventListener("hashchange", restore);
