@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.views import View
@@ -18,8 +18,9 @@ class Shown:
     """A boot, recorded or only known as a trace, and what the page cannot know by itself.
 
     `which` of its run it is, in words; the `total` (s, as text) and `until` of its headline, empty for the
-    boot's own; what to do `first` (answer.py); the `consoles` of other boots of its run (consoles.py). It
-    stands for the `run` of several boots that it is of: the page shows all of them above it.
+    boot's own; what to do `first` (answer.py); the `consoles` of other boots of its run (consoles.py); the
+    `labels` of its run. It stands for the `run` of several boots that it is of: the page shows all of them
+    above it.
     """
 
     boot: View | Trace
@@ -28,6 +29,7 @@ class Shown:
     until: str = ""
     first: Sequence[Answer] = ()
     consoles: Sequence[Mapping[str, object]] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     run: SampleSet | None = None
 
     @property
@@ -48,6 +50,7 @@ class Shown:
             "which": self.which,
             "first": self.first,
             "consoles": self.consoles,
+            "labels": [f"{key}={plain(value)}" for key, value in self.labels.items()],
             "name": plain(self.name),
             "of_run": self.run is not None,
             **headline,

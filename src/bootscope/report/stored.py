@@ -15,6 +15,7 @@ from bootscope.analysis.views import View, comparison
 from bootscope.audit.result import run_audit
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
+from bootscope.capture.labels import known
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
@@ -92,6 +93,7 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
         until="" if ns is None else plain(until),
         first=_first(store, boot_id, boot),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
+        labels=known(store.runs / boot_id.rpartition("/")[0]),
         run=boots if boots and not boots.exact else None,
     )
 
