@@ -13,12 +13,12 @@ from starlette.responses import StreamingResponse
 from bootscope.analysis.views import view
 from bootscope.capture import record
 from bootscope.capture.store import Store
+from bootscope.runs.growing import Emulated
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome
 from bootscope.serve.events import MOST, Events
 from bootscope.serve.follow import MOST_LINES, Follower
 from bootscope.serve.searches import SearchFollower
-from bootscope.serve.watched import Emulated
 from tests.fixtures.measured_runs import LINES, Recorder
 from tests.fixtures.stock_boot import unpack
 
