@@ -214,3 +214,15 @@ def test_only_so_many_pages_are_followed_at_a_time() -> None:
         return events.stream(dict).status_code
 
     assert waited(full()) == 503
+
+
+def test_the_last_look_sees_all(store: Store, recorder: Recorder) -> None:
+    """However soon after the one before it comes: reading a long capture again has pauses."""
+    follower = Follower(store, recorder.run_id)
+    recorder.says(*LINES[:2])
+    lines = told(follower, 2)["lines"]
+    recorder.says(*LINES[2:])
+    recorder.ends()
+    last = follower.look()
+    assert last["over"]
+    assert len(lines) + len(last["lines"]) >= last["total"] == len(LINES)

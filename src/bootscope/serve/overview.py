@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from bootscope.core.text import seconds, visible
 from bootscope.serve import plot
@@ -47,6 +50,15 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
         "following": following if begin + PAGE < len(matching) else "",
         "plot": query(filters),
     }
+
+
+def state_of(found: Sequence[Known], searches: Sequence[str]) -> str:
+    """A mark of all that a list may show of runs and searches: another one when any of it has changed."""
+    told = [
+        (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
+        for each in found
+    ]
+    return hashlib.sha256(msgspec.json.encode([told, searches])).hexdigest()[:16]
 
 
 def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:

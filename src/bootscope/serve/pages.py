@@ -19,6 +19,7 @@ from bootscope.report.pages import sources, template
 _TEMPLATES = Path(__file__).parent / "templates"
 _STATIC = {
     "style.css": ("text/css", ("serve.css",)),
+    "runs.js": ("text/javascript", ("runs.js",)),
     "live.js": ("text/javascript", ("live.js",)),
     "search_live.js": ("text/javascript", ("search_live.js",)),
 }
