@@ -184,7 +184,9 @@ def _table(table: Table) -> dict[str, object]:
     words = table.headings or [name.removesuffix("_ns").replace("_", " ") for name in table.columns]
     headings = [_heading(*pair) for pair in zip(table.columns, words, strict=True)]
     names = [(plain(heading), is_text) for heading, is_text in zip(headings, text, strict=True)]
-    return {"title": plain(table.title), "columns": names, "rows": rows, "more": len(table.rows) - len(rows)}
+    total = [_cell(cell, name) for cell, name in zip(table.total, table.columns, strict=False)]
+    more = len(table.rows) - len(rows)
+    return {"title": plain(table.title), "columns": names, "rows": rows, "total": total, "more": more}
 
 
 _MOMENTS = ("start_ns", "end_ns")
