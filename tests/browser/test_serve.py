@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 from bootscope.capture.store import Store
 from tests.fixtures.measured_runs import LINES, ROOT, Recorder, keep_run
 
+from .conftest import shown
 from .quiet import quiet
 from .test_report import faults
 
@@ -138,9 +139,20 @@ def test_a_recording_is_followed_as_it_grows(server: Server, page: Page) -> None
         expect(rows).to_have_count(number, timeout=30_000)
         expect(rows.last.locator("code")).to_have_text(line.decode().strip())
     expect(page.locator(".reached dt").last).to_have_text("login")
-    assert page.locator("svg.phases rect").count() == page.locator(".phase-list dt").count() > 3
-    recorder.says(HOSTILE)
+    assert page.locator(".phase-list dt").count() > 3
+    # The report's timeline: what was found and measured stays as the boot goes on.
+    page.fill(".seek", "init process")
+    page.press(".seek", "Enter")
+    expect(page.locator(".details h4")).to_contain_text("Run /sbin/init as init process")
+    page.locator(".timeline").press("w")
+    from_ns, to_ns = shown(page)
+    assert 0 < from_ns < to_ns
+    recorder.says(b"a later line")
     expect(rows).to_have_count(len(LINES) + 1, timeout=30_000)
+    assert shown(page) == (from_ns, to_ns)
+    expect(page.locator(".details h4")).to_contain_text("Run /sbin/init as init process")
+    recorder.says(HOSTILE)
+    expect(rows).to_have_count(len(LINES) + 2, timeout=30_000)
     text = rows.last.locator("code").inner_text()
     assert text.startswith("<img src=x onerror=")
     assert len(text) < 1000

@@ -33,9 +33,10 @@ from bootscope.report.shown import ALONE, About, Shown
 from bootscope.timeline.trace import Table, Trace
 
 # In this order: each uses only what stands before it.
+TIMELINE = ("format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search")
+"""The scripts of a timeline alone."""
 _SCRIPTS = (
-    "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
-    "consoles", "flame_tree", "flame", "sorted", "packed", "page",
+    *TIMELINE, "link", "consoles", "flame_tree", "flame", "sorted", "packed", "page",
 )  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
@@ -260,6 +261,6 @@ def _boots(shown: Sequence[Shown]) -> list[dict[str, object]]:
     return told
 
 
-def script() -> Markup:
+def script(names: Sequence[str] = _SCRIPTS) -> Markup:
     """The scripts of the page, as they stand in it."""
-    return sources(*(f"{name}.js" for name in _SCRIPTS))
+    return sources(*(f"{name}.js" for name in names))

@@ -26,6 +26,8 @@ class Follower:
         self._path = store.runs / run_id
         self._boot = 0
         self._watched: Growing | None = None
+        self._found = SoFar()
+        """What the last look that went well has found: a record may be half written when it is read."""
         self._sent: list[Line] = []
         self._told: list[str] = []
 
@@ -36,11 +38,13 @@ class Follower:
             return {"gone": True, "over": True}
         recording = self._store.is_recording(self._path)
         fresh = self._newest()
-        found, trouble = SoFar(), ""
+        trouble = ""
         try:
-            found = self._watched.look(last=not recording) if self._watched else found
+            if self._watched:
+                self._found = self._watched.look(last=not recording)
         except BootscopeError as error:
             trouble = visible(error.message, 200)
+        found = self._found
         return {
             "boot": self._boot,
             "fresh": fresh,
@@ -70,7 +74,7 @@ class Follower:
         newest = max(numbers, default=0)
         if newest == self._boot:
             return False
-        self._boot, self._watched, self._sent = newest, self._watch(newest), []
+        self._boot, self._watched, self._found, self._sent = newest, self._watch(newest), SoFar(), []
         return True
 
     def _watch(self, number: int) -> Growing | None:

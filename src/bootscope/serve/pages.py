@@ -52,6 +52,8 @@ def static(name: str) -> Response | None:
         return None
     kind, files = _STATIC[name]
     text = "".join((_TEMPLATES / file).read_text() for file in files)
+    if name == "live.js":  # the report's timeline, fed as the boot goes on
+        text = str(html.script(html.TIMELINE)) + text
     if kind == "text/css":
         text = sources("report.css") + text
     return Response(text, media_type=kind)
