@@ -205,13 +205,6 @@ def test_a_setting_that_differs_is_shown_of_both_runs(shown: Shown, width: int) 
     assert "not shown: B" not in text
 
 
-def test_a_console_message_is_one_line(shown: Shown) -> None:
-    text = shown(*COMMANDS["view-console"], "--top", "40", width=80).partition("... and ")[0]
-    rows = [line for line in text.splitlines() if re.match(r"\s*\d+\.\d+ ", line)]
-    assert len(rows) == 40
-    assert len(text.splitlines()) < 46
-
-
 @pytest.mark.parametrize("name", ["compare", "compare-boots", "view-critical-path"])
 def test_nothing_looks_like_python(shown: Shown, name: str) -> None:
     assert not re.search(r"\(\)|,\)|\['|None", shown(*COMMANDS[name]))
