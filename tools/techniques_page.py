@@ -18,10 +18,10 @@ sys.path.insert(0, str(ROOT / "src"))
 from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import (
     DOCUMENTS,
-    PHASES,
     Source,
     Status,
     Technique,
+    by_phase,
     figures,
     measured,
     measured_of,
@@ -66,10 +66,8 @@ def _lines() -> Iterator[str]:
     yield "your boot only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
     yield "`flash` ...) lists those that such a system can use; an audit of a log leaves out the others."
     yield from _measured()
-    for phase in PHASES:
-        chosen = [t for t in all_of_them.values() if t.phase == phase]
-        if chosen:
-            yield from _phase(phase, chosen)
+    for phase, chosen in by_phase(all_of_them.values()):
+        yield from _phase(phase, chosen)
     yield from ("", "## Documents", "")
     yield from (f"- {key}: {title}" for key, title in DOCUMENTS.items())
 

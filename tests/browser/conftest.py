@@ -17,7 +17,10 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.report import answer
 from bootscope.report.html import render
+from bootscope.report.shown import Shown
 from tests.fixtures.stock_boot import unpack
+
+from .quiet import quiet
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update"]  # fmt: skip
@@ -50,27 +53,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     boot = view(store, store.find("last"))
     found = run_audit(subject(store, Cache(folder / "cache"), ["last"]))
     first = answer.first(found, boot.run.info.run_id, recorded=True)
-    path.write_text(render([boot], told=[{"first": first}]))
+    path.write_text(render([Shown(boot, first=first)]))
     return path
 
 
 @pytest.fixture
 def page(browser: Browser, report: Path) -> Iterator[Page]:
     """The report, opened offline; any message on the browser's console or any request fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    opened = context.new_page()
-    troubles: list[str] = []
-    opened.on("console", lambda message: troubles.append(message.text))
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on(
-        "request",
-        lambda request: None if request.url.startswith(("file:", "data:")) else troubles.append(request.url),
-    )
-    opened.goto(report.as_uri())
-    opened.wait_for_selector(".timeline[data-to]")
-    yield opened
-    context.close()
-    assert troubles == []
+    with quiet(browser, viewport={"width": 1280, "height": 900}, offline=True) as opened:
+        opened.goto(report.as_uri())
+        opened.wait_for_selector(".timeline[data-to]")
+        yield opened
 
 
 def timeline_box(page: Page) -> FloatRect:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quantity, SampleSet
 from bootscope.report.consoles import MOST_LINES, consoles
 from bootscope.report.html import render
+from bootscope.report.shown import Shown
 from bootscope.timeline.trace import Point, Span, Trace, Track
 
 MS = 1_000_000
@@ -30,7 +31,7 @@ def run() -> SampleSet:
 @pytest.mark.parametrize("width", [400, 1280])
 def test_every_boot_is_in_sight(browser: Browser, tmp_path: Path, width: int) -> None:
     path = tmp_path / "run.html"
-    path.write_text(render([Trace("boot", "a clock", 5_000 * MS)], [run()]))
+    path.write_text(render([Shown(Trace("boot", "a clock", 5_000 * MS), run=run())]))
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -82,7 +83,7 @@ def test_the_console_of_any_boot_can_be_shown(browser: Browser, tmp_path: Path) 
             ("boot 2", Trace("b", "c", 9 * MS, points=others)),
         ]
     )
-    path.write_text(render([Trace("a", "c", 9 * MS, points=lines)], [run()], told=[{"consoles": found}]))
+    path.write_text(render([Shown(Trace("a", "c", 9 * MS, points=lines), consoles=found)]))
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto(path.as_uri())
     page.locator(".console-boot").select_option(label="boot 2")

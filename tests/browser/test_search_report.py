@@ -15,6 +15,9 @@ from bootscope.search.result import result_of
 from bootscope.search.session import ablate
 from tests.unit.search_scenes import Scene, made_up, removals
 
+from .quiet import quiet
+from .test_report import faults
+
 pytestmark = pytest.mark.browser
 
 
@@ -42,23 +45,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def page(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The report, opened offline; any message on the browser's console or any request fails the test."""
     scheme, width = request.param
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-    opened = context.new_page()
-    troubles: list[str] = []
-    opened.on("console", lambda message: troubles.append(message.text))
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on(
-        "request",
-        lambda asked: None if asked.url.startswith(("file:", "data:")) else troubles.append(asked.url),
-    )
-    opened.goto(report.as_uri())
-    yield opened
-    context.close()
-    assert troubles == []
+    view = {"width": width, "height": 900}
+    with quiet(browser, viewport=view, color_scheme=scheme, offline=True) as opened:
+        opened.goto(report.as_uri())
+        yield opened
 
 
 def test_nothing_is_wider_than_the_window(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_rule_of_accessibility_is_broken(page: Page) -> None:
+    assert faults(page) == []
 
 
 def test_bars_are_as_long_as_the_boots_they_stand_for(page: Page) -> None:

@@ -14,6 +14,7 @@ from bootscope.timeline.trace import Span, Trace, Track
 from tests.unit.traces import HOSTILE_TRACE
 
 from .conftest import shown
+from .quiet import quiet
 
 pytestmark = pytest.mark.browser
 NAMES = ".names .name > :first-child"
@@ -22,23 +23,17 @@ NAMES = ".names .name > :first-child"
 @pytest.fixture
 def made(browser: Browser, tmp_path: Path) -> Iterator[Callable[[Trace], Page]]:
     """Opens the report of a trace; trouble on its console fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    troubles: list[str] = []
+    with quiet(browser, viewport={"width": 1280, "height": 900}, offline=True) as opened:
 
-    def make(trace: Trace) -> Page:
-        path = tmp_path / "made.html"
-        path.write_text(render([trace]))
-        opened = context.new_page()
-        opened.on("console", lambda message: troubles.append(message.text))
-        opened.on("pageerror", lambda error: troubles.append(str(error)))
-        opened.goto(path.as_uri())
-        opened.wait_for_selector(".timeline[data-to]")
-        shown(opened)
-        return opened
+        def make(trace: Trace) -> Page:
+            path = tmp_path / "made.html"
+            path.write_text(render([trace]))
+            opened.goto(path.as_uri())
+            opened.wait_for_selector(".timeline[data-to]")
+            shown(opened)
+            return opened
 
-    yield make
-    context.close()
-    assert troubles == []
+        yield make
 
 
 def forest(count: int) -> Trace:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from html.parser import HTMLParser
@@ -184,7 +186,28 @@ def test_several_boots_have_a_section_and_data_each(tmp_path: Path) -> None:
         "boot2",
         "boot3",
     ]
-    assert len(page.data) == 3
+    assert len(page.data) == 1  # the others are packed
+
+
+def unpacked(text: str, part: str) -> list[str]:
+    """The packed parts of a page, as they are once they were put into it; equal ones are there once."""
+    found = re.findall(rf'class="packed" data-part="{part}"[^>]*>([^<]+)</script>', text)
+    return [gzip.decompress(base64.b64decode(each)).decode() for each in found]
+
+
+def test_a_packed_boot_holds_what_an_open_one_does_and_nothing_hostile(tmp_path: Path) -> None:
+    boots = [view_of(tmp_path / name, lines) for name, lines in (("good", [b"hello"]), ("bad", HOSTILE))]
+    text = render([*boots, boots[1]])
+    assert text == render([*boots, boots[1]])
+    (data,) = map(json.loads, unpacked(text, "data"))
+    texts = data_of(text)[0]["texts"]
+    assert names_of({**data, "texts": texts})["console"][0] == "</script><script>alert(1)</script>"
+    first, second = unpacked(text, "rest")
+    for rest in (first, second):
+        assert "<script>alert" not in rest
+        assert "{{ 7*7 }} {% raw %}" in "".join(Page(rest).text)
+        assert not any(name.startswith("on") for _, attributes in Page(rest).elements for name in attributes)
+    assert 'data-part="data" data-same="2"' in text
 
 
 def test_a_boot_of_which_nothing_was_recorded_can_be_shown(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ TOLD = {"--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kc
 OF_FILES = {
     "--format": ["dmesg"], "--stamp": ["first-byte"], "--option": ["a=b"], "--offset": ["a=1"],
     "--milestone": ["a=b"], "--run": ["x"], "--keep-going": [], "--dry-run": [], "--name": ["x"],
+    "--label": ["a=b"],
 }  # fmt: skip
 
 REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
@@ -99,10 +100,10 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout", "show": "boot board view top watch", "what-if": "board",
+    "record": "board n until timeout label", "show": "boot board view top watch", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
     "report": "output", "serve": "host port token", "rm": "failed dry_run",
-    "list": "system board kind since sort top", "audit": "all losses pitfalls top", "export": "formats",
+    "list": "system board kind since label sort top", "audit": "all losses pitfalls top", "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",

@@ -80,6 +80,14 @@ def test_two_exact_boots_are_shown_beside_each_other(
     assert "B against A" not in page(main_here, tmp_path, a, a)
 
 
+def test_boots_that_are_all_the_same_are_shown_once(main_here: Command, tmp_path: Path, store: Store) -> None:
+    run_id = keep_run(store, [hook(0, "uboot.start"), hook(1000, "kernel.start")], boots=3)
+    text = page(main_here, tmp_path, run_id)
+    assert "All 3 boots of this run are the same to the nanosecond." in text
+    assert text.count("<article") == 1
+    assert "the median" not in text
+
+
 def test_the_page_of_a_real_board_has_the_milestones_own_figure(
     main_here: Command, tmp_path: Path, store: Store
 ) -> None:

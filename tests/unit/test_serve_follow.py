@@ -13,12 +13,12 @@ from starlette.responses import StreamingResponse
 from bootscope.analysis.views import view
 from bootscope.capture import record
 from bootscope.capture.store import Store
+from bootscope.runs.growing import Emulated
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome
 from bootscope.serve.events import MOST, Events
 from bootscope.serve.follow import MOST_LINES, Follower
 from bootscope.serve.searches import SearchFollower
-from bootscope.serve.watched import Emulated
 from tests.fixtures.measured_runs import LINES, Recorder
 from tests.fixtures.stock_boot import unpack
 
@@ -214,3 +214,15 @@ def test_only_so_many_pages_are_followed_at_a_time() -> None:
         return events.stream(dict).status_code
 
     assert waited(full()) == 503
+
+
+def test_the_last_look_sees_all(store: Store, recorder: Recorder) -> None:
+    """However soon after the one before it comes: reading a long capture again has pauses."""
+    follower = Follower(store, recorder.run_id)
+    recorder.says(*LINES[:2])
+    lines = told(follower, 2)["lines"]
+    recorder.says(*LINES[2:])
+    recorder.ends()
+    last = follower.look()
+    assert last["over"]
+    assert len(lines) + len(last["lines"]) >= last["total"] == len(LINES)

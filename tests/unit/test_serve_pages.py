@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 
 import pytest
 
@@ -13,6 +14,7 @@ from bootscope.serve import searches
 from bootscope.serve.app import application
 from bootscope.serve.figures import Figures, Known
 from bootscope.serve.guard import Guard
+from bootscope.serve.overview import state_of
 from bootscope.serve.plot import plot, values
 from bootscope.serve.rows import Wanted, chosen, row_of
 from tests.fixtures.measured_runs import LINES, MS, Recorder, keep_run
@@ -133,6 +135,42 @@ def test_a_run_whose_files_go_while_it_is_made_is_told(app: Guard, store: Store)
     answer = ask(app, f"/run/{run_id}")
     assert answer.status == 422
     assert run_id in answer.text
+
+
+def test_others_may_write_to_the_store_meanwhile(app: Guard, store: Store) -> None:
+    kept = keep_run(store, 1)
+
+    def others() -> None:
+        for number in range(2, 40):
+            store.label(kept, {"note": str(number)})
+            store.remove(keep_run(store, number))
+
+    writer = threading.Thread(target=others)
+    writer.start()
+    seen = 0
+    while writer.is_alive():
+        seen += 1
+        for path in ("/", "/plot", f"/run/{kept}"):
+            answer = ask(app, path)
+            assert answer.status == 200, (path, answer.text)
+            assert path != "/" or kept in answer.text
+    writer.join()
+    assert seen
+    assert "note=39" in ask(app, "/").text
+
+
+def test_the_mark_of_the_list_is_another_one_whenever_it_shows_something_else(store: Store) -> None:
+    keep_run(store, 1)
+    marks = [state_of(worked_out(store), [])]
+    added = keep_run(store, 2)
+    marks.append(state_of(worked_out(store), []))
+    store.label(added, {"branch": "main"})
+    marks.append(state_of(worked_out(store), []))
+    marks.append(state_of(worked_out(store), ["stock"]))
+    assert len(set(marks)) == 4
+    assert state_of(worked_out(store), ["stock"]) == marks[-1]
+    store.remove(added)
+    assert state_of(worked_out(store), []) == marks[0]
 
 
 def test_a_run_that_is_being_recorded_is_followed(app: Guard, store: Store) -> None:

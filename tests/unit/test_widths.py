@@ -148,8 +148,8 @@ def test_what_is_shown_is_as_it_was_looked_at(shown: Shown, name: str, width: in
 def test_every_verb_with_a_table_is_looked_at() -> None:
     looked_at = {arguments[0] for arguments in COMMANDS.values()}
     # These boot, build or change something; what they print is made by the same functions, tested below.
-    others = {"record", "import", "calibrate", "check", "report", "rm", "optimize", "trim", "try", "apply"}
-    assert set(VERBS) - looked_at - others <= {"system", "completion", "help", "reproduce", "serve"}
+    others = {"record", "import", "calibrate", "check", "report", "rm", "label", "optimize", "trim", "try"}
+    assert set(VERBS) - looked_at - others <= {"apply", "system", "completion", "help", "reproduce", "serve"}
 
 
 def test_there_is_one_way_to_make_a_table() -> None:
@@ -203,3 +203,8 @@ def test_a_setting_that_differs_is_shown_of_both_runs(shown: Shown, width: int) 
     after = text[text.index("kernel.command_line") :]
     assert after.index("ttyS0,9600") < after.index("ttyS0,115200")
     assert "not shown: B" not in text
+
+
+@pytest.mark.parametrize("name", ["compare", "compare-boots", "view-critical-path"])
+def test_nothing_looks_like_python(shown: Shown, name: str) -> None:
+    assert not re.search(r"\(\)|,\)|\['|None", shown(*COMMANDS[name]))

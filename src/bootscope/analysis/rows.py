@@ -119,4 +119,6 @@ def as_table(rows: Rows, longest: int) -> Table | None:
         return None
     columns = tuple(c for c in rows.columns if any(row.get(c.key) for row in shown))
     cells = tuple(tuple(row.get(c.key) for c in columns) for row in shown)
-    return Table(rows.title, tuple(c.key for c in columns), cells, tuple(c.title for c in columns))
+    sums = [rows.sums.get(c.key) for c in columns[1:]]
+    total = ("total", *sums) if any(value is not None for value in sums) else ()
+    return Table(rows.title, tuple(c.key for c in columns), cells, tuple(c.title for c in columns), total)

@@ -7,6 +7,7 @@
     runs/RUN/boots/001/index/       what was made of it, to be thrown away at will (index.py)
     runs/RUN/measured.json          instead of run.json: boots of a real board (measured.py)
     runs/RUN/import.json            instead of the above: files of the user's own (imported.py)
+    runs/RUN/labels.json            what people say of it (labels.py)
     objects/SHA256.gz               symbol tables, shared by runs
     index.sqlite                    for listing; filled from the folders when it is lost
 
@@ -24,11 +25,12 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
-from bootscope.capture import access, naming
+from bootscope.capture import access, labels, naming
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED, read_measured
 from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json, write_whole
@@ -54,11 +56,16 @@ _LOCK = "recording.lock"
 class Store:
     """The store below `root`, which is made when it is not there.
 
-    `says` is told which runs were passed over for a name.
+    `says` is told which runs were passed over for a name. `marks` are the labels of runs that are made.
     """
 
-    def __init__(self, root: Path, says: Callable[[str], None] = to_stderr) -> None:
-        self.root = root
+    def __init__(
+        self,
+        root: Path,
+        says: Callable[[str], None] = to_stderr,
+        marks: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.root, self._marks = root, marks
         self._says = says
         self._told: set[str] = set()
         self.runs = root / "runs"
@@ -88,8 +95,10 @@ class Store:
         base = f"{now:%Y%m%d-%H%M%S}-{system}"
         for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
             with contextlib.suppress(FileExistsError):
-                (self.runs / f"{base}{suffix}").mkdir()
-                return base + suffix
+                (path := self.runs / f"{base}{suffix}").mkdir()
+                if self._marks:
+                    labels.write(path, self._marks)
+                return path.name
         raise ToolError(f"cannot make a new run folder in {self.runs}")
 
     def new_run(self, name: str) -> Path:
@@ -123,6 +132,11 @@ class Store:
         if hashlib.sha256(data).hexdigest() != name:
             raise ToolError(f"the store's copy of {name[:12]} is damaged")
         return data
+
+    def label(self, run_id: str, changed: Mapping[str, str]) -> dict[str, str]:
+        """Sets labels of a run, and removes those that are empty; returns what it has then."""
+        self.check_writable()
+        return labels.write(self.runs / run_id, changed)
 
     def remove(self, run_id: str) -> None:
         """Removes a run for good. Raises UserError while it is being recorded."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.capture import labels
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option, renamed, several
 from bootscope.cli.common import refuse
+from bootscope.cli.label import add_label_option
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import store_dir
@@ -28,8 +31,8 @@ from bootscope.report import imported_json
 from bootscope.runs.run import add_milestones
 
 STAMPS = {name.replace(" ", "-"): name for name in (FIRST_BYTE, END_OF_LINE, PREVIOUS_NEWLINE)}
-_OF_IMPORT = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "name")
-_OF_FILES = ("format", "stamp", "option", "offset", "milestone", "run", "keep_going", "dry_run", "name")
+_OF_IMPORT = ("file", "format", "stamp", "option", "offset", "keep_going", "dry_run", "name", "label")
+_OF_FILES = (*_OF_IMPORT[1:], "milestone", "run")
 MAX_OFFSET_S = 1_000_000_000
 _SECONDS = re.compile(r"([+-]?)(\d{1,10})(?:\.(\d{1,9}))?")
 
@@ -59,6 +62,7 @@ class Import(Verb):
         flag(parser, "--dry-run", "keep nothing")
         option(parser, "--name", "NAME", "name of the run (default: the first file's)")
         renamed(parser, "-o --output", "name")
+        add_label_option(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
@@ -68,13 +72,13 @@ class Import(Verb):
             return _name_milestones(args, by_name(args.milestone))
         if not args.file:
             raise UserError("import what?", hint="bootscope import FILE..., or --formats")
-        answers = answers_of(args)
+        answers, marks = answers_of(args), labels.parse(args.label)
         raws = gather(args.file)
         found = understand(raws, answers, strict=not args.keep_going)
         check_names(found, answers)
         lacking = missing(answers.milestones, found.logs())
         name = safe_name(args.name or Path(args.file[0]).resolve().name.split(".")[0])
-        run_id = None if args.dry_run else store_run(name, raws, found)
+        run_id = None if args.dry_run else store_run(name, raws, found, marks)
         if args.json:
             print_json("import", {**imported_json.understood(run_id, found), "missing": _missing(lacking)})
             return 0
@@ -100,9 +104,9 @@ def list_formats(as_json: bool) -> int:
     return 0
 
 
-def store_run(name: str, raws: list[Raw], found: Understood) -> str:
-    """Keeps the files; returns the run's id."""
-    store = Store(store_dir())
+def store_run(name: str, raws: list[Raw], found: Understood, marks: Mapping[str, str]) -> str:
+    """Keeps the files, labelled with `marks`; returns the run's id."""
+    store = Store(store_dir(), marks=marks)
     formats: dict[str, tuple[str, ...]] = {}
     for file in found.files:
         formats[file.raw] = tuple(dict.fromkeys((*formats.get(file.raw, ()), file.reader.name)))

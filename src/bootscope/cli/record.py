@@ -11,11 +11,13 @@ from typing import Any
 from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
+from bootscope.capture import labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
 from bootscope.cli import board_options
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
+from bootscope.cli.label import add_label_option
 from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -90,6 +92,7 @@ class Record(Verb):
             "host time limit for one boot, in seconds (default 900; 120 on a real board)",
             type=float,
         )
+        add_label_option(parser)
         _add_emulated_options(parser)
         board_options.add_options(parser)
         add_build_options(parser)
@@ -116,12 +119,18 @@ class Record(Verb):
             quiet_ns=int((args.hang_timeout or _HANG_S) * 1e9),
             explain=not args.no_explain,
         )
-        bench = bench_of(args, observer(args.json), timeout_s=args.timeout or 900, limits=limits)
+        how = {"timeout_s": args.timeout or 900, "limits": limits}
+        bench = bench_of(args, observer(args.json), _store(args), **how)
         run = bench.record(loaded, board, until, args.n or 1)
         streams = len({boot.info.stream_sha256 for boot in run.boots})
         same = "identical to the nanosecond" if streams == 1 else f"{streams} different streams"
         summary = f"{len(run.boots)} boots: {same}" if len(run.boots) > 1 else ""
         return _tell(args.json, run, partial(_figures, run), summary)
+
+
+def _store(args: argparse.Namespace) -> Store:
+    """The store, which labels the run as asked for. Raises UserError for what is no label."""
+    return Store(store_dir(), marks=labels.parse(args.label))
 
 
 def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
@@ -135,7 +144,7 @@ def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
 
 def _record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
-    board, store = real_board(args.board, args.rate, args.tap_host), Store(store_dir())
+    board, store = real_board(args.board, args.rate, args.tap_host), _store(args)
     watcher = Quiet() if args.json else Shown()
     with board_options.ordered(board, args, watcher) as (order, _):
         run_id = measure_run(store, order, watcher)
@@ -177,8 +186,11 @@ def _tell(
     return 0 if all(complete) else FAILED
 
 
-def bench_of(args: argparse.Namespace, observer: Observer | None = None, **how: Any) -> Bench:
-    """Where a verb builds and boots systems, as the build options ask for it; `how` is for the bench."""
+def bench_of(
+    args: argparse.Namespace, observer: Observer | None = None, store: Store | None = None, **how: Any
+) -> Bench:
+    """Where a verb builds and boots systems, as the build options ask for it, and keeps the runs in a `store`
+    (default: the usual one); `how` is for the bench."""
     watcher = progress(quiet=args.json)
     make = runner(args, Cache(cache_dir()), watcher)
-    return Bench(Store(store_dir()), make, watcher, observer or Quiet(), **how)
+    return Bench(store or Store(store_dir()), make, watcher, observer or Quiet(), **how)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
+from bootscope.capture import labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import BOARD, IMPORTED, RECORDED, Summary
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import check_positive
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
@@ -44,6 +45,7 @@ class List(Verb):
         parser.add_argument(
             "--kind", choices=(RECORDED, IMPORTED, BOARD), help="only recordings, imports or measured boards"
         )
+        several(parser, "--label", "KEY[=VALUE]", "only runs with this label (repeatable)")
         option(parser, "--since", "T", "only runs made since then: 2026-11-20, 'today', 3d, 12h, 30m")
         option(parser, "--sort", "COLUMN", f"rank by one of {', '.join(_SORT)} (default: when)")
         option(
@@ -56,7 +58,8 @@ class List(Verb):
             raise unknown("column", args.sort, list(_SORT))
         store = Store(store_dir())
         runs = store.summaries()
-        chosen = _ranked(store, _chosen(runs, args), args.sort)
+        labelled = [run for run in _chosen(runs, args) if _has(store, run, args.label)]
+        chosen = _ranked(store, labelled, args.sort)
         # The newest stand at the end of the list, where somebody looks.
         some = chosen if not args.top else chosen[: args.top] if args.sort else chosen[-args.top :]
         if args.json:
@@ -83,6 +86,11 @@ def _chosen(runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:
         if all(value in (None, getattr(run, name)) for name, value in wanted.items())
         and (since is None or _made(run) >= since)
     ]
+
+
+def _has(store: Store, run: Summary, wanted: list[str]) -> bool:
+    """Whether a run has all labels that are asked for."""
+    return not wanted or labels.fits(labels.known(store.runs / run.run_id), wanted)
 
 
 def _made(run: Summary) -> datetime:
@@ -119,12 +127,12 @@ def _ranked(store: Store, runs: Iterable[Summary], column: str | None) -> list[L
 
 
 def _document(each: Listed) -> dict[str, object]:
-    run, figure = each
+    run, figure, marks = each
     told: dict[str, object] = {"about": None, "median_ns": None, "spread_ns": None, "exact": None}
     if figure:
         told |= {"about": figure.what, "median_ns": figure.median_ns, "spread_ns": figure.spread_ns}
         told |= {"exact": figure.exact}
-    return {**asdict(run), **told}
+    return {**asdict(run), **told, "labels": {key: printable(value) for key, value in marks.items()}}
 
 
 class Remove(Verb):

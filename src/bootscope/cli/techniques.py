@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from itertools import groupby
 
 import msgspec
 from rich.console import Console
@@ -23,6 +22,7 @@ from bootscope.techniques.model import (
     Source,
     Status,
     Technique,
+    by_phase,
     figures,
     measured_of,
     technique,
@@ -118,8 +118,7 @@ def _whole(found: Technique) -> dict[str, object]:
 
 def show_list(out: Console, listed: list[Technique]) -> None:
     """Prints a line for each technique below the name of its phase."""
-    for phase, group in groupby(listed, key=lambda t: t.phase):
-        found = list(group)
+    for phase, found in by_phase(listed):
         out.print(Text.assemble((phase, "bold"), (f" ({len(found)})", "dim")))
         table = make_table("=technique", "what", show_header=False)
         for t in found:

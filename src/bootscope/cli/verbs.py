@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
+    "label": ("label:Label", "label a run (product=, branch=, commit=, note=...), or show its labels"),
     "rm": ("runs:Remove", "delete recorded runs"),
     "audit": (
         "audit:AuditVerb",
@@ -72,6 +73,6 @@ GROUPS = {
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check",),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),
-    "Manage": ("list", "rm", "system", "build", "cache", "doctor", "completion"),
+    "Manage": ("list", "label", "rm", "system", "build", "cache", "doctor", "completion"),
 }
 """What the verbs are for, in the order in which they are needed; each verb is in one group."""

@@ -34,9 +34,12 @@ class Texts:
         return self._seen[text]
 
 
-def columns(trace: Trace) -> dict[str, object]:
-    """The data of a trace. Times are nanoseconds from `origin_ns`, which is 0 for nearly all traces."""
-    texts = Texts()
+def columns(trace: Trace, shared: Texts | None = None) -> dict[str, object]:
+    """The data of a trace. Times are nanoseconds from `origin_ns`, which is 0 for nearly all traces.
+
+    With texts that are `shared` with other boots, the data lacks them: the page has them once.
+    """
+    texts = Texts() if shared is None else shared
     tracks = [*trace.tracks, *_moments(trace.points)]
     ends = [s.end_ns for t in tracks for s in t.spans]
     starts = [s.start_ns for t in tracks for s in t.spans]
@@ -50,7 +53,7 @@ def columns(trace: Trace) -> dict[str, object]:
         "milestones": [[plain(name), _safe(at - origin)] for name, at in trace.milestones().items()],
         "tracks": [_track(track, texts, origin) for track in tracks],
         "flame": _flame(in_order(trace), texts, trace.sampled, origin),
-        "texts": list(texts.numbers),
+        **({"texts": list(texts.numbers)} if shared is None else {}),
     }
 
 

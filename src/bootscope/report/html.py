@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import repeat
+from typing import Any
 
 import msgspec
 from markupsafe import Markup
@@ -19,22 +19,24 @@ from markupsafe import Markup
 from bootscope import __version__
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.consumers import phase_at
-from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.views import View
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
-from bootscope.report import answer
-from bootscope.report.columns import columns
+from bootscope.report import answer, run_bar
+from bootscope.report.columns import Texts, columns
 from bootscope.report.overlay_html import bar_of, overlay
+from bootscope.report.packed import Packer
 from bootscope.report.pages import sources, template
 from bootscope.report.runs_html import sections
+from bootscope.report.shown import ALONE, About, Shown
 from bootscope.timeline.trace import Table, Trace
 
 # In this order: each uses only what stands before it.
+TIMELINE = ("format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search")
+"""The scripts of a timeline alone."""
 _SCRIPTS = (
-    "format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search", "link",
-    "consoles", "flame_tree", "flame", "sorted", "page",
+    *TIMELINE, "link", "consoles", "flame_tree", "flame", "sorted", "packed", "page",
 )  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
@@ -86,11 +88,11 @@ def _provenance(v: View) -> list[tuple[str, str]]:
     ]
 
 
-def _boot(v: View) -> dict[str, object]:
+def _boot(v: View, texts: Texts) -> dict[str, Any]:
     tl = v.timeline
     lines = [(s.start_ns, phase_at(tl.phases, s.start_ns).name, visible(s.data, MAX_LINE)) for s in tl.lines]
     return {
-        **_of_trace(v.trace),
+        **_of_trace(v.trace, texts),
         "title": f"{v.run.info.system.name} on {v.run.info.board.name}",
         "subtitle": v.run.info.system.title,
         "boot_id": v.boot.info.boot_id,
@@ -112,7 +114,7 @@ def _boot(v: View) -> dict[str, object]:
     }
 
 
-def _of_trace(trace: Trace) -> dict[str, object]:
+def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
     """A boot of which there is a trace and nothing else; a recording adds to it."""
     trace = _lean(trace)
     return {
@@ -145,12 +147,8 @@ def _of_trace(trace: Trace) -> dict[str, object]:
         "picture": None,
         "tables": [_table(table) for table in trace.tables],
         "flame": bool(trace.stacks),
-        "data": _safe_json(columns(trace)),
+        "data": columns(trace, texts),
     }
-
-
-def _name(boot: View | Trace) -> str:
-    return boot.boot.info.boot_id.removesuffix("/001") if isinstance(boot, View) else boot.title
 
 
 def _last(trace: Trace) -> str:
@@ -187,7 +185,9 @@ def _table(table: Table) -> dict[str, object]:
     words = table.headings or [name.removesuffix("_ns").replace("_", " ") for name in table.columns]
     headings = [_heading(*pair) for pair in zip(table.columns, words, strict=True)]
     names = [(plain(heading), is_text) for heading, is_text in zip(headings, text, strict=True)]
-    return {"title": plain(table.title), "columns": names, "rows": rows, "more": len(table.rows) - len(rows)}
+    total = [_cell(cell, name) for cell, name in zip(table.total, table.columns, strict=False)]
+    more = len(table.rows) - len(rows)
+    return {"title": plain(table.title), "columns": names, "rows": rows, "total": total, "more": more}
 
 
 _MOMENTS = ("start_ns", "end_ns")
@@ -218,42 +218,49 @@ def _safe_json(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def render(
-    boots: Sequence[View | Trace],
-    runs: Sequence[SampleSet] = (),
-    compared: Mapping[str, object] | None = None,
-    told: Sequence[Mapping[str, object]] = (),
-    changed: Sequence[Table] = (),
-    home: str = "",
-) -> str:
-    """The report of one boot or more, recorded or only known as a trace, as one HTML document.
-
-    `runs` are those of several boots, of which the page shows all; `compared` is the second beside the first
-    (runs_html.py); `told` is what the caller knows better of each boot: `which` of its run it is, in words,
-    the `total` and `until` of its headline, what to do `first` (answer.py), and the `consoles` of other boots
-    of its run (consoles.py). `changed` are tables of what differs between two boots, function by function and
-    the like. `home` is the address of the list of runs, for a page that a server shows.
-    """
+def render(boots: Sequence[View | Trace | Shown], about: About = ALONE) -> str:
+    """The report of one boot or more, recorded or only known as a trace, as one HTML document."""
     page = template(
         "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
     )
+    shown = [boot if isinstance(boot, Shown) else Shown(boot) for boot in boots]
+    several = [each.run for each in shown if each.run]
+    told = _boots(shown)
     return page.render(
-        boots=[
-            {**(_of_trace(boot) if isinstance(boot, Trace) else _boot(boot)), **more}
-            for boot, more in zip(boots, told or repeat({}), strict=False)
-        ],
-        recorded=any(isinstance(boot, View) for boot in boots),
-        runs=sections(runs),
-        compared=compared,
-        overlay=overlay([bar_of(_name(boot), boot) for boot in boots]),
-        changed=[_table(table) for table in changed],
-        home=home,
+        boots=told,
+        lead=next((boot for boot in told if boot["leads"]), None),
+        packer=Packer(),
+        recorded=any(isinstance(each.boot, View) for each in shown),
+        runs=sections(several),
+        compared=about.compared,
+        overlay=overlay(
+            [run_bar.of_run(each.run) if each.run else bar_of(each.name, each.boot) for each in shown]
+        ),
+        overlay_note=run_bar.NOTE if several else "",
+        changed=[_table(table) for table in about.changed],
+        home=about.home,
         version=__version__,
         style=sources("report.css", "runs.css", "overlay.css"),
         script=script(),
     )
 
 
-def script() -> Markup:
+def _boots(shown: Sequence[Shown]) -> list[dict[str, object]]:
+    """What the template is given of each boot. Their texts stand in the data of the first, once for all."""
+    texts = Texts()
+    found = [
+        (each, _of_trace(each.boot, texts) if isinstance(each.boot, Trace) else _boot(each.boot, texts))
+        for each in shown
+    ]
+    for number, (_, boot) in enumerate(found):
+        boot["data"] = _safe_json({**boot["data"], **({} if number else {"texts": list(texts.numbers)})})
+    told = [{**boot, **each.told(), "leads": 0} for each, boot in found]
+    # Above all: what to do about the boot that is the last, or that stands for all of its run.
+    if told[-1]["first"] and (len(told) > 1 or shown[-1].run):
+        told[-1]["leads"] = len(told)
+    return told
+
+
+def script(names: Sequence[str] = _SCRIPTS) -> Markup:
     """The scripts of the page, as they stand in it."""
-    return sources(*(f"{name}.js" for name in _SCRIPTS))
+    return sources(*(f"{name}.js" for name in names))

@@ -67,6 +67,7 @@ def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) ->
         "total": seconds(bar.total_ns),
         "change": signed(bar.total_ns - before.total_ns) if before else "",
         "better": bool(before and bar.total_ns < before.total_ns),
+        "worse": bool(before and bar.total_ns > before.total_ns),
         "phases": [
             (name, 100 * start / whole_ns, 100 * (end - start) / whole_ns, colour[name], span(end - start))
             for name, start, end in bar.phases

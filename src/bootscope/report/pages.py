@@ -15,9 +15,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def template(name: str, folder: Path = _TEMPLATES, **filters: Callable[..., str]) -> jinja2.Template:
-    """A template that escapes what is put in and fails for what is missing; times by `seconds` and `span`."""
+    """A template that escapes what is put in and fails for what is missing; times by `seconds` and `span`.
+    It may include those of the report."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader([folder, _TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -15,6 +15,7 @@ from bootscope.analysis.views import View, comparison
 from bootscope.audit.result import run_audit
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
+from bootscope.capture.labels import known
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
@@ -23,6 +24,7 @@ from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.consoles import consoles
 from bootscope.report.html import render
+from bootscope.report.shown import About, Shown
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
 
@@ -44,18 +46,9 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     Raises UserError for a name of nothing, and for a boot that cannot be read.
     """
     found = [boot_of(store, name) for name in names]
-    sets = [varying(store, name) for name in names]
-    told = [
-        {
-            **_told(boot_id, boot, until_of(store, boot_id), boots),
-            "first": first_of(store, boot_id, recorded=isinstance(boot, View)),
-            "consoles": _consoles(store, boots) if boots else (),
-        }
-        for (boot_id, boot), boots in zip(found, sets, strict=True)
-    ]
-    several = [boots for boots in sets if boots]
-    compared = _compared(store, names, found)
-    text = render([boot for _, boot in found], several, compared, told, _changed(found), home)
+    sets = [_run(store, name) for name in names]
+    shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
+    text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
@@ -69,9 +62,15 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
 
 def varying(store: Store, name: str) -> SampleSet | None:
     """The run that a name means, where that is several boots that are not all the same."""
+    boots = _run(store, name)
+    return boots if boots and not boots.exact else None
+
+
+def _run(store: Store, name: str) -> SampleSet | None:
+    """The run that a name means, where that is several boots."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
-    return boots if boots and len(boots.boots) > 1 and not boots.exact else None
+    return boots if boots and len(boots.boots) > 1 else None
 
 
 def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answer]:
@@ -84,14 +83,25 @@ def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answe
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
 
 
-def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, object]:
-    """What the page says of a boot beside its trace: which it is of its run, and its own headline."""
-    told: dict[str, object] = {}
-    if boots:
+def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:
+    """A boot with what the page says of it beside its trace."""
+    which, until = "", until_of(store, boot_id)
+    if boots and boots.exact:
+        which = f"All {len(boots.boots)} boots of this run are the same to the nanosecond."
+    elif boots:
         number = int(boot_id.rpartition("/")[2])
-        told["which"] = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
+        which = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
     ns = boot.milestones().get(until) if isinstance(boot, Trace) else None
-    return {**told, "total": seconds(ns), "until": plain(until)} if ns is not None else told
+    return Shown(
+        boot,
+        which=which,
+        total="" if ns is None else seconds(ns),
+        until="" if ns is None else plain(until),
+        first=first_of(store, boot_id, recorded=isinstance(boot, View)),
+        consoles=_consoles(store, boots) if boots and not boots.exact else (),
+        labels=known(store.runs / boot_id.rpartition("/")[0]),
+        run=boots if boots and not boots.exact else None,
+    )
 
 
 def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from rich.text import Text
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.analysis.silences import Silence
 from bootscope.analysis.views import View
+from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
 from bootscope.core.text import cut, seconds, setting, span, visible
 from bootscope.report.tables import FittedTable, make_table
@@ -244,21 +245,23 @@ def _short(value: str | None) -> str:
 
 def runs(out: Console, found: Sequence[Listed]) -> None:
     """The list of runs: what each took, in the first place."""
-    columns: dict[str, Callable[[Summary, Figure | None], str | Text]] = {
-        "=run": lambda run, _: Text(run.run_id),
-        "=when": lambda run, _: _when(run.created),
-        ">boots": lambda run, _: _boots(run),
-        ">median s": lambda _, figure: seconds(figure.median_ns) if figure else "-",
-        ">spread (IQR)": lambda _, figure: _spread(figure),
-        "=until": lambda run, figure: Text(visible(figure.what if figure else run.until, 40)),
-        "=ended": lambda run, _: Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
-        "=board": lambda run, _: Text(run.board),
-        "=kind": lambda run, _: run.kind,
-        "=build": lambda run, _: run.build_id[:12],
+    columns: dict[str, Callable[[Summary, Figure | None, Mapping[str, str]], str | Text]] = {
+        "=run": lambda run, *_: Text(run.run_id),
+        "=when": lambda run, *_: _when(run.created),
+        ">boots": lambda run, *_: _boots(run),
+        ">median s": lambda _, figure, *__: seconds(figure.median_ns) if figure else "-",
+        ">spread (IQR)": lambda _, figure, *__: _spread(figure),
+        "=until": lambda run, figure, _: Text(visible(figure.what if figure else run.until, 40)),
+        "=ended": lambda run, *_: Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
+        "=board": lambda run, *_: Text(run.board),
+        "labels": lambda *each: Text(labels.words(each[2])),
+        "=kind": lambda run, *_: run.kind,
+        "=build": lambda run, *_: run.build_id[:12],
     }
-    cells = {head: [tell(run, figure) for run, figure in found] for head, tell in columns.items()}
+    cells = {head: [tell(*each) for each in found] for head, tell in columns.items()}
     told = {head: column for head, column in cells.items() if any(str(cell) for cell in column)}
-    table = make_table(*told, spare=("build", "kind", "when", "board", "until", "ended", "spread (IQR)"))
+    spare = ("build", "kind", "when", "board", "until", "ended", "labels", "spread (IQR)")
+    table = make_table(*told, spare=spare)
     for row in zip(*told.values(), strict=True):
         table.add_row(*row)
     out.print(table)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, goal
 from bootscope.capture.imported import IMPORT
+from bootscope.capture.labels import known
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.program import program_id
 from bootscope.capture.record import RUN, write_whole
@@ -48,15 +50,16 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listed(NamedTuple):
-    """A run, and what its boots took; None where no boot completed."""
+    """A run, and what its boots took; None where no boot completed. Labels may hold any character."""
 
     run: Summary
     figure: Figure | None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 def listed(store: Store, runs: Iterable[Summary]) -> list[Listed]:
     """These runs with what they took."""
-    return [Listed(run, figure_of(store, run)) for run in runs]
+    return [Listed(run, figure_of(store, run), known(store.runs / run.run_id)) for run in runs]
 
 
 def figure_of(store: Store, run: Summary) -> Figure | None:

@@ -2,6 +2,7 @@
 """The application: which address shows what.
 
     /                         the runs, sought, filtered and sorted by the query; searches
+    /events                   a mark of how the list stands, whenever that has changed
     /run/RUN  /run/RUN/BOOT   the report of a run or of one of its boots
     /compare/A/B              the report of two
     /plot                     a milestone, run by run over the days
@@ -36,9 +37,11 @@ from bootscope.serve.figures import Figures, Known
 from bootscope.serve.follow import Follower
 from bootscope.serve.guard import COOKIE, Guard
 from bootscope.serve.keys import Keys
-from bootscope.serve.overview import overview, plotted
+from bootscope.serve.overview import overview, plotted, state_of
 
 _NAME = 120
+_LIST_S = 2.0
+"""How often the list is looked at for a page that shows it."""
 
 
 class Site:
@@ -52,6 +55,7 @@ class Site:
         """What is shown where."""
         return [
             Route("/", self.runs),
+            Route("/events", self.runs_events, methods=["GET"]),
             Route("/plot", self.plot),
             Route("/compare", self.chosen),
             Route("/compare/{a}/{b}", self.compare),
@@ -77,8 +81,21 @@ class Site:
 
     def runs(self, request: Request) -> Response:
         """The list."""
-        found = [(name, visible(name, _NAME)) for name in searches.names(self._store.root)]
-        return pages.page("runs", **overview(self._found(), request.query_params), searches=found)
+        found, names = self._found(), searches.names(self._store.root)
+        return pages.page(
+            "runs",
+            **overview(found, request.query_params),
+            searches=[(name, visible(name, _NAME)) for name in names],
+            state=state_of(found, names),
+        )
+
+    async def runs_events(self, request: Request) -> Response:
+        """How the list stands: the page takes itself anew when that has changed."""
+
+        def look() -> dict[str, Any]:
+            return {"state": state_of(self._found(), searches.names(self._store.root))}
+
+        return self._events.stream(look, _LIST_S)
 
     def plot(self, request: Request) -> Response:
         """A milestone over the days."""

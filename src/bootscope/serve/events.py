@@ -31,13 +31,13 @@ class Events:
         self._stopping = stopping
         self._open = 0
 
-    def stream(self, look: Look) -> Response:
+    def stream(self, look: Look, every_s: float = LOOK_S) -> Response:
         """A response that tells what `look` returns, whenever that is something new, until it says `over`."""
         if self._open >= MOST:
             return PlainTextResponse(f"{MOST} pages are being followed already\n", 503)
-        return StreamingResponse(self._events(look), media_type="text/event-stream")
+        return StreamingResponse(self._events(look, every_s), media_type="text/event-stream")
 
-    async def _events(self, look: Look) -> AsyncIterator[str]:
+    async def _events(self, look: Look, every_s: float) -> AsyncIterator[str]:
         self._open += 1
         before, quiet_s = b"", 0.0
         try:
@@ -52,8 +52,8 @@ class Events:
                     yield ": alive\n\n"
                 if found.get("over"):
                     return
-                await asyncio.sleep(LOOK_S)
-                quiet_s += LOOK_S
+                await asyncio.sleep(every_s)
+                quiet_s += every_s
         finally:
             self._open -= 1
 

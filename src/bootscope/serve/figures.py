@@ -7,9 +7,12 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bootscope.capture.imported import IMPORT
+from bootscope.capture.labels import known
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.record import RUN
 from bootscope.capture.store import Store
@@ -26,6 +29,7 @@ class Known(NamedTuple):
     run: Summary
     figure: Figure | None
     pending: bool
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class Figures:
@@ -41,7 +45,8 @@ class Figures:
 
     def all(self) -> list[Known]:
         """All runs, oldest first."""
-        return [self._of(run) for run in self._store.summaries()]
+        runs = self._store.summaries()
+        return [self._of(run)._replace(labels=known(self._store.runs / run.run_id)) for run in runs]
 
     def _of(self, run: Summary) -> Known:
         stamp = self._stamp(run)

@@ -7,13 +7,11 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from bootscope.capture.measured import read_measured
-from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json
+from bootscope.capture.record import BOOT, BootInfo, read_json
 from bootscope.capture.store import Store
-from bootscope.capture.stored import BOARD
 from bootscope.core.errors import BootscopeError
 from bootscope.core.text import seconds, visible
-from bootscope.serve.watched import Emulated, Line, Measured, SoFar, Watched
+from bootscope.runs.growing import Growing, Line, SoFar, growing
 
 MOST_LINES = 2000
 """Lines that a page holds: the newest ones."""
@@ -27,7 +25,9 @@ class Follower:
         self._store, self._run_id = store, run_id
         self._path = store.runs / run_id
         self._boot = 0
-        self._watched: Watched | None = None
+        self._watched: Growing | None = None
+        self._found = SoFar()
+        """What the last look that went well has found: a record may be half written when it is read."""
         self._sent: list[Line] = []
         self._told: list[str] = []
 
@@ -38,11 +38,13 @@ class Follower:
             return {"gone": True, "over": True}
         recording = self._store.is_recording(self._path)
         fresh = self._newest()
-        found, trouble = SoFar(), ""
+        trouble = ""
         try:
-            found = self._watched.look() if self._watched else found
+            if self._watched:
+                self._found = self._watched.look(last=not recording)
         except BootscopeError as error:
             trouble = visible(error.message, 200)
+        found = self._found
         return {
             "boot": self._boot,
             "fresh": fresh,
@@ -72,15 +74,12 @@ class Follower:
         newest = max(numbers, default=0)
         if newest == self._boot:
             return False
-        self._boot, self._watched, self._sent = newest, self._watch(newest), []
+        self._boot, self._watched, self._found, self._sent = newest, self._watch(newest), SoFar(), []
         return True
 
-    def _watch(self, number: int) -> Watched | None:
-        folder = self._path / "boots" / f"{number:03}"
+    def _watch(self, number: int) -> Growing | None:
         with contextlib.suppress(BootscopeError):
-            if self._store.kind(self._run_id) == BOARD:
-                return Measured(read_measured(self._path), folder)
-            return Emulated(read_json(self._path / RUN, RunInfo), folder)
+            return growing(self._store, self._run_id, number)
         return None
 
     def _ended(self) -> list[str]:

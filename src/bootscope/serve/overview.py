@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from bootscope.core.text import seconds, visible
 from bootscope.serve import plot
@@ -23,6 +26,8 @@ _COLUMNS = {
 _NEWEST_FIRST = ("day", "time")
 _MOST_LISTED = 200
 """Rows of the table below a plot."""
+_MOST_LABELS = 300
+"""Of the labels to choose from; the search finds the others."""
 
 
 def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
@@ -31,7 +36,8 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
     rows = [row_of(known) for known in found]
     matching = chosen(rows, wanted)
     begin = (wanted.page - 1) * PAGE
-    kept = {"q": wanted.text, "kind": wanted.kind, "system": wanted.system, "board": wanted.board}
+    filters = {"kind": wanted.kind, "system": wanted.system, "board": wanted.board, "label": wanted.label}
+    kept = {"q": wanted.text, **filters}
     following = query({**kept, "sort": wanted.sort, "page": str(wanted.page + 1)})
     return {
         "rows": matching[begin : begin + PAGE],
@@ -42,16 +48,26 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
         "choices": _choices(rows),
         "columns": _columns(wanted, kept),
         "following": following if begin + PAGE < len(matching) else "",
-        "plot": query({name: kept[name] for name in ("kind", "system", "board")}),
+        "plot": query(filters),
     }
+
+
+def state_of(found: Sequence[Known], searches: Sequence[str]) -> str:
+    """A mark of all that a list may show of runs and searches: another one when any of it has changed."""
+    told = [
+        (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
+        for each in found
+    ]
+    return hashlib.sha256(msgspec.json.encode([told, searches])).hexdigest()[:16]
 
 
 def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
     """What can be filtered by: the values that there are."""
-    return {
+    found = {
         name: sorted({value for row in rows if (value := getattr(row, name))})
         for name in ("kind", "system", "board")
     }
+    return {**found, "label": sorted({label for row in rows for label in row.labels})[:_MOST_LABELS]}
 
 
 def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:

@@ -19,6 +19,7 @@ from bootscope.report.pages import sources, template
 _TEMPLATES = Path(__file__).parent / "templates"
 _STATIC = {
     "style.css": ("text/css", ("serve.css",)),
+    "runs.js": ("text/javascript", ("runs.js",)),
     "live.js": ("text/javascript", ("live.js",)),
     "search_live.js": ("text/javascript", ("search_live.js",)),
 }
@@ -51,6 +52,8 @@ def static(name: str) -> Response | None:
         return None
     kind, files = _STATIC[name]
     text = "".join((_TEMPLATES / file).read_text() for file in files)
+    if name == "live.js":  # the report's timeline, fed as the boot goes on
+        text = str(html.script(html.TIMELINE)) + text
     if kind == "text/css":
         text = sources("report.css") + text
     return Response(text, media_type=kind)

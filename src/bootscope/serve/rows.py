@@ -35,15 +35,18 @@ class Row:
     ended: str
     live: bool
     median_ns: int
+    labels: tuple[str, ...] = ()
 
 
 class Wanted(NamedTuple):
-    """What is asked for: a text in any name, a kind, a system, a board; sorted by what; which page."""
+    """What is asked for: a text in any name or label, a kind, a system, a board, a label; sorted by what;
+    which page."""
 
     text: str = ""
     kind: str = ""
     system: str = ""
     board: str = ""
+    label: str = ""
     sort: str = "-day"
     page: int = 1
 
@@ -56,6 +59,7 @@ class Wanted(NamedTuple):
             query.get("kind", ""),
             query.get("system", ""),
             query.get("board", ""),
+            query.get("label", ""),
             sort if sort.removeprefix("-") in _KEYS else "-day",
             int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) else 1,
         )
@@ -74,7 +78,7 @@ _KEYS: dict[str, Callable[[Row], tuple[str | int, ...]]] = {
 
 def row_of(known: Known) -> Row:
     """A run with its figure as the list shows it."""
-    run, figure, pending = known
+    run, figure, pending, labels = known
     spread = ""
     if figure:
         spread = "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""
@@ -92,7 +96,14 @@ def row_of(known: Known) -> Row:
         ended="" if run.ended == BootEnd.MILESTONE else visible(run.ended, 60),
         live=run.ended == RECORDING,
         median_ns=figure.median_ns if figure else -1,
+        labels=tuple(f"{key}={visible(value, _NAME)}" for key, value in labels.items()),
     )
+
+
+def _searched(row: Row) -> str:
+    """All texts of a row, in small letters, a line each."""
+    texts = (row.shown, row.system, row.board, row.kind, row.ended, *row.labels)
+    return "\n".join(texts).casefold()
 
 
 def chosen(rows: Iterable[Row], wanted: Wanted) -> list[Row]:
@@ -101,10 +112,11 @@ def chosen(rows: Iterable[Row], wanted: Wanted) -> list[Row]:
     found = [
         row
         for row in rows
-        if (not text or text in f"{row.shown}\n{row.system}\n{row.board}\n{row.kind}\n{row.ended}".casefold())
+        if (not text or text in _searched(row))
         and wanted.kind in ("", row.kind)
         and wanted.system in ("", row.system)
         and wanted.board in ("", row.board)
+        and wanted.label in ("", *row.labels)
     ]
     key, down = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     found.sort(key=_KEYS[key], reverse=down)

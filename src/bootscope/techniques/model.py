@@ -259,3 +259,11 @@ def in_order(specs: Iterable[str]) -> list[str]:
     same techniques make the same system."""
     order = {name: number for number, name in enumerate(techniques())}
     return sorted(specs, key=lambda spec: (order.get(spec.partition("=")[0], len(order)), spec))
+
+
+def by_phase(techniques: Iterable[Technique]) -> list[tuple[str, list[Technique]]]:
+    """Techniques grouped by phase, in the order of the boot; phases without any are left out."""
+    found: dict[str, list[Technique]] = {phase: [] for phase in PHASES}
+    for each in techniques:
+        found[each.phase].append(each)
+    return [(phase, group) for phase, group in found.items() if group]

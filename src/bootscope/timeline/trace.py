@@ -106,13 +106,14 @@ class Table:
     """Figures without a place in time (`systemd-analyze blame`, `strace -c`, callgrind's costs).
 
     `columns` names each column with its unit; a cell is text, a whole number, or None for empty.
-    `headings` are words for people, where the names are none.
+    `headings` are words for people, where the names are none; `total` is the foot, if there is one.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | None, ...], ...]
     headings: tuple[str, ...] = ()
+    total: tuple[str | int | None, ...] = ()
 
 
 @dataclass(frozen=True)

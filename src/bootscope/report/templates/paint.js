@@ -162,20 +162,30 @@ function paintLines(g, row, waits, view, y, height, label) {
   }
 }
 
-// Lines through all rows. Names stand right or left of their line; the last milestone matters most.
+// Lines through all rows, with those names that have room beside their own line.
 function paintMilestones(g, milestones, view, y, height, names) {
-  const shades = colours();
-  let limit = view.left + view.width + 6;
-  for (const [name, ns] of [...milestones].reverse()) {
-    if (ns < view.from || ns > view.to) continue;
-    const x = view.x(ns), width = name.length * LETTER + 4;
-    g.fillStyle = shades.good;
-    g.fillRect(x - 0.75, y, 1.5, height);
-    const left = x + 4 + width <= limit ? x + 4 : Math.min(x, limit) - 2 - width;
-    if (!names || left < view.left) continue;
-    g.fillText(name, left, y + 8);
-    limit = Math.min(left, x) - 4;
+  g.fillStyle = colours().good;
+  for (const [, ns] of milestones) if (ns >= view.from && ns <= view.to) g.fillRect(view.x(ns) - 0.75, y, 1.5, height);
+  if (names) for (const { name, left } of milestoneNames(milestones, view)) g.fillText(name, left, y + 8);
+}
+
+const SAME_PLACE = 14;
+
+// Where names stand, as { name, left, width, x }: right of their line, else left of it, never across another name or
+// the line of another moment. The last milestone matters most. A name without room is left out: elsewhere it would
+// name another moment.
+function milestoneNames(milestones, view) {
+  const seen = milestones.filter(([, ns]) => ns >= view.from && ns <= view.to).map(([name, ns]) => ({ name, x: view.x(ns) }));
+  const found = [], end = view.left + view.width + 6;
+  for (const { name, x } of seen.reverse()) {
+    const width = name.length * LETTER + 4;
+    const free = (left) => left >= view.left && left + width <= end
+      && !seen.some((other) => Math.abs(other.x - x) > SAME_PLACE && other.x > left - 4 && other.x < left + width)
+      && !found.some((other) => left < other.left + other.width + 4 && other.left < left + width + 4);
+    const left = [x + 4, x - 2 - width].find(free);
+    if (left !== undefined) found.push({ name, left, width, x });
   }
+  return found;
 }
 
 // Flags: a numbered pennant on the ruler; between two, how far they are apart.

@@ -24,9 +24,17 @@ class Search {
   }
 
   find() {
+    this.at = -1;
+    this.mark();
+    this.list();
+    this.timeline.draw();
+    this.timeline.tell("view");
+  }
+
+  // Marks what is sought in all spans that there are by now.
+  mark() {
     const wanted = this.field.value.trim().toLowerCase(), { model } = this.timeline;
     this.wanted = wanted;
-    this.at = -1;
     this.hits = [];
     const texts = wanted ? model.texts.map((text) => text.toLowerCase().includes(wanted)) : [];
     for (const track of model.tracks) {
@@ -35,9 +43,6 @@ class Search {
     }
     this.hits.sort((a, b) => a[0].start[a[1]] - b[0].start[b[1]]);
     this.tell();
-    this.list();
-    this.timeline.draw();
-    this.timeline.tell("view");
   }
 
   inTrack(track, texts) {

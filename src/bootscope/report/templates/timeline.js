@@ -33,6 +33,21 @@ class Timeline {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { palette = null; this.draw(); });
   }
 
+  // Takes what has become of a boot that goes on: what is shown, open, pinned and selected stays.
+  take(model) {
+    const all = this.from <= 0 && this.to >= this.whole, { tracks } = this.model, { pins } = this.layout, { selected } = this;
+    const again = (track) => track && model.tracks.find((t) => t.id === track.id);
+    for (const track of model.tracks) track.open = (tracks.find((t) => t.id === track.id) || track).open;
+    this.model = model;
+    this.whole = model.total;
+    this.layout = new Layout(model);
+    for (const item of pins) if (item instanceof Track && again(item)) this.layout.pins.add(again(item));
+    if (selected) this.selected = again(selected.track) ? { track: again(selected.track), index: selected.index } : null;
+    this.to = all ? this.whole : Math.min(this.to, this.whole);
+    this.from = Math.min(this.from, Math.max(0, this.to - SHORTEST));
+    this.arrange();
+  }
+
   on(what, does) { this.listeners[what].push(does); }
   tell(what) { for (const does of this.listeners[what]) does(); }
 

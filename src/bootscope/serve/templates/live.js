@@ -2,8 +2,7 @@
 // Follows a recording: what the server tells becomes text, never markup.
 "use strict";
 
-const LIVE_ROWS = 2000, LIVE_COLOURS = 8;
-const SVG = "http://www.w3.org/2000/svg";
+const LIVE_ROWS = 2000;
 
 /** The first element of the page that fits. @param {string} selector @returns {HTMLElement} */
 function the(selector) { return document.querySelector(selector); }
@@ -45,26 +44,51 @@ class LiveConsole {
   }
 }
 
-// The phases as bars on one scale of time, and a tick for each line.
-function paintPhases(phases, now) {
-  const svg = the("svg.phases"), list = the(".phase-list"), whole = Math.max(1, now, ...phases.map((p) => p[2]));
-  svg.replaceChildren(...phases.map(([, start, end], at) => bar(`p${at % LIVE_COLOURS}`, start / whole, (end - start) / whole, 8, 48)));
-  list.replaceChildren(...phases.map(([name, start, end], at) => {
-    const group = document.createElement("div"), head = made("dt", "", "");
-    head.append(made("i", `p${at % LIVE_COLOURS}`, ""), name);
-    group.append(head, made("dd", "", `${(start / 1000).toFixed(3)} s, ${((end - start) / 1000).toFixed(3)} s long${at + 1 === phases.length ? " so far" : ""}`));
+function listPhases(phases) {
+  the(".phase-list").replaceChildren(...phases.map(([name, start, end], at) => {
+    const group = document.createElement("div");
+    const length = `${(start / 1000).toFixed(3)} s, ${((end - start) / 1000).toFixed(3)} s long${at + 1 === phases.length ? " so far" : ""}`;
+    group.append(made("dt", "", name), made("dd", "", length));
     return group;
   }));
 }
 
-function bar(kind, left, width, top, height) {
-  const rect = document.createElementNS(SVG, "rect");
-  const places = { class: kind, x: 1000 * left, width: Math.max(1, 1000 * width), y: top, height };
-  for (const [name, value] of Object.entries(places)) rect.setAttribute(name, String(value));
-  return rect;
+// The report's timeline of a boot that goes on: phases, and a mark for each console line.
+class LiveTimeline {
+  constructor() {
+    this.lines = [];
+    this.timeline = null;
+    this.search = null;
+  }
+
+  // The same columns as the report's (columns.py); moments come as milliseconds or as seconds in words.
+  take(told) {
+    if (told.fresh || told.from > this.lines.length) this.lines = [];
+    this.lines.length = Math.min(told.from, this.lines.length);
+    this.lines.push(...told.lines.map(([time, , text]) => ({ name: text, start: Math.round(Number(time) * 1e9), end: Math.round(Number(time) * 1e9) })));
+    const phases = told.phases.map(([name, start, end]) => ({ name, start: start * 1e6, end: end * 1e6 }));
+    const texts = new Map(), tracks = [rawTrack("phase", "phases", phases, texts), rawTrack("line", "lines", this.lines, texts)];
+    const milestones = told.milestones.map(([name, time]) => [name, Math.round(Number(time) * 1e9)]);
+    const total_ns = Math.max(told.now * 1e6, ...milestones.map(([, ns]) => ns));
+    const model = new Model({ texts: [...texts.keys()], total_ns, milestones, tracks });
+    if (!this.timeline) this.begin(model); else this.timeline.take(model);
+    if (this.search.wanted) this.search.mark();
+  }
+
+  begin(model) {
+    const section = the("section.tracks");
+    this.timeline = new Timeline(section.parentElement, model);
+    this.search = new Search(section, this.timeline, new Panel(section, this.timeline));
+  }
 }
 
-function paintMilestones(milestones) {
+function rawTrack(kind, title, spans, texts) {
+  const number = (text) => { if (!texts.has(text)) texts.set(text, texts.size); return texts.get(text); };
+  const start = spans.map((span, k) => span.start - (k ? spans[k - 1].start : 0)), length = spans.map((span) => span.end - span.start);
+  return { id: kind, kind, title, parent: "", overlaps: false, start, length, name: spans.map((span) => number(span.name)), shapes: [[]], shape: [], values: [] };
+}
+
+function listMilestones(milestones) {
   the(".reached").replaceChildren(...milestones.map(([name, time]) => {
     const group = document.createElement("div");
     group.append(made("dt", "", name), made("dd", "", `${time} s`));
@@ -84,7 +108,7 @@ function tell(selector, words) {
   place.hidden = !words;
 }
 
-function heard(told, shown) {
+function heard(told, shown, timeline) {
   if (told.gone) return stateIs("this run was deleted", "off");
   tell(".trouble", told.trouble || "");
   if (told.boot === undefined) return stateIs("cannot be followed", "off");
@@ -92,18 +116,19 @@ function heard(told, shown) {
   the(".boot").textContent = told.boot ? `boot ${told.boot}, ${(told.now / 1000).toFixed(3)} s` : "before the first boot";
   the(".clock").textContent = told.clock;
   shown.take(told.from, told.total, told.lines);
-  paintPhases(told.phases, told.now);
-  paintMilestones(told.milestones);
+  timeline.take(told);
+  listPhases(told.phases);
+  listMilestones(told.milestones);
   the(".ended").replaceChildren(...told.ended.map((words) => made("li", "", words)));
   stateIs(told.over ? "recorded" : "recording", told.over ? "" : "on");
   the(".finished").hidden = !told.over;
 }
 
 function follow() {
-  const source = new EventSource(the(".live").dataset.events), shown = new LiveConsole();
+  const source = new EventSource(the(".live").dataset.events), shown = new LiveConsole(), timeline = new LiveTimeline();
   source.onmessage = (event) => {
     const told = JSON.parse(event.data);
-    heard(told, shown);
+    heard(told, shown, timeline);
     if (told.over) source.close();
   };
   // The browser connects again by itself, and is told everything anew.

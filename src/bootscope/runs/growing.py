@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot while it is recorded: what its growing files tell so far."""
+"""A boot while it is recorded: what its growing files tell so far. Nothing is written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bootscope.capture.measured import TAP, MeasuredInfo
-from bootscope.capture.record import STREAM, RunInfo
-from bootscope.capture.stored import MeasuredRun
+from bootscope.capture.measured import TAP, MeasuredInfo, read_measured
+from bootscope.capture.record import RUN, STREAM, RunInfo, read_json
+from bootscope.capture.store import Store
+from bootscope.capture.stored import BOARD, MeasuredRun
 from bootscope.capture.tail import Tail
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
@@ -43,11 +44,23 @@ class SoFar:
     clock: str = ""
 
 
-class Watched(Protocol):
+class Growing(Protocol):
     """A boot under way."""
 
-    def look(self) -> SoFar:
-        """What is known by now. Raises UserError when its files cannot be read."""
+    def look(self, *, last: bool = False) -> SoFar:
+        """What is known by now; the `last` look sees all that there is, however soon after the one before.
+
+        Raises UserError when its files cannot be read.
+        """
+
+
+def growing(store: Store, run_id: str, number: int) -> Growing:
+    """A boot of a run, while both grow. Raises UserError when the run's description cannot be read."""
+    run = store.runs / run_id
+    folder = run / "boots" / f"{number:03}"
+    if store.kind(run_id) == BOARD:
+        return Measured(read_measured(run), folder)
+    return Emulated(read_json(run / RUN, RunInfo), folder)
 
 
 class Emulated:
@@ -61,7 +74,7 @@ class Emulated:
     def _line(self, at_ns: int, phase: str, data: bytes) -> None:
         self._lines.append(Line(at_ns, phase, visible(data, _MOST_TEXT)))
 
-    def look(self) -> SoFar:
+    def look(self, *, last: bool = False) -> SoFar:
         self._live.feed(self._tail.new())
         live, begins = self._live, list(self._live.starts.items())
         ends = [*(ns for _, ns in begins[1:]), live.now_ns]
@@ -83,10 +96,10 @@ class Measured:
         self._seen, self._not_before_s = -1, 0.0
         self._found = SoFar()
 
-    def look(self) -> SoFar:
+    def look(self, *, last: bool = False) -> SoFar:
         begun_s = time.monotonic()
         size = _size(self._folder / TAP)
-        if size != self._seen and begun_s >= self._not_before_s:
+        if size != self._seen and (last or begun_s >= self._not_before_s):
             self._found, self._seen = self._understood(), size
             now_s = time.monotonic()
             self._not_before_s = now_s + (_REST - 1) * (now_s - begun_s)
