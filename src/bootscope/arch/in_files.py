@@ -14,8 +14,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Named:
     """An instruction set and its names: `elf` the machine number of an ELF file and `bits` its class, `pe`
-    the machine type of an EFI program, `mkimage` the number and `fit` the name that mkimage(1) has for it, `efi` the program that firmware starts from a card that nothing else is known of. 0 and empty where
-    there is none."""
+    the machine type of an EFI program, `mkimage` the number and `fit` the name that mkimage(1) has for it,
+    `efi` the program that firmware starts from a card that nothing else is known of. 0 and empty where there
+    is none."""
 
     name: str
     bits: int
