@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import mmap
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -218,7 +219,7 @@ def _zip_member(
     found.members[info.filename] = b"".join(parts)
 
 
-def is_tar(data: bytes) -> bool:
+def is_tar(data: bytes | mmap.mmap) -> bool:
     """Whether this begins like a tar archive: with the header of a member."""
     header = data[:_BLOCK]
     if len(header) < _BLOCK or not header[0]:
@@ -252,7 +253,7 @@ class TarMember:
     target: bytes
 
 
-def tar_members(data: bytes) -> Iterator[TarMember]:
+def tar_members(data: bytes | mmap.mmap) -> Iterator[TarMember]:
     """All members of a tar archive, in order."""
     at, long_name, long_target = 0, b"", b""
     while at + _BLOCK <= len(data):
