@@ -31,8 +31,8 @@ _ROLES = (
 _MOST_ENTRIES, _MOST_FILES = 5_000, 64
 _LEFT_OUT = (
     ".json", ".manifest", ".txt", ".conf", ".bmap", ".sha256", ".sha256sum", ".md5", ".asc", ".sig", ".spdx",
-    ".env", ".config", ".cmd", ".map", ".sh", ".cfg", ".log", ".buildinfo", ".qemuboot", ".itc", ".its", ".zip",
-    ".deb", ".ipk", ".rpm", ".tgz", ".ko", ".dtbo", ".scr", ".md", ".xml", ".html",
+    ".env", ".config", ".cmd", ".map", ".sh", ".cfg", ".log", ".buildinfo", ".qemuboot", ".itc", ".its",
+    ".zip",    ".deb", ".ipk", ".rpm", ".tgz", ".ko", ".dtbo", ".scr", ".md", ".xml", ".html",
 )  # fmt: skip
 _DISKS = (".wic", ".img", ".sdcard", ".qcow2", ".hddimg", ".iso", ".simg")
 
@@ -108,8 +108,7 @@ def _flat(root: Path, kind: str) -> Build:
             notes.append(f"{printable(path.name)} is a link that leads out of the folder: not followed")
         elif stat.S_ISREG(mode) and not path.name.startswith(".") and real.stat().st_size:
             # The shorter name is the link that a build means; the other has a date in it.
-            if real not in seen or len(path.name) < len(seen[real].name):
-                seen[real] = path
+            seen[real] = min((seen.get(real, path), path), key=lambda p: len(p.name))
     vmlinux = tuple(p for p in seen.values() if p.name.startswith("vmlinux") and _is_elf(p))
     maps = tuple(p for p in seen.values() if p.name.startswith("System.map"))
     files = [

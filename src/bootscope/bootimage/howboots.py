@@ -15,7 +15,6 @@ from bootscope.bootimage.found import Found
 from bootscope.bootimage.menus import SCRIPT
 from bootscope.bootimage.records import Entry, Fit, Kernel, Root, Step
 from bootscope.core.errors import UserError
-from bootscope.core.text import listed
 from bootscope.loaders import in_images
 
 _SYSTEM_PARTITION = "EFI system"
@@ -54,38 +53,6 @@ def architecture(found: Found) -> str:
     named = {k.architecture for k in found.kernels} | {r.architecture for r in found.roots}
     named -= {""}
     return next(iter(named)) if len(named) == 1 else ""
-
-
-def contradictions(found: Found) -> list[str]:
-    """What cannot be right: parts for several architectures, a kernel that no menu finds, modules of
-    another."""
-    notes: list[str] = []
-    kernel = chosen_kernel(found)
-    for root in found.roots:
-        if (
-            kernel
-            and root.architecture
-            and kernel.architecture
-            and _other(kernel.architecture, root.architecture)
-        ):
-            notes.append(
-                f"the kernel is for {kernel.architecture}, the programs of the root for {root.architecture}"
-            )
-        if kernel and kernel.version and root.modules and kernel.version not in root.modules:
-            held = listed(root.modules)
-            notes.append(f"the root has modules for {held}, none for the kernel {kernel.version}")
-    entry = chosen_entry(found)
-    if entry and entry.menu.kernel and not kernel and "$" not in entry.menu.kernel:
-        notes.append(f"the chosen entry of {entry.menu.path} names {entry.menu.kernel}, which was not found")
-    if not found.kernels:
-        notes.append("no kernel was found")
-    return notes
-
-
-def _other(kernel: str, programs: str) -> bool:
-    """Whether a kernel cannot run these programs: those of 64 bits run the ones of 32 bits, too."""
-    older = {"arm64": "arm", "x86-64": "x86", "mips64": "mips", "powerpc64": "powerpc", "riscv64": "riscv32"}
-    return programs not in (kernel, older.get(kernel, kernel))
 
 
 def command_line(found: Found) -> tuple[str, str]:

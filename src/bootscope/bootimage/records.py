@@ -159,8 +159,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Understood:
-    """All that is known of an image. `kind` in words; `architecture` empty where nothing tells it or where
-    kernels of several are in it; `command_line` what the kernel is given, and from where."""
+    """All that is known of an image. `problems` keep it from booting, or from being understood. `kind` in
+    words; `architecture` empty where nothing tells it or where kernels of several are in it; `command_line`
+    what the kernel is given, and from where."""
 
     name: str
     kind: str
@@ -179,4 +180,5 @@ class Understood:
     command_line_from: str
     steps: tuple[Step, ...]
     boards: tuple[Fit, ...]
+    problems: tuple[str, ...]
     notes: tuple[str, ...]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.archives import is_root_tar, tar_entries
-from bootscope.bootimage import containers, disk, folders, howboots, root, symbols
+from bootscope.bootimage import containers, disk, folders, howboots, problems, root, symbols
 from bootscope.bootimage.files import Files, Listed, OnDisk
 from bootscope.bootimage.found import Found
 from bootscope.bootimage.records import Kernel, Loader, Place, Understood
@@ -30,8 +30,9 @@ from bootscope.image.kallsyms import Symbol
 from bootscope.loaders import in_images
 
 KINDS = (
-    "a disk image (also packed, qcow2 or Android sparse), a kernel, a FIT or uImage, a device tree, an "
-    "initramfs, a root file system (ext, FAT, SquashFS, tar, folder), or the folder of images that a build made"
+    "a disk image (also packed, qcow2 or Android sparse), a kernel, a FIT or uImage, a device "
+    "tree, an initramfs, a root file system (ext, FAT, SquashFS, tar, folder), or the folder "
+    "of images that a build made"
 )
 _MOST_LOADER_BYTES = 64 << 20
 
@@ -92,6 +93,7 @@ class _Work:
     size_bytes: int = 0
     names: list[str] = field(default_factory=list)
     told: tuple[str, str] = ("", "")
+    failed: list[str] = field(default_factory=list)
 
     def take(self, name: str, number: int) -> None:
         """Looks at a path that the user named."""
@@ -154,13 +156,13 @@ class _Work:
         self.stack.callback(os.close, volume.descriptor)
         self.layers += contained.layers
         for note in contained.notes:
-            self.found.note(f"{label}{note}")
+            (self.found.notes if "once is enough" in note else self.failed).append(f"{label}{note}")
         if self._archive(volume, name) or self._disk(volume, name, label, work) or self._loader(volume, name):
             return
         after = " after unpacking it" if contained.layers else ""
         raise UserError(
-            f"{printable(name)} is not recognised{after}: it has no partition table, no file system, and begins "
-            "like no kernel",
+            f"{printable(name)} is not recognised{after}: it has no partition table, no file system, and "
+            "begins like no kernel",
             hint=f"give {KINDS}",
         )
 
@@ -196,8 +198,7 @@ class _Work:
         before = len(self.found.loaders)
         areas = len(self.found.areas)
         table = disk.look(self.found, volume, name, label, work)
-        for note in table.notes:
-            self.found.note(f"{label}{note}")
+        self.failed += [f"{label}{note}" for note in table.notes]
         if not table.kind and len(self.found.areas) == areas:
             del self.found.loaders[before:]
             return False
@@ -228,7 +229,7 @@ class _Work:
         words, source = howboots.command_line(found)
         if not words or (self.told[0] and not found.entries):
             words, source = self.told if self.told[0] else (words, source)
-        notes = [*found.notes, *howboots.contradictions(found)]
+        notes = [*found.notes, *problems.doubts(found)]
         return Understood(
             name=", ".join(self.names),
             kind=", ".join(dict.fromkeys(self.kinds)),
@@ -247,6 +248,7 @@ class _Work:
             command_line_from=source,
             steps=tuple(howboots.steps(found)),
             boards=tuple(howboots.boards(found)),
+            problems=tuple(dict.fromkeys([*self.failed, *problems.problems(found, bool(self.table))])),
             notes=tuple(dict.fromkeys(notes)),
         )
 

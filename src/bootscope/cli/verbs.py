@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "report": ("report:Report", "write recorded boots as one self-contained HTML file"),
     "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
+    "image": ("image:ImageVerb", "show what an image that is built already holds, and how it boots"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
     "rm": ("runs:Remove", "delete recorded runs"),
@@ -65,7 +66,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 GROUPS = {
     "Measure": ("record", "import", "calibrate"),
-    "Understand": ("show", "compare", "report", "serve", "export"),
+    "Understand": ("show", "compare", "report", "serve", "export", "image"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check",),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),

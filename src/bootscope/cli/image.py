@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bootscope image: what an image that is built already holds, and how it boots."""
+
+from __future__ import annotations
+
+import argparse
+
+from bootscope.cli.arguments import option
+from bootscope.cli.verb import Verb, print_json, terminal
+
+
+class ImageVerb(Verb):
+    example = "bootscope image sdcard.img.xz"
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "path",
+            nargs="+",
+            metavar="FILE|FOLDER",
+            help="a disk image, also packed; or kernel, device tree, initramfs and root file system; or the "
+            "folder of images that a build made (bootscope help your-image)",
+        )
+        option(parser, "--machine", "M", "the machine, if the folder of a build has several", default="")
+
+    def run(self, args: argparse.Namespace) -> int:
+        import msgspec
+
+        from bootscope.bootimage.understand import open_image
+        from bootscope.report import bootimage
+
+        with open_image(args.path, args.machine) as image:
+            known = image.understood
+        if args.json:
+            about = msgspec.to_builtins(known)
+            # `kind` is what all documents call their own kind.
+            print_json("image", {"what": about.pop("kind"), **about})
+        else:
+            bootimage.show(terminal(), known)
+        return 2 if known.problems else 0
