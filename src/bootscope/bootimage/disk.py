@@ -23,6 +23,8 @@ from bootscope.loaders import in_images
 MOST_FILE_BYTES = 384 << 20
 _SEARCHED_GAP, _SEARCHED_RAW = 64 << 20, 32 << 20
 _MOST_PARTITIONS = 64
+_AROUND = 2 << 20
+"""Bytes on both sides of a version text in which the rest of its program lies."""
 _MOST_LOADER_BYTES = 32 << 20
 _KERNEL_FOLDERS = ("/", "/boot/", "/EFI/Linux/", "/EFI/debian/", "/efi/", "/*/")
 _KERNELS = ("vmlinuz*", "vmlinux*", "Image*", "zImage*", "uImage*", "bzImage*", "fitImage*", "kernel*.img",
@@ -79,7 +81,9 @@ def _search(found: Found, volume: Volume, place: Place, most: int) -> None:
         for program in in_images.named_in(data, place.at_bytes + at):
             if (program.what, program.version) not in seen:
                 seen.add((program.what, program.version))
-                found.loaders.append(Loader(program, Place(place.volume, at_bytes=program.at_bytes)))
+                start = max(0, program.at_bytes - place.at_bytes - _AROUND)
+                around = volume.read(start, 2 * _AROUND) if program.what == in_images.UBOOT else b""
+                found.add_loader(program, Place(place.volume, at_bytes=program.at_bytes), around)
     if volume.size_bytes > most and place.path != "partition":
         left = volume.size_bytes - most
         if volume.read(most, 4096).strip(b"\0"):
@@ -168,4 +172,4 @@ def may_be(head: bytes) -> bool:
 
 def _programs(found: Found, data: bytes, place: Place) -> None:
     for program in in_images.named_in(data):
-        found.loaders.append(Loader(program, place))
+        found.add_loader(program, place, data)

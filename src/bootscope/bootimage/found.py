@@ -26,18 +26,24 @@ from bootscope.image import fit, kernel_file
 from bootscope.image.efi_program import read as read_efi
 from bootscope.image.fit import Fit
 from bootscope.image.kernel_file import KernelFile
+from bootscope.image.uboot_env import default_environment
 from bootscope.loaders import in_images
+from bootscope.loaders.in_images import Program
 
 MOST_KERNELS, MOST_TREES = 12, 400
 _FDT = b"\xd0\x0d\xfe\xed"
-_RAMDISK, _UIMAGE_TYPE_AT = 3, 30
+_UIMAGE_TYPE_AT = 30
+VARIABLES = ("bootcmd", "bootargs", "bootdelay", "boot_targets", "fdtfile")
+"""Variables of U-Boot's environment that tell how it boots."""
+_MOST_TEXT = 4096
 
 Reader = Callable[[], bytes]
 
 
 @dataclass
 class Found:
-    """Collects. `raw`: place -> the bytes of what lies there; `opened`: kernels by their place, wrapped."""
+    """Collects. `environment`: the variables that a U-Boot was built with; `raw`: place -> the bytes of what
+    lies there; `opened`: kernels by their place, wrapped."""
 
     areas: list[Area] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
@@ -48,9 +54,19 @@ class Found:
     entries: list[Entry] = field(default_factory=list)
     files: dict[str, Files] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
     raw: dict[Place, Reader] = field(default_factory=dict)
     beside: Beside = field(default_factory=Beside)
     pending: list[tuple[KernelFile, Place]] = field(default_factory=list)
+
+    def add_loader(self, program: Program, place: Place, data: bytes) -> None:
+        """Takes a boot loader, and the environment of a U-Boot's from the data that it lies in."""
+        self.loaders.append(Loader(program, place))
+        if program.what == in_images.UBOOT and not self.environment:
+            variables = default_environment(data)
+            self.environment |= {
+                name: variables[name][:_MOST_TEXT] for name in VARIABLES if name in variables
+            }
 
     def note(self, text: str) -> None:
         """Tells something once."""
@@ -138,7 +154,8 @@ class Found:
             self._tree(part.data, place, lambda: part.data)
         elif part.type == "ramdisk" and part.data:
             self._one(part.data, place, lambda: part.data)
-        self.loaders += [Loader(program, place) for program in programs]
+        for program in programs:
+            self.add_loader(program, place, part.data)
 
     def _efi(self, data: bytes, place: Place, read: Reader) -> bool:
         program = read_efi(data[:0x4000])

@@ -62,6 +62,8 @@ def command_line(found: Found) -> tuple[str, str]:
         return entry.menu.command_line, f"{entry.menu.path} ({entry.menu.kind})"
     if kernel and kernel.command_line:
         return kernel.command_line, "CONFIG_CMDLINE of the kernel"
+    if found.environment.get("bootargs"):
+        return found.environment["bootargs"], "bootargs of the environment that is built into U-Boot"
     told = {tree.command_line for tree in found.device_trees if tree.command_line}
     if len(told) == 1:
         tree = next(tree for tree in found.device_trees if tree.command_line)
@@ -100,7 +102,8 @@ def _first_stages(found: Found) -> Iterable[Step]:
 
 
 def _loaders(found: Found) -> Iterable[Step]:
-    firmware = [loader for loader in found.loaders if not loader.program.place]
+    named = [loader for loader in found.loaders if not loader.program.place]
+    firmware = sorted(named, key=lambda loader: in_images.order(loader.program.what))
     system = any(a.partition and a.partition.type == _SYSTEM_PARTITION for a in found.areas)
     removable = {named.efi.lower(): named.name for named in in_files.NAMES if named.efi}
     efi = [loader for loader in firmware if loader.program.what in in_images.LOADED_BY_EFI]

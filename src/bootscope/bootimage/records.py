@@ -159,9 +159,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Understood:
-    """All that is known of an image. `problems` keep it from booting, or from being understood. `kind` in
-    words; `architecture` empty where nothing tells it or where kernels of several are in it; `command_line`
-    what the kernel is given, and from where."""
+    """All that is known of an image. `environment`: variables that U-Boot was built with. `problems` keep it
+    from booting, or from being understood. `kind` in words; `architecture` empty where nothing tells it or
+    where kernels of several are in it; `command_line` what the kernel is given, and from where."""
 
     name: str
     kind: str
@@ -175,6 +175,7 @@ class Understood:
     initramfs: tuple[Initramfs, ...]
     roots: tuple[Root, ...]
     entries: tuple[Entry, ...]
+    environment: dict[str, str]
     architecture: str
     command_line: str
     command_line_from: str

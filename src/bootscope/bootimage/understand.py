@@ -22,7 +22,7 @@ from bootscope.artefacts.archives import is_root_tar, tar_entries
 from bootscope.bootimage import containers, disk, folders, howboots, problems, root, symbols
 from bootscope.bootimage.files import Files, Listed, OnDisk
 from bootscope.bootimage.found import Found
-from bootscope.bootimage.records import Kernel, Loader, Place, Understood
+from bootscope.bootimage.records import Kernel, Place, Understood
 from bootscope.bootimage.volume import Volume
 from bootscope.core.errors import UserError, printable
 from bootscope.image import kernel_file
@@ -216,7 +216,8 @@ class _Work:
         data = volume.read(0, min(volume.size_bytes, _MOST_LOADER_BYTES))
         place = Place(Path(name).name)
         programs = in_images.named_in(data)
-        self.found.loaders += [Loader(program, place) for program in programs]
+        for program in programs:
+            self.found.add_loader(program, place, data)
         if programs:
             self.kinds.append("boot loader")
         return bool(programs)
@@ -243,6 +244,7 @@ class _Work:
             initramfs=tuple(found.initramfs),
             roots=tuple(found.roots),
             entries=tuple(found.entries),
+            environment=dict(found.environment),
             architecture=howboots.architecture(found),
             command_line=words,
             command_line_from=source,

@@ -81,16 +81,20 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
         if before < 0:
             return None
         start = before + 1
-    # The first token may have alignment before it: its true beginning is where the index counts from.
     tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
     if len(tokens) < _TOKENS:
         return None
-    *offsets, size = itertools.accumulate((len(token) + 1 for token in tokens), initial=0)
-    if offsets[-1] > 0xFFFF:
-        return None
-    end = start + size
-    index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), end, end + 64 + 2 * _TOKENS)
-    return (tokens, start, index + 2 * _TOKENS) if index >= 0 else None
+    # Something else may stand right before the first token: that begins where the index counts from.
+    for first in range(max(1, len(tokens[0]))):
+        exact = [tokens[0][first:], *tokens[1:]]
+        *offsets, size = itertools.accumulate((len(token) + 1 for token in exact), initial=0)
+        if offsets[-1] > 0xFFFF:
+            return None
+        end = start + first + size
+        index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), end, end + 64 + 2 * _TOKENS)
+        if index >= 0:
+            return exact, start + first, index + 2 * _TOKENS
+    return None
 
 
 def _names(

@@ -78,7 +78,7 @@ def _of_distances(
         values = [at if at >= 0 else base - 1 - at for at in offsets]
     else:
         values = [base + (at & 0xFFFFFFFF) for at in offsets]
-    return Addresses(values, form, not stored)
+    return Addresses(values, form, not stored) if values[-1] >> 8 * word_bytes == 0 else None
 
 
 def _form(offsets: Sequence[int]) -> str:

@@ -44,6 +44,24 @@ _NO_VERSION = ((OPENSBI, b"OpenSBI v%d.%d"), ("GRUB", b"GNU GRUB  version %s"))
 """Programs that put their version together as they run: it is not known."""
 _FIP = b"\x01\x00\x64\xaa"
 LOADED_BY_EFI = ("systemd-boot", "systemd-stub", "GRUB")
+_ORDER = (
+    "U-Boot TPL",
+    UBOOT_SPL,
+    TFA,
+    "OP-TEE",
+    OPENSBI,
+    "SeaBIOS",
+    UBOOT,
+    "barebox",
+    "GRUB",
+    "systemd-boot",
+)
+"""In which order they run where several are there; what is not in it runs last."""
+
+
+def order(what: str) -> int:
+    """The place of a program in the order in which they run."""
+    return _ORDER.index(what) if what in _ORDER else len(_ORDER)
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,9 @@ def _steps(out: Console, known: Understood) -> None:
         out.print(Text(printable(f"  from {known.command_line_from}"), "dim"))
     elif known.kernels:
         out.print(Text("command line: nothing in the image says it"))
+    if not known.entries:
+        for name, value in known.environment.items():
+            out.print(Text(printable(f"U-Boot's {name}: {cut(value, 200)}"), "dim"))
 
 
 def _entries(out: Console, known: Understood) -> None:
