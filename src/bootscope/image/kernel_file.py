@@ -107,7 +107,7 @@ def opened(name: str, data: bytes, budget: Budget | None = None) -> KernelFile |
         layers.append(layer)
         inner = layer.inner
     forms = tuple(layer.form for layer in layers if layer.form)
-    if not forms and not (layers and _VERSION.search(inner)):
+    if not forms:
         return None
     return _together(data, layers, forms, inner)
 
@@ -121,9 +121,7 @@ def _together(data: bytes, layers: list[_Layer], forms: tuple[str, ...], program
         notes.append("nothing in it begins with 'Linux version': not Linux, or damaged")
     architecture = next((layer.architecture for layer in reversed(layers) if layer.architecture), "")
     device_tree = next((layer.device_tree for layer in layers if layer.device_tree), b"")
-    return KernelFile(
-        forms or ("raw",), compressions, architecture, len(data), program, device_tree, tuple(notes)
-    )
+    return KernelFile(forms, compressions, architecture, len(data), program, device_tree, tuple(notes))
 
 
 def _layer(name: str, data: bytes, budget: Budget) -> _Layer | None:

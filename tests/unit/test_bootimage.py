@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole images: what is said of them, whatever they are packed in, and what is said where something is
+wrong."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bootscope.bootimage.records import Understood
+from bootscope.bootimage.understand import open_image
+from bootscope.core.errors import UserError
+from tests.command import environment
+from tests.unit.image_builders import (
+    BASE,
+    BUILD_ID,
+    CARD,
+    SYMBOLS,
+    VERSION,
+    android_sparse,
+    arm64_image,
+    boot_folder,
+    card,
+    cpio,
+    device_tree,
+    disk,
+    ext4,
+    qcow2,
+    root_folder,
+    tool,
+)
+
+
+def look(*paths: Path) -> Understood:
+    with open_image([str(path) for path in paths]) as image:
+        return image.understood
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return card(tmp_path_factory.mktemp("card"))
+
+
+def check_card(known: Understood) -> None:
+    assert [(a.volume, a.filesystem.kind if a.filesystem else "", a.readable) for a in known.areas] == [
+        ("partition 1", "FAT", True),
+        ("partition 2", "ext4", True),
+    ]
+    assert known.problems == ()
+    assert known.architecture == "arm64"
+    assert known.command_line == "console=ttyS0 root=/dev/vda2"
+
+
+def test_a_card(made: Path) -> None:
+    known = look(made)
+    check_card(known)
+    assert (known.kind, known.table, known.layers) == ("disk image", "gpt", ())
+    (kernel,) = known.kernels
+    assert (kernel.place.volume, kernel.place.path, kernel.version) == ("partition 1", "/Image", VERSION)
+    assert (kernel.build_id, kernel.kaslr, kernel.command_line) == (BUILD_ID.hex(), True, "console=ttyAMA0")
+    assert (kernel.symbols.source, kernel.symbols.count, kernel.symbols.functions) == (
+        "kallsyms",
+        SYMBOLS,
+        SYMBOLS // 2,
+    )
+    (root,) = known.roots
+    assert (root.init, root.init_path, root.system) == ("BusyBox init v1.37.0", "/bin/busybox", "Product 1")
+    assert (root.architecture, root.modules) == ("arm64", (VERSION,))
+    (tree,) = known.device_trees
+    assert (tree.model, tree.compatible) == ("Test board", ("test,board", "test,soc"))
+    assert (tree.command_line, tree.memory) == ("console=ttyS1", ((0x40000000, 0x8000000),))
+    assert known.initramfs[0].init == "/init: a script for /bin/sh"
+    assert [(e.menu.title, e.menu.chosen) for e in known.entries] == [("first", False), ("Product", True)]
+    assert known.environment == {"bootcmd": "run it", "bootargs": "quiet"}
+
+
+def test_the_steps_of_a_boot(made: Path) -> None:
+    steps = [(step.what, step.sure) for step in look(made).steps]
+    assert steps == [
+        ("EFI firmware of the board", True),
+        ("U-Boot SPL 2025.01", False),
+        ("U-Boot 2025.01", False),
+        ("extlinux: Product", True),
+        (f"Linux {VERSION} for arm64", True),
+        ("initramfs: /init: a script for /bin/sh", True),
+        ("BusyBox init v1.37.0 (Product 1)", True),
+    ]
+
+
+def test_the_boards_that_fit(made: Path) -> None:
+    fits = {fit.board: (fit.fits, fit.why) for fit in look(made).boards}
+    assert fits["cubieboard"] == (False, "it is for arm, the image for arm64")
+
+
+PACKED: dict[str, tuple[Callable[[bytes], bytes], tuple[str, ...]]] = {
+    "gz": (lambda data: gzip.compress(data, 1), ("gzip",)),
+    "xz": (lambda data: lzma.compress(data, preset=0), ("xz",)),
+    "bz2": (lambda data: bz2.compress(data, 1), ("bzip2",)),
+    "zst": (lambda data: tool("zstd", "-q", "-c", "-1", data=data), ("zstd",)),
+    "qcow2": (qcow2, ("qcow2",)),
+    "unpacked.qcow2": (lambda data: qcow2(data, 12, packed=False), ("qcow2",)),
+    "simg": (android_sparse, ("Android sparse",)),
+}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_what_an_image_is_packed_in(ending: str, made: Path, tmp_path: Path) -> None:
+    pack, layers = PACKED[ending]
+    path = tmp_path / f"card.{ending}"
+    path.write_bytes(pack(made.read_bytes()))
+    before = path.read_bytes()
+    with open_image([str(path)]) as image:
+        check_card(image.understood)
+        assert image.understood.layers == layers
+        assert image.disk and image.disk.read_bytes() == made.read_bytes()
+    assert path.read_bytes() == before and not image.disk.exists()
+
+
+def test_an_image_that_is_compressed_twice(made: Path, tmp_path: Path) -> None:
+    path = tmp_path / "card.gz.gz"
+    path.write_bytes(gzip.compress(gzip.compress(made.read_bytes(), 1)))
+    known = look(path)
+    check_card(known)
+    assert known.notes[0] == "compressed 2 times: gzip, then gzip; once is enough"
+
+
+def test_the_kernel_is_handed_out(made: Path) -> None:
+    with open_image([str(made)]) as image:
+        handed = image.kernel()
+        assert handed
+        data, kernel, symbols = handed
+        assert data == arm64_image() and kernel.version == VERSION
+        assert symbols[0].address == BASE + 0x10000 and len(symbols) == SYMBOLS
+        assert image.read(image.understood.device_trees[0].place) == device_tree()
+        assert image.disk == made
+
+
+# ---- files and folders ----
+
+
+def test_parts_of_a_system_as_files(tmp_path: Path) -> None:
+    boot = boot_folder(tmp_path / "boot")
+    with tarfile.open(tmp_path / "root.tar.gz", "w:gz") as archive:
+        archive.add(root_folder(tmp_path / "root"), ".")
+    known = look(boot / "Image", boot / "board.dtb", boot / "initrd", tmp_path / "root.tar.gz")
+    assert known.kind == "kernel, device tree, initramfs, root file system, tar archive"
+    assert (known.command_line, known.problems) == ("console=ttyAMA0", ())
+    assert known.roots[0].init == "BusyBox init v1.37.0"
+    assert [step.what for step in known.steps][-1] == "BusyBox init v1.37.0 (Product 1)"
+
+
+@pytest.mark.parametrize("kind", ["squashfs", "ext4", "folder"])
+def test_a_root_file_system_of_every_kind(kind: str, tmp_path: Path) -> None:
+    folder = path = root_folder(tmp_path / "root")
+    if kind == "squashfs":
+        path = tmp_path / "root.squashfs"
+        tool("mksquashfs", folder, path, "-quiet", "-no-progress")
+    elif kind == "ext4":
+        path = ext4(tmp_path / "root.ext4", folder, 8)
+    known = look(path)
+    assert (known.roots[0].kind, known.problems) == (kind, ())
+    assert known.roots[0].init == "BusyBox init v1.37.0"
+
+
+def test_a_folder_of_images(tmp_path: Path) -> None:
+    folder = boot_folder(tmp_path / "deploy")
+    (folder / "Image").rename(folder / "Image-6.12-2026.bin")
+    (folder / "Image").symlink_to("Image-6.12-2026.bin")
+    (folder / "circle").symlink_to("circle")
+    (folder / "out").symlink_to("/etc/passwd")
+    (folder / "notes.txt").write_text("x")
+    ext4(folder / "product.rootfs.ext4", root_folder(tmp_path / "root"), 8)
+    known = look(folder)
+    assert [kernel.place.volume for kernel in known.kernels] == ["Image"]
+    assert [root.kind for root in known.roots] == ["ext4"]
+    assert "circle is a link that leads nowhere or in a circle" in known.notes
+    assert "out is a link that leads out of the folder: not followed" in known.notes
+
+
+def test_a_system_map_and_a_vmlinux_beside_a_kernel_win(tmp_path: Path) -> None:
+    folder = boot_folder(tmp_path / "deploy")
+    rows = [f"{BASE + 16 * n:016x} T name_{n}\n" for n in range(200)]
+    (folder / "System.map").write_text("".join(rows))
+    symbols = look(folder).kernels[0].symbols
+    assert (symbols.source, symbols.count) == ("System.map", 200)
+    (folder / "System.map").write_text("ffffffffffffffff B The real System.map is elsewhere\n")
+    symbols = look(folder).kernels[0].symbols
+    assert (symbols.source, symbols.note) == ("kallsyms", "System.map holds no symbols")
+
+
+# ---- what is wrong ----
+
+
+def test_a_kernel_for_another_cpu_than_the_root(tmp_path: Path) -> None:
+    root = root_folder(tmp_path / "root")
+    (root / "bin/busybox").write_bytes(
+        b"\x7fELF\x01\x01\x01".ljust(18, b"\0") + struct.pack("<H", 8) + bytes(99)
+    )
+    (tmp_path / "Image").write_bytes(arm64_image())
+    known = look(tmp_path / "Image", root)
+    assert known.problems == (
+        "the kernel is for arm64, the programs of the root file system for mips: they belong to different "
+        "machines",
+    )
+
+
+def test_a_card_without_a_kernel_and_an_encrypted_root(tmp_path: Path) -> None:
+    script = CARD.format(label="dos", boot="c", root="83")
+    path = disk(tmp_path / "card.img", 20, script, [(18432, b"LUKS\xba\xbe\0\x02".ljust(4096, b"\0"))])
+    known = look(path)
+    assert [a.filesystem.kind if a.filesystem else "" for a in known.areas] == ["", "LUKS"]
+    assert "it is encrypted: nothing of it can be read without its key" in known.problems[0]
+    assert known.problems[1].startswith("no kernel was found; it may lie in LUKS, which is not read")
+
+
+def test_a_truncated_card(made: Path, tmp_path: Path) -> None:
+    path = tmp_path / "card.img"
+    path.write_bytes(made.read_bytes()[: 12 << 20])
+    known = look(path)
+    assert any("ends" in text and "beyond the end of the image" in text for text in known.problems)
+    path = tmp_path / "card.xz"
+    path.write_bytes(lzma.compress(made.read_bytes(), preset=0)[:-2000])
+    assert any(text.startswith("truncated: the xz data end too early") for text in look(path).problems)
+
+
+def test_a_menu_that_names_a_missing_kernel(tmp_path: Path) -> None:
+    folder = root_folder(tmp_path / "root")
+    (folder / "boot/extlinux").mkdir()
+    (folder / "boot/extlinux/extlinux.conf").write_text("label a\n  kernel /boot/gone\n")
+    path = ext4(tmp_path / "root.ext4", folder, 8)
+    assert "names /boot/gone, which was not found" in look(path).problems[0]
+
+
+REFUSED = {
+    "empty": (b"", "is empty"),
+    "text": (b"hello\n" * 100, "is not recognised"),
+    "bmap": (b'<?xml version="1.0" ?>\n<bmap version="2.0">', "is a block map"),
+    "vmdk": (b"KDMV" + bytes(600), "is a VMware disk"),
+    "zip": (b"PK\x03\x04" + bytes(600), "is a zip archive"),
+    "lzo": (b"\x89LZO\0\r\n\x1a\n" + bytes(600), "is not recognised|is compressed with lzo"),
+    "backed": (qcow2(bytes(1 << 16), backing=100), "it is a difference to another image"),
+    "locked": (qcow2(bytes(1 << 16), crypt=2), "it is encrypted"),
+    "newer": (qcow2(bytes(1 << 16), version=4), "version 4 is not known"),
+    "packed text": (gzip.compress(b"hello\n" * 100), "not recognised after unpacking it"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_why(name: str, tmp_path: Path) -> None:
+    data, why = REFUSED[name]
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=why):
+        look(path)
+
+
+def test_what_is_not_there_or_no_file(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (
+        ("gone", "cannot read"),
+        ("circle", "cannot read"),
+        ("pipe", "neither a file nor a folder"),
+    ):
+        with pytest.raises(UserError, match=why):
+            look(tmp_path / name)
+    with pytest.raises(UserError, match="has no kernel, disk image or root file system"):
+        look(tmp_path)
+
+
+def test_a_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bootscope.bootimage.sparse_file.MOST_BYTES", 1 << 20)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(bytes(4 << 20)))
+    with pytest.raises(UserError, match=r"unpacks to more than 1\.0 MB"):
+        look(path)
+
+
+def test_an_initramfs_of_several_archives(tmp_path: Path) -> None:
+    early = cpio({"kernel/x86/microcode/GenuineIntel.bin": b"x" * 100})
+    path = tmp_path / "initrd"
+    path.write_bytes(early + bytes(512) + lzma.compress(cpio({"init": b"#!/bin/sh\n", "bin/sh": b"x"})))
+    (one,) = look(path).initramfs
+    assert [(p.compression, p.files, p.what) for p in one.parts] == [
+        ("", 1, "CPU microcode"),
+        ("xz", 2, "files"),
+    ]
+    path.write_bytes(cpio({"init": b"x"})[:-100])
+    assert look(path).initramfs[0].notes == ("an archive in it is truncated or damaged; read up to there",)
+
+
+# ---- the command ----
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bootscope", "image", *map(str, arguments)]
+    return subprocess.run(
+        command, env=environment(), capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_the_command(made: Path, tmp_path: Path) -> None:
+    done = run(made, "--json")
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = msgspec.json.decode(done.stdout)
+    assert (told["kind"], told["what"], told["architecture"]) == ("image", "disk image", "arm64")
+    done = run(made)
+    assert f"Linux {VERSION} for arm64" in done.stdout and "command line: console=ttyS0" in done.stdout
+    (tmp_path / "x").write_bytes(b"hello")
+    done = run(tmp_path / "x")
+    assert (
+        done.returncode == 2
+        and "is not recognised" in done.stderr
+        and "hint: give a disk image" in done.stderr
+    )
