@@ -156,6 +156,12 @@ def test_a_kernel_that_is_truncated_is_told() -> None:
     assert kernel(whole[:1060]).version == ""
 
 
+def test_a_header_without_the_rest_of_it_is_no_kernel() -> None:
+    """Found by fuzzing: a bzImage of 563 bytes ended in an error of Python's."""
+    for end in range(0x202, 0x260, 7):
+        assert kernel_file.opened("x", bzimage(b"")[:end]) is None
+
+
 def test_what_is_no_kernel() -> None:
     for data in (
         b"",

@@ -116,11 +116,12 @@ def _maps(kernel: KernelFile, build_id: str, beside: Beside, notes: list[str]) -
 
 def _map_texts(kernel: KernelFile, beside: Beside) -> Iterator[tuple[str, str]]:
     named = f"System.map-{kernel.version}"
-    for path in beside.maps:
-        if path.name in ("System.map", named) and path.is_file():
+    beside_it = [path for path in beside.maps if path.name in ("System.map", named)]
+    for path in beside_it:
+        if path.is_file():
             yield path.name, path.read_bytes()[:_MOST_MAP_BYTES].decode("ascii", "replace")
     for files in beside.files:
-        for folder in ("/boot", "", "/usr/lib/debug/boot"):
+        for folder in () if beside_it else ("/boot", "", "/usr/lib/debug/boot"):
             path_in = f"{folder}/{named}"
             text = files.text(path_in, _MOST_MAP_BYTES) if kernel.version else None
             if text is not None:

@@ -126,7 +126,7 @@ def _together(data: bytes, layers: list[_Layer], forms: tuple[str, ...], program
 
 def _layer(name: str, data: bytes, budget: Budget) -> _Layer | None:
     form = begins(data[:_HEAD])
-    if form in _LAYERS:
+    if form in _LAYERS and len(data) >= _HEAD:
         return _LAYERS[form](name, data, budget)
     if data.startswith(b"\x7fELF") and _VERSION.search(data):
         return _Layer("ELF", data, in_files.of_elf(data), last=True)

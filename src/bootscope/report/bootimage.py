@@ -104,7 +104,7 @@ def _kernels(out: Console, kernels: Sequence[Kernel]) -> None:
             ("symbols", _symbols(kernel.symbols)),
             ("build id", kernel.build_id),
             ("debug files", ", ".join(kernel.debug_files)),
-            ("configuration", kernel.config or "not in the image: whether it has KASLR is not known"),
+            ("configuration", kernel.config or "not found: whether it has KASLR is not known"),
             ("KASLR", _KASLR[kernel.kaslr]),
             ("built-in command line", kernel.command_line),
             *(("note", note) for note in kernel.notes),
@@ -161,7 +161,9 @@ def _steps(out: Console, known: Understood) -> None:
         out.print(Text(printable(f"command line: {known.command_line}")))
         out.print(Text(printable(f"  from {known.command_line_from}"), "dim"))
     elif known.kernels:
-        out.print(Text("command line: nothing in the image says it"))
+        told = any(kernel.config for kernel in known.kernels)
+        built_in = "" if told else "; one built into the kernel cannot be seen"
+        out.print(Text(f"command line: not found{built_in}"))
     if not known.entries:
         for name, value in known.environment.items():
             out.print(Text(printable(f"U-Boot's {name}: {cut(value, 200)}"), "dim"))
