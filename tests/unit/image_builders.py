@@ -38,9 +38,9 @@ label second
 """
 
 
-def tool(*command: str | Path, data: bytes = b"", cwd: Path | None = None) -> bytes:
+def tool(*command: str | int | Path, data: bytes = b"", cwd: Path | None = None) -> bytes:
     """Runs a tool that images are made with; its output."""
-    env = {"PATH": search_path(), "MTOOLS_SKIP_CHECK": "1", "SOURCE_DATE_EPOCH": "0"}
+    env = {"PATH": search_path(), "MTOOLS_SKIP_CHECK": "1", "SOURCE_DATE_EPOCH": "0", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
         list(map(str, command)), input=data, capture_output=True, cwd=cwd, env=env, check=False
     )
@@ -242,3 +242,16 @@ def android_sparse(data: bytes, block: int = 4096) -> bytes:
         chunks.append(struct.pack("<HHII", 0xCAC3 if empty else 0xCAC1, 0, 1, 12 + len(body)) + body)
     head = struct.pack("<IHHHHIIII", 0xED26FF3A, 1, 0, 28, 12, block, blocks, len(chunks), 0)
     return head + b"".join(chunks)
+
+
+def uki(sections: Mapping[str, bytes], machine: int = 0xAA64) -> bytes:
+    """An EFI program with these sections."""
+    at = 0x1000
+    rows, body = b"", b""
+    for name, data in sections.items():
+        padded = data + bytes(-len(data) % 512)
+        rows += struct.pack("<8sIIII16x", name.encode(), len(data), at, len(padded), at + len(body))
+        body += padded
+    head = b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40) + b"PE\0\0"
+    head += struct.pack("<HHIIIHH", machine, len(sections), 0, 0, 0, 0, 0)
+    return (head + rows).ljust(at, b"\0") + body

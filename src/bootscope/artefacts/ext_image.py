@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from bootscope.artefacts.tree import (
@@ -104,7 +105,8 @@ class ExtImage:
 
     def below(self, inode: int, path: str) -> list[Found]:
         """The files in one folder, with the targets of links."""
-        found = [one for _, lines in self._ask([f"ls -p <{inode}>"]) for one in _listed(lines, path)]
+        every = (one for _, lines in self._ask([f"ls -p <{inode}>"]) for one in _listed(lines, path))
+        found = list(islice(every, MOST_ENTRIES))
         self._targets({one.inode: one for one in found if one.kind == SYMLINK})
         return found
 

@@ -21,7 +21,8 @@ from bootscope.image import kernel_file, packed
 from bootscope.loaders import in_images
 
 MOST_FILE_BYTES = 384 << 20
-_SEARCHED_GAP, _SEARCHED_RAW = 64 << 20, 32 << 20
+_SEARCHED_GAP, _SEARCHED_RAW, _SEARCHED_ALL = 64 << 20, 32 << 20, 256 << 20
+"""Up to how many bytes boot loaders are searched for: between partitions, in one, in all of an image."""
 _MOST_PARTITIONS = 64
 _AROUND = 2 << 20
 """Bytes on both sides of a version text in which the rest of its program lies."""
@@ -77,6 +78,8 @@ def _gaps(disk: Volume, table: Table) -> Iterator[tuple[int, int]]:
 def _search(found: Found, volume: Volume, place: Place, most: int) -> None:
     """Boot loaders by their texts in a stretch without a file system."""
     seen: set[tuple[str, str]] = set()
+    most = max(0, min(most, _SEARCHED_ALL - found.searched_bytes))
+    found.searched_bytes += min(most, volume.size_bytes)
     for at, data in volume.chunks(most=most):
         for program in in_images.named_in(data, place.at_bytes + at):
             if (program.what, program.version) not in seen:

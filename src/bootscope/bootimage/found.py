@@ -55,6 +55,7 @@ class Found:
     files: dict[str, Files] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
+    searched_bytes: int = 0
     raw: dict[Place, Reader] = field(default_factory=dict)
     beside: Beside = field(default_factory=Beside)
     pending: list[tuple[KernelFile, Place]] = field(default_factory=list)
