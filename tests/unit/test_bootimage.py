@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from bootscope.bootimage import handout
 from bootscope.bootimage.records import Understood
 from bootscope.bootimage.understand import open_image
 from bootscope.core.errors import UserError
@@ -145,6 +146,22 @@ def test_the_kernel_is_handed_out(made: Path) -> None:
         assert symbols[0].address == BASE + 0x10000 and len(symbols) == SYMBOLS
         assert image.read(image.understood.device_trees[0].place) == device_tree()
         assert image.disk == made
+
+
+def test_what_boots_is_written_as_files(made: Path, tmp_path: Path) -> None:
+    with open_image([str(made)]) as image:
+        files = handout.write(image, tmp_path / "out")
+        with pytest.raises(UserError, match="is there already"):
+            handout.write(image, tmp_path / "out")
+    assert [path.name for path in files.written] == [
+        "kernel", "initramfs", "board.dtb", "System.map", "config", "command-line.txt",
+    ]  # fmt: skip
+    assert files.kernel and files.kernel.read_bytes() == arm64_image()
+    assert files.device_tree and files.device_tree.read_bytes() == device_tree()
+    assert files.symbols and files.symbols.read_text().startswith(
+        f"{BASE + 0x10000:016x} t function_0_start\n"
+    )
+    assert files.command_line and files.command_line.read_text() == "console=ttyS0 root=/dev/vda2\n"
 
 
 # ---- files and folders ----

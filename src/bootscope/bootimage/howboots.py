@@ -13,7 +13,7 @@ from bootscope.arch import in_files
 from bootscope.boards.profile import board_names, load_board
 from bootscope.bootimage.found import Found
 from bootscope.bootimage.menus import SCRIPT
-from bootscope.bootimage.records import Entry, Fit, Kernel, Root, Step
+from bootscope.bootimage.records import DeviceTree, Entry, Fit, Initramfs, Kernel, Place, Root, Step
 from bootscope.core.errors import UserError
 from bootscope.loaders import in_images
 
@@ -85,7 +85,7 @@ def steps(found: Found) -> list[Step]:
             f"Linux {kernel.version or 'of an unknown version'} for {kernel.architecture or 'an unknown CPU'}"
         )
         made.append(Step(told, where, len(found.kernels) == 1 or bool(entry and entry.menu.kernel)))
-    early = _initramfs(found, entry)
+    early = _initramfs(found)
     if early:
         made.append(early)
     made += [
@@ -123,16 +123,42 @@ def _loaders(found: Found) -> Iterable[Step]:
             yield Step(name, f"{where}{at}", _stem(loader.place.path).lower() in removable)
 
 
-def _initramfs(found: Found, entry: Entry | None) -> Step | None:
+def _initramfs(found: Found) -> Step | None:
+    one = chosen_initramfs(found)
+    if one is None:
+        return None
+    entry = chosen_entry(found)
+    sure = ":" in one.place.path or bool(entry and entry.menu.initramfs)
+    return Step(f"initramfs: {one.init}", f"{one.place.volume} {one.place.path}".strip(), sure)
+
+
+def chosen_initramfs(found: Found) -> Initramfs | None:
+    """The initramfs that the kernel is given: the one that the chosen entry names, else the one in the same
+    package, else the only one."""
+    entry = chosen_entry(found)
     names = {name.rpartition("/")[2] for name in entry.menu.initramfs} if entry else set()
     named = [one for one in found.initramfs if _stem(one.place.path) in names]
     inner = [one for one in found.initramfs if ":" in one.place.path]
-    one = next(iter(named or inner or (found.initramfs if len(found.initramfs) == 1 else [])), None)
-    if one is None:
-        return None
-    return Step(
-        f"initramfs: {one.init}", f"{one.place.volume} {one.place.path}".strip(), bool(named or inner)
-    )
+    alone = found.initramfs if len(found.initramfs) == 1 else []
+    return next(iter(named or inner or alone), None)
+
+
+def chosen_device_tree(found: Found) -> DeviceTree | None:
+    """The device tree that the kernel is given: the one that the chosen entry names, else the one in the
+    package of the kernel, else the only one."""
+    entry, kernel = chosen_entry(found), chosen_kernel(found)
+    name = entry.menu.device_tree.rpartition("/")[2] if entry else ""
+    named = [tree for tree in found.device_trees if name and _stem(tree.place.path) == name]
+    inner = [tree for tree in found.device_trees if kernel and _together(tree.place, kernel.place)]
+    alone = found.device_trees if len(found.device_trees) == 1 else []
+    return next(iter(named or inner or alone), None)
+
+
+def _together(one: Place, other: Place) -> bool:
+    """Whether two places are parts of one package."""
+    package, sign, _ = one.path.rpartition(":")
+    theirs, other_sign, _ = other.path.rpartition(":")
+    return bool(sign and other_sign) and (one.volume, package) == (other.volume, theirs)
 
 
 def _roots(found: Found) -> Sequence[Root]:

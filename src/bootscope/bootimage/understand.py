@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.archives import is_root_tar, tar_entries
-from bootscope.bootimage import containers, disk, folders, howboots, problems, root, symbols
+from bootscope.bootimage import containers, disk, folders, howboots, kernels, problems, root, symbols
 from bootscope.bootimage.files import Files, Listed, OnDisk
 from bootscope.bootimage.found import Found
 from bootscope.bootimage.records import Kernel, Place, Understood
@@ -35,6 +35,14 @@ KINDS = (
     "of images that a build made"
 )
 _MOST_LOADER_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Places in an image; None where there is nothing, or where nothing says which of several."""
+
+    initramfs: Place | None
+    device_tree: Place | None
 
 
 @dataclass
@@ -57,6 +65,17 @@ class Image:
         beside = self._found.beside_all()
         found = symbols.of_kernel(opened, chosen.build_id, beside)[1] if opened else []
         return data, chosen, found
+
+    def chosen(self) -> Chosen:
+        """Where the initramfs and the device tree lie that the kernel is given."""
+        early, tree = howboots.chosen_initramfs(self._found), howboots.chosen_device_tree(self._found)
+        return Chosen(early.place if early else None, tree.place if tree else None)
+
+    def configuration(self) -> str:
+        """The configuration of the kernel that boots; empty where it is not found."""
+        chosen = howboots.chosen_kernel(self._found)
+        opened = kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
+        return kernels.configuration(opened, self._found.beside_all().files)[1] if opened else ""
 
     def read(self, place: Place) -> bytes:
         """The bytes of a kernel, device tree or initramfs that the records name."""

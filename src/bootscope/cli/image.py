@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from bootscope.cli.arguments import option
 from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.core.errors import printable
 
 
 class ImageVerb(Verb):
@@ -20,20 +22,27 @@ class ImageVerb(Verb):
             help="a disk image, also packed; or kernel, device tree, initramfs and root file system; or the "
             "folder of images that a build made (bootscope help your-image)",
         )
+        what = "write the kernel that boots, its initramfs, device tree and symbols into this folder"
+        option(parser, "-o --output", "FOLDER", what, type=Path)
         option(parser, "--machine", "M", "the machine, if the folder of a build has several", default="")
 
     def run(self, args: argparse.Namespace) -> int:
         import msgspec
 
+        from bootscope.bootimage import handout
         from bootscope.bootimage.understand import open_image
         from bootscope.report import bootimage
 
         with open_image(args.path, args.machine) as image:
             known = image.understood
+            written = handout.write(image, args.output).written if args.output else []
         if args.json:
             about = msgspec.to_builtins(known)
             # `kind` is what all documents call their own kind.
-            print_json("image", {"what": about.pop("kind"), **about})
+            paths = [str(path) for path in written]
+            print_json("image", {"what": about.pop("kind"), **about, "written": paths})
         else:
             bootimage.show(terminal(), known)
+            for path in written:
+                print(f"written: {printable(str(path))}")
         return 2 if known.problems else 0
