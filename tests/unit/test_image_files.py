@@ -17,6 +17,7 @@ from bootscope.bootimage.mounted import files_of
 from bootscope.bootimage.understand import open_image
 from bootscope.bootimage.volume import Volume, opened
 from bootscope.core.errors import UserError
+from bootscope.devices import boot_roms
 from bootscope.loaders import in_images
 from tests.unit.image_builders import VERSION, arm64_image, cpio, ext4, root_folder, tool, uki
 
@@ -263,11 +264,10 @@ def test_the_versions_of_boot_loaders() -> None:
     ],
 )
 def test_where_boot_roms_look(at: int, data: bytes, what: str) -> None:
-    head = bytearray(in_images.ROM_BYTES)
+    head = bytearray(boot_roms.ROM_BYTES)
     head[at : at + len(data)] = data
-    (found,) = in_images.for_boot_roms(bytes(head))
-    assert (found.what, found.at_bytes) == (f"first stage for {what}", at)
-    assert in_images.for_boot_roms(bytes(in_images.ROM_BYTES)) == in_images.for_boot_roms(b"") == []
+    assert boot_roms.first_stages(bytes(head)) == [(what, at)]
+    assert boot_roms.first_stages(bytes(boot_roms.ROM_BYTES)) == boot_roms.first_stages(b"") == []
 
 
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:

@@ -17,8 +17,10 @@ from bootscope.bootimage.partitions import Partition, Table
 from bootscope.bootimage.records import Area, Entry, Loader, Place
 from bootscope.bootimage.volume import Volume
 from bootscope.core.errors import BootscopeError, printable
+from bootscope.devices import boot_roms
 from bootscope.image import kernel_file, packed
 from bootscope.loaders import in_images
+from bootscope.loaders.in_images import Program
 
 MOST_FILE_BYTES = 384 << 20
 _SEARCHED_GAP, _SEARCHED_RAW, _SEARCHED_ALL = 64 << 20, 32 << 20, 256 << 20
@@ -55,8 +57,9 @@ def look(found: Found, disk: Volume, name: str, label: str, folder: Path) -> Tab
     if len(table.partitions) > _MOST_PARTITIONS:
         found.note(f"{label}more than {_MOST_PARTITIONS} partitions: the rest is left out")
     gap = f"{label}outside of partitions"
-    for program in in_images.for_boot_roms(disk.read(0, in_images.ROM_BYTES)):
-        found.loaders.append(Loader(program, Place(gap, at_bytes=program.at_bytes)))
+    for chip, at in boot_roms.first_stages(disk.read(0, boot_roms.ROM_BYTES)):
+        program = Program(f"first stage for {chip}", "", at, "where its boot ROM looks")
+        found.loaders.append(Loader(program, Place(gap, at_bytes=at)))
     for start, end in _gaps(disk, table):
         _search(found, disk.part(start, end - start), Place(gap, at_bytes=start), _SEARCHED_GAP)
     return table

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from bootscope.cli.arguments import option
+from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
 
@@ -27,6 +28,8 @@ class ImageVerb(Verb):
         option(parser, "--machine", "M", "the machine, if the folder of a build has several", default="")
 
     def run(self, args: argparse.Namespace) -> int:
+        if not any(Path(name).is_dir() for name in args.path):
+            refuse(args, ("machine",), "is for the folder of a build")
         import msgspec
 
         from bootscope.bootimage import handout

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot loaders and firmware in images: by the version that a program of theirs holds, and by what a boot ROM
-wants to find at a place of a card.
+"""Boot loaders and firmware in images: by the version that a program of theirs holds.
 
 Sources: U-Boot include/version.h and common/spl (its version text, in each stage), doc/board/*; TF-A
 include/tools_share/firmware_image_package.h (FIP) and its version text; OpenSBI lib/sbi/sbi_init.c; barebox
@@ -11,10 +10,7 @@ and GRUB by their version texts; systemd src/boot/boot.c (the marks LoaderInfo);
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-
-from bootscope.devices import sunxi_boot_rom
 
 
 @dataclass(frozen=True)
@@ -89,40 +85,3 @@ def named_in(data: bytes, at: int = 0) -> list[Program]:
     if (fip := data.find(_FIP)) >= 0 and not fip % 512:
         found["FIP", ""] = Program("FIP (TF-A's package of images)", "", at + fip)
     return sorted(found.values(), key=lambda program: program.at_bytes)
-
-
-def _ivt(data: bytes) -> bool:
-    """Whether an image vector table of i.MX begins here: a tag, a length of 32 bytes, a version."""
-    return data[:3] == b"\xd1\x00\x20" and data[3:4] in (b"\x40", b"\x41", b"\x42", b"\x43")
-
-
-def _container(data: bytes) -> bool:
-    """Whether a container header of i.MX 8 (ULP, X) begins here: version, length, tag."""
-    return data[:1] == b"\x00" and data[3:4] == b"\x87" and 0 < int.from_bytes(data[1:3], "little") < 0x2000
-
-
-def _allwinner(data: bytes) -> bool:
-    return sunxi_boot_rom.first_stage(data) is not None
-
-
-_ROCKCHIP = (b"RKNS", b"\x3b\x8c\xdc\xfc")
-_ROMS: tuple[tuple[str, tuple[int, ...], Callable[[bytes], bool]], ...] = (
-    (sunxi_boot_rom.TITLE, (0x2000, 0x20000), _allwinner),
-    ("an i.MX SoC (image vector table)", (0x400, 0x8000, 0x8400), _ivt),
-    ("an i.MX 8 SoC (container)", (0x400, 0x8000, 0x8400), _container),
-    ("a Rockchip SoC (idbloader)", (0x8000,), lambda d: d[:4] in _ROCKCHIP),
-    ("an STM32MP SoC", (0x4400, 0x44400), lambda d: d[:4] == b"STM2"),
-    ("an AM33xx SoC (MLO)", (0x0, 0x20000), lambda d: d[20:30] == b"CHSETTINGS"),
-)
-ROM_BYTES = 0x50000
-"""As far as the places go that a boot ROM looks at."""
-
-
-def for_boot_roms(head: bytes) -> list[Program]:
-    """First stages where boot ROMs look for them, in the first ROM_BYTES of a card."""
-    return [
-        Program(f"first stage for {what}", "", at, "where its boot ROM looks")
-        for what, places, fits in _ROMS
-        for at in places
-        if fits(head[at : at + 64])
-    ]
