@@ -206,15 +206,33 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     assert "out is a link that leads out of the folder: not followed" in known.notes
 
 
-def test_a_system_map_and_a_vmlinux_beside_a_kernel_win(tmp_path: Path) -> None:
+def test_a_system_map_beside_a_kernel_wins_where_it_is_of_it(tmp_path: Path) -> None:
     folder = boot_folder(tmp_path / "deploy")
-    rows = [f"{BASE + 16 * n:016x} T name_{n}\n" for n in range(200)]
-    (folder / "System.map").write_text("".join(rows))
+    rows = [f"{BASE + 0x10000 + 32 * n:016x} T function_{n}_start\n" for n in range(SYMBOLS)]
+    (folder / "System.map").write_text("".join([f"{BASE:016x} A more\n", *rows]))
     symbols = look(folder).kernels[0].symbols
-    assert (symbols.source, symbols.count) == ("System.map", 200)
+    assert (symbols.source, symbols.count) == ("System.map", SYMBOLS + 1)
+    (folder / "System.map").write_text("".join(rows).replace("0 T", "4 T"))
+    symbols = look(folder).kernels[0].symbols
+    assert (symbols.source, symbols.count) == ("kallsyms", SYMBOLS)
+    assert symbols.note == "System.map is of another kernel: its addresses are not those in the kernel"
     (folder / "System.map").write_text("ffffffffffffffff B The real System.map is elsewhere\n")
     symbols = look(folder).kernels[0].symbols
     assert (symbols.source, symbols.note) == ("kallsyms", "System.map holds no symbols")
+
+
+def test_the_deploy_folder_of_a_build(tmp_path: Path) -> None:
+    folder = tmp_path / "tmp/deploy/images/qemuarm64"
+    boot_folder(folder)
+    rows = [f"{BASE + 0x10000 + 32 * n:016x} T function_{n}_start\n" for n in range(SYMBOLS)]
+    (folder / f"System.map-{VERSION}-2026").write_text("".join(rows))
+    ext4(folder / "core-image-qemuarm64.rootfs.ext4", root_folder(tmp_path / "root"), 8)
+    (folder / "core-image-qemuarm64.rootfs.testdata.json").write_text('{"APPEND": "console=ttyAMA0"}')
+    known = look(tmp_path)
+    assert known.kind.startswith("Yocto build, ")
+    assert (known.kernels[0].symbols.source, known.roots[0].kind) == ("System.map", "ext4")
+    assert known.command_line == "console=ttyAMA0"
+    assert known.command_line_from == "APPEND of the build's variables"
 
 
 # ---- what is wrong ----

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import io
 import lzma
 import struct
 from collections.abc import Callable
@@ -12,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.arch.arm import ARM
+from bootscope.bootimage import symbols
 from bootscope.core.errors import UserError
-from bootscope.image import fit, kallsyms, kernel_file, kernel_says, packed
+from bootscope.image import fit, kallsyms, kernel_file, kernel_says, packed, vmlinux
+from bootscope.image.kallsyms import Symbol
 from bootscope.image.kernel_file import KernelFile
 from bootscope.readers.unpack import Budget
 from tests.unit.image_builders import (
@@ -172,6 +177,17 @@ def test_what_is_no_kernel() -> None:
         b"MZ" + bytes(600),
     ):
         assert kernel_file.opened("x", data) is None
+
+
+def test_symbols_of_a_vmlinux() -> None:
+    names = [Symbol(0xC0010000 + 32 * n, "Tt"[n % 2], f"function_{n}") for n in range(200)]
+    data = vmlinux.elf(bytes(0x10000), 0xC0008000, [*names, Symbol(0xC0018000, "D", "data")], ARM)
+    build_id, found = symbols.read_vmlinux(io.BytesIO(data))
+    assert build_id == ""
+    assert [(s.address, s.name) for s in found[:200]] == [(s.address, s.name) for s in names]
+    for end in range(0, len(data), 997):
+        with contextlib.suppress(UserError):
+            symbols.read_vmlinux(io.BytesIO(data[:end]))
 
 
 def test_a_bomb_is_refused() -> None:

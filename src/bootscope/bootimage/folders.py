@@ -16,6 +16,7 @@ from bootscope.buildtrees import boot_words
 from bootscope.buildtrees.importing import Wish, looked_over
 from bootscope.buildtrees.model import MAKERS
 from bootscope.buildtrees.parts import Parts
+from bootscope.buildtrees.parts import prefix as plain_prefix
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed as in_a_row
 
@@ -71,12 +72,20 @@ def listed(folder: Path, machine: str) -> Build:
     words, source = boot_words.command_line(found, ())
     told = (words, source) if words else ("", "")
     named = tuple(path for role in _ROLES for path in found.paths.get(role, ()))
-    vmlinux, maps = tuple(found.paths.get("kernel-elf", ())), tuple(found.paths.get("kernel-symbols", ()))
+    vmlinux = (*found.paths.get("kernel-elf", ()), *_beside_kernel(found, "vmlinux*"))
+    maps = (*found.paths.get("kernel-symbols", ()), *_beside_kernel(found, "System.map*"))
     if not named:
         flat = _flat(root, MAKERS[kind])
         return Build(flat.kind, root, flat.files, vmlinux, maps, *told, flat.unsure, flat.notes)
     notes = (*found.look.notes, *_left_out(found))
     return Build(f"{MAKERS[kind]} build", root, named[:_MOST_FILES], vmlinux, maps, *told, frozenset(), notes)
+
+
+def _beside_kernel(found: Parts, pattern: str) -> list[Path]:
+    """Files of a name that lie where the kernel image lies: builds may deploy its symbols, too."""
+    folders = dict.fromkeys(plain_prefix(found.look, p.parent) for p in found.paths.get("kernel-image", ()))
+    every = [path for folder in folders for path in found.look.all(f"{folder}{pattern}")]
+    return [path for path in every if pattern != "vmlinux*" or _is_elf(path)]
 
 
 def _left_out(found: Parts) -> list[str]:

@@ -25,9 +25,13 @@ from bootscope.image.kernel_file import KernelFile
 VMLINUX, MAP, KALLSYMS = "vmlinux", "System.map", "kallsyms"
 _MAP_LINE = re.compile(r"^([0-9a-f]{8,16}) (\w) (\S+)$", re.MULTILINE)
 _MOST_MAP_BYTES = 64 << 20
-_FEWEST = 100
+_FEWEST, _SAMPLE = 100, 500
 _CODE = "tTwW"
 _FUNCTION = 2
+"""The last type of a symbol that is a name of something in memory."""
+_EXECUTABLE = 4
+_WIDE, _NARROW = (0, 1, 3, 4), (0, 3, 5, 1)
+"""Where name, type, section and value stand in a symbol of 64 and of 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ def read_vmlinux(opened: BinaryIO) -> tuple[str, list[Symbol]]:
         form = ("<" if elf.little_endian else ">") + ("IBBHQQ" if elf.elfclass == 64 else "IIIBBH")
         rows = table.data()
         rows = rows[: len(rows) - len(rows) % struct.calcsize(form)]
+        code = {n for n, section in enumerate(elf.iter_sections()) if section["sh_flags"] & _EXECUTABLE}
     except (
         ELFError,
         ValueError,
@@ -96,11 +101,12 @@ def read_vmlinux(opened: BinaryIO) -> tuple[str, list[Symbol]]:
     ) as error:
         raise UserError(f"it is not an ELF file that can be read ({type(error).__name__})") from error
     found: list[Symbol] = []
+    wide = elf.elfclass == 64
     for row in struct.iter_unpack(form, rows):
-        name, info, value = (row[0], row[1], row[4]) if elf.elfclass == 64 else (row[0], row[3], row[1])
+        name, info, section, value = (row[n] for n in (_WIDE if wide else _NARROW))
         text = strings[name : strings.find(b"\0", name)].decode("ascii", "replace")
         if text and value and not text.startswith(("$", ".L")) and info & 15 <= _FUNCTION:
-            kind = "t" if info & 15 == _FUNCTION else "d"
+            kind = "t" if section in code else "d"
             found.append(Symbol(value, kind.upper() if info >> 4 else kind, text))
     return build_id, sorted(found, key=lambda symbol: symbol.address)
 
@@ -108,15 +114,31 @@ def read_vmlinux(opened: BinaryIO) -> tuple[str, list[Symbol]]:
 def _maps(kernel: KernelFile, build_id: str, beside: Beside, notes: list[str]) -> _Found:
     for name, text in _map_texts(kernel, beside):
         rows = _MAP_LINE.findall(text)
-        if len(rows) < _FEWEST:
+        found = [Symbol(int(at, 16), kind, text) for at, kind, text in rows]
+        if len(found) < _FEWEST:
             notes.append(f"{name} holds no symbols")
+        elif not _agrees(found, kernel):
+            notes.append(f"{name} is of another kernel: its addresses are not those in the kernel")
         else:
-            yield Symbols(MAP, name), [Symbol(int(at, 16), kind, text) for at, kind, text in rows]
+            yield Symbols(MAP, name), found
+
+
+def _agrees(found: list[Symbol], kernel: KernelFile) -> bool:
+    """Whether a table has what the kernel's own has, where it has one: nothing else tells whose table it
+    is."""
+    bits = bits_of(kernel.architecture)
+    try:
+        own = kallsyms.read(kernel.program, bits // 8) if bits and kernel.program else []
+    except UserError:
+        return True
+    pairs = {(symbol.address, symbol.name) for symbol in found}
+    sample = [s for s in own if s.kind in "tT"][:: max(1, len(own) // _SAMPLE)]
+    return sum((s.address, s.name) in pairs for s in sample) >= len(sample) * 0.9
 
 
 def _map_texts(kernel: KernelFile, beside: Beside) -> Iterator[tuple[str, str]]:
     named = f"System.map-{kernel.version}"
-    beside_it = [path for path in beside.maps if path.name in ("System.map", named)]
+    beside_it = [path for path in beside.maps if path.name == "System.map" or path.name.startswith(named)]
     for path in beside_it:
         if path.is_file():
             yield path.name, path.read_bytes()[:_MOST_MAP_BYTES].decode("ascii", "replace")

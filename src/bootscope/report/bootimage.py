@@ -119,7 +119,8 @@ def _symbols(known: Symbols) -> str:
     if not known.source:
         return f"none{note}"
     form = f", addresses {known.form}" if known.form else ""
-    where = f" {known.path}" if known.path else " in the kernel"
+    named = known.path.rpartition("/")[2] != known.source
+    where = f" {known.path}" * named if known.path else " in the kernel"
     return f"{known.count:,} from {known.source}{where}, {known.functions:,} of them functions{form}{note}"
 
 
