@@ -90,7 +90,6 @@ def test_a_card(made: Path) -> None:
 def test_the_steps_of_a_boot(made: Path) -> None:
     steps = [(step.what, step.sure) for step in look(made).steps]
     assert steps == [
-        ("EFI firmware of the board", True),
         ("U-Boot SPL 2025.01", False),
         ("U-Boot 2025.01", False),
         ("extlinux: Product", True),

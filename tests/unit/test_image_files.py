@@ -19,7 +19,7 @@ from bootscope.bootimage.volume import Volume, opened
 from bootscope.core.errors import UserError
 from bootscope.devices import boot_roms
 from bootscope.loaders import in_images
-from tests.unit.image_builders import VERSION, arm64_image, cpio, ext4, root_folder, tool, uki
+from tests.unit.image_builders import VERSION, arm64_image, cpio, ext4, fat, root_folder, tool, uki
 
 LONG = "a name that is longer than eight and three characters, with ümlauts.configuration"
 
@@ -233,6 +233,14 @@ def test_a_unified_kernel_image(tmp_path: Path) -> None:
     assert (known.kernels[0].version, known.kernels[0].place.path) == (VERSION, ":.linux")
     assert (known.command_line, known.entries[0].menu.title) == ("root=LABEL=r quiet", "A 3")
     assert known.initramfs[0].place.path == ":.initrd"
+
+
+def test_an_efi_program_is_started_by_firmware(tmp_path: Path) -> None:
+    (tmp_path / "in/EFI/BOOT").mkdir(parents=True)
+    (tmp_path / "in/EFI/BOOT/BOOTAA64.EFI").write_bytes(uki({".text": b"x"}))
+    with open_image([str(fat(tmp_path / "fat", tmp_path / "in", 2))]) as image:
+        steps = [(step.what, step.sure) for step in image.understood.steps]
+    assert steps == [("EFI firmware", True), ("EFI program for arm64", True)]
 
 
 # ---- boot loaders ----

@@ -18,7 +18,7 @@ from bootscope.bootimage.records import Area, Entry, Loader, Place
 from bootscope.bootimage.volume import Volume
 from bootscope.core.errors import BootscopeError, printable
 from bootscope.devices import boot_roms
-from bootscope.image import kernel_file, packed
+from bootscope.image import efi_program, kernel_file, packed
 from bootscope.loaders import in_images
 from bootscope.loaders.in_images import Program
 
@@ -177,5 +177,9 @@ def may_be(head: bytes) -> bool:
 
 
 def _programs(found: Found, data: bytes, place: Place) -> None:
-    for program in in_images.named_in(data):
+    programs = in_images.named_in(data)
+    efi = efi_program.read(data[:0x4000])
+    if efi and not programs:
+        programs = [Program(f"EFI program for {efi.architecture or 'an unknown CPU'}", "", 0)]
+    for program in programs:
         found.add_loader(program, place, data)

@@ -17,8 +17,6 @@ from bootscope.bootimage.records import DeviceTree, Entry, Fit, Initramfs, Kerne
 from bootscope.core.errors import UserError
 from bootscope.loaders import in_images
 
-_SYSTEM_PARTITION = "EFI system"
-
 
 def chosen_entry(found: Found) -> Entry | None:
     """The menu entry that boots without a choice: the one a file marks so, else the first."""
@@ -104,23 +102,23 @@ def _first_stages(found: Found) -> Iterable[Step]:
 def _loaders(found: Found) -> Iterable[Step]:
     named = [loader for loader in found.loaders if not loader.program.place]
     firmware = sorted(named, key=lambda loader: in_images.order(loader.program.what))
-    system = any(a.partition and a.partition.type == _SYSTEM_PARTITION for a in found.areas)
-    removable = {named.efi.lower(): named.name for named in in_files.NAMES if named.efi}
-    efi = [loader for loader in firmware if loader.program.what in in_images.LOADED_BY_EFI]
-    if system or efi:
-        yield Step(
-            "EFI firmware of the board",
-            "there is an EFI system partition" if system else "EFI programs",
-            system,
-        )
+    removable = {known.efi.lower() for known in in_files.NAMES if known.efi}
+    started = [loader for loader in named if _stem(loader.place.path).lower() in removable]
+    if started:
+        # U-Boot starts such programs, too.
+        alone = not any(loader.program.what == in_images.UBOOT for loader in named)
+        yield Step("EFI firmware", f"{_where(started[0].place)} is for one", alone)
     told: set[str] = set()
     for loader in firmware:
         name = f"{loader.program.what} {loader.program.version}".strip()
         if name not in told:
             told.add(name)
-            where = f"{loader.place.volume} {loader.place.path}".strip()
             at = "" if loader.place.path else f" at {loader.program.at_bytes:#x}"
-            yield Step(name, f"{where}{at}", _stem(loader.place.path).lower() in removable)
+            yield Step(name, f"{_where(loader.place)}{at}", loader in started)
+
+
+def _where(place: Place) -> str:
+    return f"{place.volume} {place.path}".strip()
 
 
 def _initramfs(found: Found) -> Step | None:
