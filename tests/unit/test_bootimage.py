@@ -7,6 +7,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import subprocess
 import sys
 import tarfile
@@ -156,6 +157,18 @@ def test_what_boots_is_written_as_files(made: Path, tmp_path: Path) -> None:
         f"{BASE + 0x10000:016x} t function_0_start\n"
     )
     assert files.command_line and files.command_line.read_text() == "console=ttyS0 root=/dev/vda2\n"
+
+
+def test_a_name_that_is_no_text(made: Path, tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.img"
+    os.link(made, path)
+    known = look(Path(os.fsdecode(path)))
+    assert known.name.endswith("/\\xff.img")
+    assert msgspec.json.encode(known)
+    (tmp_path / "root").mkdir()
+    root = root_folder(tmp_path / "root" / "inner")
+    (root / "boot" / os.fsdecode(b"Image\xff")).write_bytes(arm64_image())
+    assert msgspec.json.encode(look(root))
 
 
 # ---- files and folders ----

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bootscope.artefacts.ext_image import DIRECTORY, REGULAR, ROOT_INODE, SYMLINK, ExtImage
-from bootscope.artefacts.folder import head
+from bootscope.artefacts.folder import as_text, head
 from bootscope.artefacts.tree import DEVICE, FILE, FOLDER, LINK, MOST_ENTRIES, Entry
 from bootscope.core.errors import UserError
 
@@ -106,7 +106,8 @@ class OnDisk:
                 return {}
             with os.scandir(place) as items:
                 for item, _ in zip(items, range(MOST_ENTRIES), strict=False):
-                    found[item.name] = _of_item(item, f"{path.rstrip('/')}/{item.name}")
+                    if as_text(item.name) == item.name:  # a name that is not UTF-8 cannot be stored
+                        found[item.name] = _of_item(item, f"{path.rstrip('/')}/{item.name}")
         except OSError:
             return found
         return found
@@ -115,7 +116,7 @@ class OnDisk:
 def _of_item(item: os.DirEntry[str], path: str) -> Entry:
     about = item.stat(follow_symlinks=False)
     if stat.S_ISLNK(about.st_mode):
-        return Entry(path, LINK, target=os.readlink(item.path))  # noqa: PTH115
+        return Entry(path, LINK, target=as_text(os.readlink(item.path)))  # noqa: PTH115
     if stat.S_ISDIR(about.st_mode):
         return Entry(path, FOLDER)
     if not stat.S_ISREG(about.st_mode):

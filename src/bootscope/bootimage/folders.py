@@ -12,6 +12,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.artefacts.folder import as_text
 from bootscope.buildtrees import boot_words
 from bootscope.buildtrees.importing import Wish, looked_over
 from bootscope.buildtrees.model import MAKERS
@@ -135,7 +136,7 @@ def _paths(root: Path, notes: list[str]) -> list[Path]:
     for folder in (root, *sorted(_folders(root))):
         try:
             with os.scandir(folder) as items:
-                found += [Path(item.path) for item in items]
+                found += [Path(item.path) for item in items if as_text(item.name) == item.name]
         except OSError:
             notes.append(f"{printable(folder.name)} cannot be read")
         if len(found) > _MOST_ENTRIES:

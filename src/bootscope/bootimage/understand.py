@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.archives import is_root_tar, tar_entries
+from bootscope.artefacts.folder import as_text
 from bootscope.bootimage import containers, disk, folders, howboots, kernels, problems, root, symbols
 from bootscope.bootimage.files import Files, Listed, OnDisk
 from bootscope.bootimage.found import Found
@@ -122,11 +123,11 @@ class _Work:
         except (OSError, ValueError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise UserError(f"cannot read {printable(name)}: {why}") from error
-        self.names.append(name)
+        self.names.append(as_text(name))
         if stat.S_ISDIR(mode):
-            self._folder(path, name)
+            self._folder(path, as_text(name))
         elif stat.S_ISREG(mode):
-            self._file(path, name, str(number), alone=not self.many)
+            self._file(path, as_text(name), str(number), alone=not self.many)
         else:
             raise UserError(f"{printable(name)} is neither a file nor a folder", hint=f"give {KINDS}")
 
@@ -134,11 +135,11 @@ class _Work:
 
     def _folder(self, path: Path, name: str) -> None:
         files = Files(OnDisk(path.resolve()))
-        described = root.describe(files, Place(path.name or name))
+        described = root.describe(files, Place(as_text(path.name) or name))
         if described:
             self.kinds.append("root file system, folder")
-            self.found.files[path.name] = files
-            disk.look_into(self.found, files, path.name or name)
+            self.found.files[as_text(path.name)] = files
+            disk.look_into(self.found, files, as_text(path.name) or name)
             return
         build = folders.listed(path, self.machine)
         self.kinds.append(build.kind)
