@@ -49,6 +49,7 @@ test-unit: setup-test
 SECONDS := 600
 fuzz: setup-test
 	$(VENV)/bin/python tools/fuzz.py --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,$(VENV)/bin/python tools/fuzz_images.py --seconds $(SECONDS))
 
 # make setup   system packages (apt) and Python packages (.venv)
 setup:

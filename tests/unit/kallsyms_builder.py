@@ -32,10 +32,21 @@ def compressed(symbol: Symbol) -> bytes:
     return (bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])) + bytes(out)
 
 
+def _distance(address: int, base: int) -> int:
+    """How x86-64 stores an address that is one CPU's own from 0 on, or else of the kernel."""
+    return address if address < base else base - 1 - address
+
+
 def table(
-    symbols: Sequence[Symbol], base: int, word: int = 4, modern: bool = True, sequence: bool = True
+    symbols: Sequence[Symbol],
+    base: int,
+    word: int = 4,
+    modern: bool = True,
+    sequence: bool = True,
+    form: str = "relative",
 ) -> bytes:
-    """The table: `modern` puts the addresses behind the tokens, `sequence` the sorted order before them."""
+    """The table: `modern` puts the addresses behind the tokens, `sequence` the sorted order before them.
+    `form`: `relative`, `percpu` or `absolute`; `empty` has a base that is filled in later."""
 
     def aligned(data: bytes) -> bytes:
         return data + bytes(-len(data) % word)
@@ -51,11 +62,16 @@ def table(
         index += struct.pack("<H", at)
         at += len(token) + 1
     count = struct.pack("<I", len(symbols))
-    offsets = struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
-    relative = base.to_bytes(word, "little")
+    if form == "percpu":
+        offsets = struct.pack(f"<{len(symbols)}i", *(_distance(s.address, base) for s in symbols))
+    else:
+        offsets = struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
+    relative = bytes(word) if form == "empty" else base.to_bytes(word, "little")
     order = b"".join(n.to_bytes(3, "big") for n in range(len(symbols))) if sequence else b""
     mark = b"".join(struct.pack("<I", m) for m in markers)
     addresses = [aligned(offsets), relative]
+    if form == "absolute":
+        addresses = [b"".join(s.address.to_bytes(word, "little") for s in symbols)]
     parts = [aligned(count), aligned(names), aligned(mark)]
     if modern:
         parts += [aligned(texts), aligned(index), *addresses, order]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bootscope.arch.arm import ARM
 from bootscope.arch.registry import ARCHITECTURES
 from bootscope.core.errors import UserError
-from bootscope.image import kallsyms, vmlinux
+from bootscope.image import kallsyms, relocations, vmlinux
 from bootscope.image.code import Code
 from bootscope.image.kallsyms import Symbol
 from tests.unit.kallsyms_builder import table
@@ -30,13 +30,18 @@ def symbols(count: int = 700, first: int = BASE + 0x8000) -> list[Symbol]:
     return [*made, Symbol(first + 32 * count, "T", LONG), Symbol(first + 32 * count, "t", "alias.isra.0")]
 
 
-def kernel(found: list[Symbol], **how: bool) -> bytes:
+def kernel(found: list[Symbol], modern: bool = True, sequence: bool = True) -> bytes:
     """An image: functions that begin as functions do, a version, and the table somewhere behind."""
     data = bytearray(struct.pack("<I", 0xE1A00000) * 0x20000)
     for symbol in found:
         struct.pack_into("<I", data, symbol.address - BASE, 0xE92D4010)
     text = b"Linux version 6.12.9+test (nobody) \0"
-    return bytes(data) + text + bytes(-len(text) % 8) + table(found, found[0].address, **how)
+    return (
+        bytes(data)
+        + text
+        + bytes(-len(text) % 8)
+        + table(found, found[0].address, modern=modern, sequence=sequence)
+    )
 
 
 @pytest.mark.parametrize("modern", [True, False])
@@ -52,6 +57,63 @@ def test_addresses_of_64_bits(modern: bool) -> None:
     wanted = [Symbol(base + s.address - BASE, s.kind, s.name) for s in symbols()]
     data = b"before it".ljust(64, b"\0") + table(wanted, wanted[0].address, word=8, modern=modern)
     assert kallsyms.read(data, word_bytes=8) == wanted
+
+
+WIDE = 0xFFFF800080000000
+
+
+def wide(count: int = 400, first: int = WIDE + 0x10000) -> list[Symbol]:
+    return [Symbol(first + 32 * n, "tTdD"[n % 4], f"function_{n}_start") for n in range(count)]
+
+
+@pytest.mark.parametrize("modern", [True, False])
+def test_addresses_of_one_cpus_data_count_from_0(modern: bool) -> None:
+    own = [Symbol(n * 64, "A", f"of_one_cpu_{n}") for n in range(20)]
+    base = 0xFFFFFFFF81000000
+    wanted = [*own, *wide(first=base)]
+    data = bytes(64) + table(wanted, base, word=8, modern=modern, form="percpu")
+    found = kallsyms.read_table(data, word_bytes=8)
+    assert found.symbols == wanted
+    assert found.form == "relative, one CPU's data from 0"
+
+
+@pytest.mark.parametrize("modern", [True, False])
+@pytest.mark.parametrize("word", [4, 8])
+def test_whole_addresses(modern: bool, word: int) -> None:
+    wanted = symbols() if word == 4 else wide()
+    data = bytes(64) + table(wanted, wanted[0].address, word=word, modern=modern, form="absolute")
+    found = kallsyms.read_table(data, word_bytes=word)
+    assert (found.symbols, found.form) == (wanted, "absolute")
+
+
+def relocated(kind: int, modern: bool = True) -> tuple[bytes, list[Symbol]]:
+    """A kernel of 64 bits whose base is 0 in the table, and the table of what is filled in as it starts."""
+    wanted = wide()
+    data = bytearray(0x4000) + table(wanted, WIDE + 0x10000, word=8, modern=modern, form="empty")
+    data += bytes(-len(data) % 8)
+    at = data.index(struct.pack("<3I", 0, 32, 64))
+    base_at = at + (4 * len(wanted) + 7) // 8 * 8
+    places = [*range(0x100, 0x100 + 8 * 200, 8), base_at]
+    values = {place: WIDE + 0x20000 + place for place in places} | {base_at: WIDE + 0x10000}
+    rows = b"".join(struct.pack("<QQQ", WIDE + place, kind, values[place]) for place in places)
+    return bytes(data) + rows + bytes(24), wanted
+
+
+@pytest.mark.parametrize("kind", [1027, 3], ids=["arm64", "riscv64"])
+@pytest.mark.parametrize("modern", [True, False])
+def test_a_base_that_the_kernel_fills_in_as_it_starts(kind: int, modern: bool) -> None:
+    data, wanted = relocated(kind, modern)
+    found = kallsyms.read_table(data, word_bytes=8)
+    assert found.symbols == wanted
+    assert found.form == "relative, base filled in at start"
+    table_of = relocations.read(data)
+    assert table_of and table_of.base == WIDE
+
+
+def test_a_base_that_nothing_fills_in() -> None:
+    data, _ = relocated(1027)
+    with pytest.raises(UserError, match="no readable symbol table"):
+        kallsyms.read(data[: -24 * 202], word_bytes=8)
 
 
 def test_no_table_is_said() -> None:

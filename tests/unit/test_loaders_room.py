@@ -51,6 +51,8 @@ ALLOWED = {
     "readers/markers.py": "names of milestones, which users type",
     "image/uboot_env.py": _FORMAT,
     "artefacts/loader.py": _FORMAT,
+    "bootimage/": "names what it found, and formats that only this boot loader writes",
+    "report/bootimage.py": "names a setting of it that was found",
     "artefacts/configs.py": "recognises its configuration by symbols that only it has",
     "artefacts/identify.py": "lists the kinds of files that are recognised",
     "artefacts/logs.py": "a setting that a log tells of",

@@ -88,6 +88,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["show"], {"--to": ["init"]}, "goes with --view critical-path"),
     (["show"], {"--sort": ["total"]}, "needs --view"),
     (["compare", "last~1", "last"], {"--sort": ["change"]}, "needs --view"),
+    (["image", "x.img"], {"--machine": ["m"]}, "is for the folder of a build"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
     (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
     (["report", "-o", "x.html"], {"--theme": ["dark"]}, "is for pictures"),
@@ -107,6 +108,7 @@ ALWAYS = {
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",
+    "image": "output",
     "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and

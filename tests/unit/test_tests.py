@@ -30,6 +30,7 @@ PATCHED = {
     "tests/unit/test_artefacts_hostile.py": LIMIT,
     "tests/unit/test_bench.py": OUTSIDE,
     "tests/unit/test_board_resume.py": OUTSIDE,
+    "tests/unit/test_bootimage_wrong.py": LIMIT,
     "tests/unit/test_build_told.py": OUTSIDE,
     "tests/unit/test_culprits.py": "the width of the terminal",
     "tests/unit/test_doctor.py": "what this computer has",

@@ -24,6 +24,7 @@ from bootscope.cli.verbs import VERBS
 from bootscope.report.tables import make_table
 
 from ..fixtures import stock_boot
+from . import image_builders
 
 pytestmark = pytest.mark.long
 
@@ -57,6 +58,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             return out.getvalue()
 
         _fill(folder / "store")
+        image_builders.card(folder)
         for name, called in (("before", "a-before"), ("after", "b-after")):
             log = FIXTURES / f"boots/{name}.log"
             run("import", str(log), "--milestone", "app-ready=app: ready", "-o", called)
@@ -97,6 +99,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "import-dry": ("import", "--dry-run", str(FIXTURES / "readers/dmesg/T.txt")),
     "doctor": ("doctor",),
     "cache": ("cache",),
+    "image": ("image", "card.img"),
     "build-plan": ("build", "stock", "--plan"),
 }  # fmt: skip
 SNAPPED = ("show", "compare-boots", "list", "view-functions")

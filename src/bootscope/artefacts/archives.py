@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 import stat
 from collections.abc import Iterator
@@ -39,24 +40,40 @@ def read_cpio(name: str, data: bytes) -> Piece:
 
 def _cpio_entries(data: bytes, whole: list[bool]) -> Iterator[Entry]:
     at = 0
-    while data.startswith(_CPIO, at) and at + _HEADER <= len(data):
-        fields = _hexadecimal(data[at + 6 : at + _HEADER])
-        if fields is None or not 0 < fields[11] <= _LONGEST_NAME:
-            return
-        mode, count = fields[1], fields[6]
-        name = data[at + _HEADER : at + _HEADER + fields[11] - 1].decode("utf-8", "backslashreplace")
-        start = _aligned(at + _HEADER + fields[11])
-        if start + count > len(data):
-            return
-        if name == _TRAILER:
-            whole[0] = True
-            # Several archives may follow each other, with zeros between them.
-            more = _FILLED.search(data, start)
-            at = more.start() if more else len(data)
-            continue
-        if clean(name) != "/":
-            yield _entry(clean(name), mode, data, start, count)
-        at = _aligned(start + count)
+    while data.startswith(_CPIO, at):
+        # Several archives may follow each other, with zeros between them.
+        one = CpioArchive(data, at)
+        yield from one
+        whole[0] = whole[0] or one.whole
+        more = _FILLED.search(data, one.end) if one.whole else None
+        at = more.start() if more else len(data)
+
+
+class CpioArchive:
+    """The entries of the cpio archive that begins at a place. When they have been gone through, `end` is the
+    first byte behind it, and `whole` says that it came to its last entry."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data = data
+        self.end, self.whole = at, False
+
+    def __iter__(self) -> Iterator[Entry]:
+        data, at = self._data, self.end
+        while data.startswith(_CPIO, at) and at + _HEADER <= len(data):
+            fields = _hexadecimal(data[at + 6 : at + _HEADER])
+            if fields is None or not 0 < fields[11] <= _LONGEST_NAME:
+                return
+            mode, count = fields[1], fields[6]
+            name = data[at + _HEADER : at + _HEADER + fields[11] - 1].decode("utf-8", "backslashreplace")
+            start = _aligned(at + _HEADER + fields[11])
+            if start + count > len(data):
+                return
+            at = self.end = _aligned(start + count)
+            if name == _TRAILER:
+                self.whole = True
+                return
+            if clean(name) != "/":
+                yield _entry(clean(name), mode, data, start, count)
 
 
 def _aligned(at: int) -> int:
@@ -84,11 +101,11 @@ def _entry(path: str, mode: int, data: bytes, start: int, count: int) -> Entry:
     return Entry(path, FILE, count, bool(mode & 0o111), read=partial(_part, data, start, count))
 
 
-def _part(data: bytes, start: int, count: int, most: int) -> bytes:
+def _part(data: bytes | mmap.mmap, start: int, count: int, most: int) -> bytes:
     return data[start : start + min(count, most)]
 
 
-def is_root_tar(data: bytes) -> bool:
+def is_root_tar(data: bytes | mmap.mmap) -> bool:
     """Whether this is a tar archive of a root file system (bootchart's is one of something else)."""
     if not is_tar(data):
         return False
@@ -103,24 +120,32 @@ def is_root_tar(data: bytes) -> bool:
 def read_tar(name: str, data: bytes) -> Piece:
     """A root file system in a tar archive."""
     contents = Contents()
-    notes: tuple[str, ...] = ()
+    whole = [True]
+    for entry in tar_entries(data, whole):
+        contents.add(entry)
+    notes = () if whole[0] else ("the archive is damaged; read up to there",)
+    return contents.piece(name, "tar archive", "", notes)
+
+
+def tar_entries(data: bytes | mmap.mmap, whole: list[bool] | None = None) -> Iterator[Entry]:
+    """The entries of a tar archive; `whole[0]` becomes False where it is damaged."""
     for member in tar_members(data):
         if member.name is None or (member.kind == b"0" and member.start + member.size > len(data)):
-            notes = ("the archive is damaged; read up to there",)
-            break
+            if whole is not None:
+                whole[0] = False
+            return
         path = clean(member.name.decode("utf-8", "backslashreplace"))
         if path == "/":
             continue
         target = member.target.decode("utf-8", "backslashreplace")
         if member.kind == b"0":
             reader = partial(_part, data, member.start, member.size)
-            contents.add(Entry(path, FILE, member.size, bool(member.mode & 0o111), read=reader))
+            yield Entry(path, FILE, member.size, bool(member.mode & 0o111), read=reader)
         elif member.kind in b"12":
             # The target of a hard link is a path in the archive.
-            contents.add(Entry(path, LINK, target=clean(target) if member.kind == b"1" else target))
+            yield Entry(path, LINK, target=clean(target) if member.kind == b"1" else target)
         else:
-            contents.add(Entry(path, FOLDER if member.kind == b"5" else DEVICE))
-    return contents.piece(name, "tar archive", "", notes)
+            yield Entry(path, FOLDER if member.kind == b"5" else DEVICE)
 
 
 def refused(name: str, data: bytes) -> UserError | None:

@@ -43,7 +43,7 @@ def _entries(folder: Path, prefix: str, depth: int, notes: list[str]) -> Iterato
         with os.scandir(folder) as found:
             inner = sorted(found, key=lambda item: item.name)
     except OSError:
-        notes.append(_text(prefix) or "/")
+        notes.append(as_text(prefix) or "/")
         return
     for item in inner:
         name = f"{prefix}/{item.name}"
@@ -51,7 +51,7 @@ def _entries(folder: Path, prefix: str, depth: int, notes: list[str]) -> Iterato
             about = item.stat(follow_symlinks=False)
             entry = _entry(item, name, about)
         except OSError:
-            notes.append(_text(name))
+            notes.append(as_text(name))
             continue
         yield entry
         if entry.kind == FOLDER and depth < _DEEPEST:
@@ -59,9 +59,9 @@ def _entries(folder: Path, prefix: str, depth: int, notes: list[str]) -> Iterato
 
 
 def _entry(item: os.DirEntry[str], name: str, about: os.stat_result) -> Entry:
-    mode, path = about.st_mode, _text(name)
+    mode, path = about.st_mode, as_text(name)
     if stat.S_ISLNK(mode):
-        return Entry(path, LINK, target=_text(os.readlink(item.path)))  # noqa: PTH115
+        return Entry(path, LINK, target=as_text(os.readlink(item.path)))  # noqa: PTH115
     if stat.S_ISDIR(mode):
         return Entry(path, FOLDER)
     if not stat.S_ISREG(mode):
@@ -85,6 +85,6 @@ def head(path: str | Path, most: int, follow: bool = False) -> bytes:
             return b""
 
 
-def _text(name: str) -> str:
+def as_text(name: str) -> str:
     """A name of this machine's files as text that can be printed and stored."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -68,11 +68,20 @@ def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
     )
 
 
-def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
-    """What lies in a folder, as a tree called `name`. Raises UserError as :func:`recognised` does."""
+def looked_over(folder: str | Path, wish: Wish) -> tuple[str, Path, Parts]:
+    """What made a folder, the folder to look in, and the files in it by their roles; none of them is read.
+
+    Raises UserError as :func:`recognised` does.
+    """
     made_by, root = recognised(folder, wish.made_by)
     parts = Parts(Look(root), wish.machine, wish.image)
     _MAKERS[made_by][2](parts)
+    return made_by, root, parts
+
+
+def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
+    """What lies in a folder, as a tree called `name`. Raises UserError as :func:`recognised` does."""
+    made_by, root, parts = looked_over(folder, wish)
     artefacts, pieces = _artefacts(parts)
     words, source = boot_words.command_line(parts, pieces)
     if not words:

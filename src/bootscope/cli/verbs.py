@@ -28,6 +28,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "write recorded boots as an HTML page, a picture, one page of PDF, or Markdown",
     ),
     "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
+    "image": ("image:ImageVerb", "show what an image that is built already holds, and how it boots"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
     "label": ("label:Label", "label a run (product=, branch=, commit=, note=...), or show its labels"),
@@ -69,7 +70,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 GROUPS = {
     "Measure": ("record", "import", "calibrate"),
-    "Understand": ("show", "compare", "report", "serve", "export"),
+    "Understand": ("show", "compare", "report", "serve", "export", "image"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check",),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),

@@ -2,10 +2,9 @@
 """The names of a kernel's functions, out of its uncompressed image: the table of CONFIG_KALLSYMS.
 
 The table's form is what scripts/kallsyms.c of the kernel writes. Names are sequences of tokens; there are 256
-of those, an index says where the text of each begins, and markers say where every 256th name begins. Where
-the addresses lie has changed: behind the index since Linux 6.4, before the number of names earlier. Nothing
-in an image points to the table, so it is found by its form, each part confirming another.
-"""
+of those, an index says where the text of each begins, and markers say where every 256th name begins. The
+addresses are a part of their own (:mod:`.kallsyms_addresses`). Nothing in an image points to the table, so it
+is found by its form, each part confirming another."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ import struct
 from dataclasses import dataclass
 
 from bootscope.core.errors import UserError
+from bootscope.image import kallsyms_addresses
 
 _TOKENS, _NAMES_A_MARKER = 256, 256
 # The digits stand for themselves in every kernel: no name does without them.
@@ -35,11 +35,24 @@ class Symbol:
     name: str
 
 
+@dataclass(frozen=True)
+class Kallsyms:
+    """A table: its symbols by address, and how it stores the addresses, in words."""
+
+    symbols: list[Symbol]
+    form: str
+
+
 def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
     """The symbols of an uncompressed little-endian kernel, by address; `word_bytes` is the size of a pointer.
 
     Raises UserError when the image holds no such table, or none that this can read.
     """
+    return read_table(image, word_bytes).symbols
+
+
+def read_table(image: bytes, word_bytes: int = 4) -> Kallsyms:
+    """As :func:`read`, with the form of the table."""
     for digits in itertools.islice(re.finditer(re.escape(_DIGITS), image), _MOST_TABLES):
         table = _tokens(image, digits.start())
         if not table:
@@ -48,10 +61,12 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
         found = _names(image, tokens, start, word_bytes)
         if found:
             count, first, names = found
-            addresses = _addresses(image, count, first, end, word_bytes)
+            addresses = kallsyms_addresses.read(image, count, first, end, word_bytes)
             if addresses:
                 texts = (name.decode("ascii", "replace") for name in names)
-                return [Symbol(at, name[:1], name[1:]) for at, name in zip(addresses, texts, strict=True)]
+                pairs = zip(addresses.values, texts, strict=True)
+                form = f"{addresses.form}, base filled in at start" if addresses.relocated else addresses.form
+                return Kallsyms([Symbol(at, name[:1], name[1:]) for at, name in pairs], form)
     raise UserError(
         "the kernel image has no readable symbol table",
         hint="it needs a kernel with CONFIG_KALLSYMS=y",
@@ -66,16 +81,20 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
         if before < 0:
             return None
         start = before + 1
-    # The first token may have alignment before it: its true beginning is where the index counts from.
     tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
     if len(tokens) < _TOKENS:
         return None
-    *offsets, size = itertools.accumulate((len(token) + 1 for token in tokens), initial=0)
-    if offsets[-1] > 0xFFFF:
-        return None
-    end = start + size
-    index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), end, end + 64 + 2 * _TOKENS)
-    return (tokens, start, index + 2 * _TOKENS) if index >= 0 else None
+    # Something else may stand right before the first token: that begins where the index counts from.
+    for first in range(max(1, len(tokens[0]))):
+        exact = [tokens[0][first:], *tokens[1:]]
+        *offsets, size = itertools.accumulate((len(token) + 1 for token in exact), initial=0)
+        if offsets[-1] > 0xFFFF:
+            return None
+        end = start + first + size
+        index = image.find(struct.pack(f"<{_TOKENS}H", *offsets), end, end + 64 + 2 * _TOKENS)
+        if index >= 0:
+            return exact, start + first, index + 2 * _TOKENS
+    return None
 
 
 def _names(
@@ -138,25 +157,3 @@ def _expanded(
         names.append(b"".join([tokens[token] for token in image[at : at + length]]))
         at += length
     return names
-
-
-def _addresses(image: bytes, count: int, number_at: int, index_end: int, word_bytes: int) -> list[int] | None:
-    """The addresses, from behind the index or from before the number of names: rising offsets, and a base."""
-    word = "<I" if word_bytes == 4 else "<Q"
-    size = 4 * count
-
-    def at(offsets_at: int, base_at: int) -> list[int] | None:
-        if offsets_at < 0 or base_at + word_bytes > len(image):
-            return None
-        offsets = struct.unpack_from(f"<{count}I", image, offsets_at)
-        (base,) = struct.unpack_from(word, image, base_at)
-        rising = all(a <= b for a, b in itertools.pairwise(offsets))
-        high = base >> (8 * word_bytes - 2) != 0
-        return [base + offset for offset in offsets] if rising and high and offsets[-1] else None
-
-    def aligned(value: int) -> int:
-        return -(-value // word_bytes) * word_bytes
-
-    after = aligned(index_end)
-    base_at = number_at - word_bytes
-    return at(after, aligned(after + size)) or at(aligned(base_at - size - word_bytes + 1), base_at)

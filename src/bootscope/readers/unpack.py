@@ -11,6 +11,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import mmap
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -105,6 +106,19 @@ def compression(data: bytes) -> str:
     return next((name for magic, name, _ in _KINDS if data.startswith(magic)), "")
 
 
+def decompressor(kind: str) -> Any:
+    """What unpacks a stream piece by piece; it has `decompress(data, max_length)`, `needs_input`, `eof` and
+    `unused_data`.
+
+    Raises UserError where zstd is not there.
+    """
+    return next(new for _, name, new in _KINDS if name == kind)()
+
+
+DAMAGED = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
+"""What decompressors raise for damaged data; zstd's error is a class of its own, called ZstdError."""
+
+
 def decompressed(name: str, data: bytes, budget: Budget) -> tuple[bytes, list[Repair]]:
     """What a compressed file holds, as far as it is whole; what is wrong with it is listed.
 
@@ -142,7 +156,7 @@ def _stream(
             part = tool.decompress(feed, _OUT)
             budget.spend(len(part), name)
             parts.append(part)
-    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+    except DAMAGED as error:
         return len(data), f"damaged ({printable(str(error))})"
     except Exception as error:
         # zstd's error has no name that is always there.
@@ -205,7 +219,7 @@ def _zip_member(
     found.members[info.filename] = b"".join(parts)
 
 
-def is_tar(data: bytes) -> bool:
+def is_tar(data: bytes | mmap.mmap) -> bool:
     """Whether this begins like a tar archive: with the header of a member."""
     header = data[:_BLOCK]
     if len(header) < _BLOCK or not header[0]:
@@ -239,7 +253,7 @@ class TarMember:
     target: bytes
 
 
-def tar_members(data: bytes) -> Iterator[TarMember]:
+def tar_members(data: bytes | mmap.mmap) -> Iterator[TarMember]:
     """All members of a tar archive, in order."""
     at, long_name, long_target = 0, b"", b""
     while at + _BLOCK <= len(data):

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From files and folders of a user's to what is known of the image that they are.
+
+with open_image(["sdcard.img.xz"]) as image:
+    image.understood            # the records
+    image.kernel()              # the kernel that boots, with its symbols
+    image.disk                  # the raw disk, to be given to an emulator as a snapshot
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bootscope.artefacts.archives import is_root_tar, tar_entries
+from bootscope.artefacts.folder import as_text
+from bootscope.bootimage import containers, disk, folders, howboots, kernels, problems, root, symbols
+from bootscope.bootimage.files import Files, Listed, OnDisk
+from bootscope.bootimage.found import Found
+from bootscope.bootimage.records import Kernel, Place, Understood
+from bootscope.bootimage.volume import Volume
+from bootscope.core.errors import UserError, printable
+from bootscope.image import kernel_file
+from bootscope.image.kallsyms import Symbol
+from bootscope.loaders import in_images
+
+KINDS = (
+    "a disk image (also packed, qcow2 or Android sparse), a kernel, a FIT or uImage, a device "
+    "tree, an initramfs, a root file system (ext, FAT, SquashFS, tar, folder), or the folder "
+    "of images that a build made"
+)
+_MOST_LOADER_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Places in an image; None where there is nothing, or where nothing says which of several."""
+
+    initramfs: Place | None
+    device_tree: Place | None
+
+
+@dataclass
+class Image:
+    """An image that is open. `disk` is the raw disk, if there is one; it and what else was unpacked go when
+    the image is closed."""
+
+    understood: Understood
+    disk: Path | None
+    _found: Found = field(repr=False)
+
+    def kernel(self) -> tuple[bytes, Kernel, list[Symbol]] | None:
+        """The kernel that boots: its file's bytes as they are, what is known of it, its symbols by address;
+        None where there is none, or where nothing says which of several."""
+        chosen = howboots.chosen_kernel(self._found)
+        if chosen is None:
+            return None
+        data = self.read(chosen.place)
+        opened = kernel_file.opened(chosen.place.path, data)
+        beside = self._found.beside_all()
+        found = symbols.of_kernel(opened, chosen.build_id, beside)[1] if opened else []
+        return data, chosen, found
+
+    def chosen(self) -> Chosen:
+        """Where the initramfs and the device tree lie that the kernel is given."""
+        early, tree = howboots.chosen_initramfs(self._found), howboots.chosen_device_tree(self._found)
+        return Chosen(early.place if early else None, tree.place if tree else None)
+
+    def configuration(self) -> str:
+        """The configuration of the kernel that boots; empty where it is not found."""
+        chosen = howboots.chosen_kernel(self._found)
+        opened = kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
+        return kernels.configuration(opened, self._found.beside_all().files)[1] if opened else ""
+
+    def read(self, place: Place) -> bytes:
+        """The bytes of a kernel, device tree or initramfs that the records name."""
+        return self._found.raw[place]()
+
+
+@contextlib.contextmanager
+def open_image(names: Sequence[str], machine: str = "") -> Iterator[Image]:
+    """What files and folders together are. `machine` chooses where a build has several.
+
+    Raises UserError for what is not there, not understood, or of several architectures that do not go
+    together.
+    """
+    found = Found()
+    with tempfile.TemporaryDirectory(prefix="bootscope-") as folder, contextlib.ExitStack() as stack:
+        work = _Work(found, Path(folder), stack, machine, many=len(names) > 1)
+        for number, name in enumerate(dict.fromkeys(names)):
+            work.take(name, number)
+        found.finish()
+        yield Image(work.understood(), work.disk, found)
+
+
+@dataclass
+class _Work:
+    found: Found
+    folder: Path
+    stack: contextlib.ExitStack
+    machine: str
+    many: bool
+    disk: Path | None = None
+    kinds: list[str] = field(default_factory=list)
+    layers: list[str] = field(default_factory=list)
+    table: str = ""
+    size_bytes: int = 0
+    names: list[str] = field(default_factory=list)
+    told: tuple[str, str] = ("", "")
+    failed: list[str] = field(default_factory=list)
+
+    def take(self, name: str, number: int) -> None:
+        """Looks at a path that the user named."""
+        path = Path(name)
+        try:
+            mode = path.stat().st_mode
+        except (OSError, ValueError, RuntimeError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise UserError(f"cannot read {printable(name)}: {why}") from error
+        self.names.append(as_text(name))
+        if stat.S_ISDIR(mode):
+            self._folder(path, as_text(name))
+        elif stat.S_ISREG(mode):
+            self._file(path, as_text(name), str(number), alone=not self.many)
+        else:
+            raise UserError(f"{printable(name)} is neither a file nor a folder", hint=f"give {KINDS}")
+
+    # ---- folders ----
+
+    def _folder(self, path: Path, name: str) -> None:
+        files = Files(OnDisk(path.resolve()))
+        described = root.describe(files, Place(as_text(path.name) or name))
+        if described:
+            self.kinds.append("root file system, folder")
+            self.found.files[as_text(path.name)] = files
+            disk.look_into(self.found, files, as_text(path.name) or name)
+            return
+        build = folders.listed(path, self.machine)
+        self.kinds.append(build.kind)
+        self.told = (build.command_line, build.command_line_from)
+        for note in build.notes:
+            self.found.note(note)
+        self.found.beside = symbols.Beside((files,), build.vmlinux, build.maps)
+        self.many = True
+        for number, file in enumerate(build.files):
+            try:
+                self._file(file, build.relative(file), f"f{number}", alone=False)
+            except UserError as error:
+                if file.name not in build.unsure:
+                    self.found.note(error.message)
+        if not any((self.found.kernels, self.found.pending, self.found.areas, self.found.roots)):
+            raise UserError(
+                f"{printable(name)} has no kernel, disk image or root file system that is recognised",
+                hint=f"looked at: {build.looked_at()}; give {KINDS}",
+            )
+
+    # ---- files ----
+
+    def _file(self, path: Path, name: str, key: str, alone: bool) -> None:
+        label = "" if alone else f"{Path(name).name}: "
+        self.size_bytes += path.stat().st_size
+        if path.stat().st_size == 0:
+            raise UserError(f"{printable(name)} is empty")
+        if self._small(path, name):
+            return
+        work = self.folder / key
+        work.mkdir()
+        contained = containers.raw(path, name, work)
+        volume = contained.volume
+        self.stack.callback(os.close, volume.descriptor)
+        self.layers += contained.layers
+        for note in contained.notes:
+            (self.found.notes if "once is enough" in note else self.failed).append(f"{label}{note}")
+        if self._archive(volume, name) or self._disk(volume, name, label, work) or self._loader(volume, name):
+            return
+        after = " after unpacking it" if contained.layers else ""
+        raise UserError(
+            f"{printable(name)} is not recognised{after}: it has no partition table, no file system, and "
+            "begins like no kernel",
+            hint=f"give {KINDS}",
+        )
+
+    def _small(self, path: Path, name: str) -> bool:
+        """A kernel, a package of kernels, a device tree or an initramfs, packed or not."""
+        count = path.stat().st_size
+        with path.open("rb") as opened:
+            inner = containers.peek(opened.read(0x4000))
+        if count > disk.MOST_FILE_BYTES or not disk.may_be(inner):
+            return False
+        before = len(self.found.raw)
+        place = Place(Path(name).name)
+        if not self.found.add(path.read_bytes(), place, path.read_bytes) or len(self.found.raw) == before:
+            return False
+        self.kinds.append(_kind(self.found, place))
+        return True
+
+    def _archive(self, volume: Volume, name: str) -> bool:
+        """A root file system in a tar archive, of any size."""
+        if not volume.size_bytes:
+            return False
+        mapped = mmap.mmap(volume.descriptor, 0, prot=mmap.PROT_READ)
+        self.stack.callback(mapped.close)
+        if not is_root_tar(mapped):
+            return False
+        files = Files(Listed("tar archive", tar_entries(mapped)))
+        self.kinds.append("root file system, tar archive")
+        self.found.files[Path(name).name] = files
+        disk.look_into(self.found, files, Path(name).name)
+        return True
+
+    def _disk(self, volume: Volume, name: str, label: str, work: Path) -> bool:
+        before = len(self.found.loaders)
+        areas = len(self.found.areas)
+        table = disk.look(self.found, volume, name, label, work)
+        self.failed += [f"{label}{note}" for note in table.notes]
+        if not table.kind and len(self.found.areas) == areas:
+            del self.found.loaders[before:]
+            return False
+        whole = next(
+            (a.filesystem.kind for a in self.found.areas[areas:] if a.filesystem and not a.partition), ""
+        )
+        self.kinds.append(f"{whole} image" if whole else "disk image")
+        self.table = self.table or table.kind
+        if table.kind:
+            self.disk = self.disk or volume.path
+        return True
+
+    def _loader(self, volume: Volume, name: str) -> bool:
+        """A boot loader as a file of its own."""
+        data = volume.read(0, min(volume.size_bytes, _MOST_LOADER_BYTES))
+        place = Place(Path(name).name)
+        programs = in_images.named_in(data)
+        for program in programs:
+            self.found.add_loader(program, place, data)
+        if programs:
+            self.kinds.append("boot loader")
+        return bool(programs)
+
+    # ---- together ----
+
+    def understood(self) -> Understood:
+        """All that was found."""
+        found = self.found
+        words, source = howboots.command_line(found)
+        if not words or (self.told[0] and not found.entries):
+            words, source = self.told if self.told[0] else (words, source)
+        notes = [*found.notes, *problems.doubts(found)]
+        return Understood(
+            name=", ".join(self.names),
+            kind=", ".join(dict.fromkeys(self.kinds)),
+            size_bytes=self.size_bytes,
+            layers=tuple(self.layers),
+            table=self.table,
+            areas=tuple(found.areas),
+            loaders=tuple(found.loaders),
+            kernels=tuple(found.kernels),
+            device_trees=tuple(found.device_trees),
+            initramfs=tuple(found.initramfs),
+            roots=tuple(found.roots),
+            entries=tuple(found.entries),
+            environment=dict(found.environment),
+            architecture=howboots.architecture(found),
+            command_line=words,
+            command_line_from=source,
+            steps=tuple(howboots.steps(found)),
+            boards=tuple(howboots.boards(found)),
+            problems=tuple(dict.fromkeys([*self.failed, *problems.problems(found, bool(self.table))])),
+            notes=tuple(dict.fromkeys(notes)),
+        )
+
+
+def _kind(found: Found, place: Place) -> str:
+    """What a file was taken for, in words."""
+    for records, what in (
+        (found.initramfs, "initramfs"),
+        (found.device_trees, "device tree"),
+    ):
+        if any(record.place == place for record in records):
+            return what
+    return "kernel"

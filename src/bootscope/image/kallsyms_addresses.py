@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The addresses of a kernel's table of symbols, in each form that scripts/kallsyms.c of the kernel has
+written.
+
+Since Linux 4.6 there are distances of 32 bits from a base; before, and with CONFIG_KALLSYMS_BASE_RELATIVE
+off, whole addresses. Distances are unsigned, or signed where addresses of one CPU's data count from 0
+(CONFIG_KALLSYMS_ABSOLUTE_PERCPU, x86-64 up to Linux 6.14): one that is not negative is the value itself,
+another counts from the base downwards, beginning at -1. They lie behind the index of tokens since Linux 6.4,
+before the number of names earlier. The base is 0 in a kernel that fills it in as it starts
+(:mod:`.relocations`)."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bootscope.image import relocations
+
+RELATIVE, PERCPU, ABSOLUTE = "relative", "relative, one CPU's data from 0", "absolute"
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Of each name, in order; `form` says how they are stored, `relocated` that the base was not in its
+    place."""
+
+    values: Sequence[int]
+    form: str
+    relocated: bool = False
+
+
+def read(image: bytes, count: int, number_at: int, index_end: int, word_bytes: int) -> Addresses | None:
+    """The addresses of `count` names; None where no form fits. `number_at`: where the number of names stands,
+    `index_end`: where the index of tokens ends."""
+    relocated: list[relocations.Relocations | None] = []
+
+    def filled(at: int) -> int:
+        if not relocated:
+            relocated.append(relocations.read(image))
+        return relocated[0].values.get(at, 0) if relocated[0] else 0
+
+    for offsets_at, base_at in _places(count, number_at, index_end, word_bytes):
+        found = _of_distances(image, count, (offsets_at, base_at), word_bytes, filled)
+        if found:
+            return found
+    return _of_words(image, count, number_at, index_end, word_bytes)
+
+
+def _places(count: int, number_at: int, index_end: int, word_bytes: int) -> Iterator[tuple[int, int]]:
+    """Where the distances and the base may lie: behind, and before."""
+
+    def aligned(value: int) -> int:
+        return -(-value // word_bytes) * word_bytes
+
+    after = aligned(index_end)
+    yield after, aligned(after + 4 * count)
+    base_at = number_at - word_bytes
+    yield aligned(base_at - 4 * count - word_bytes + 1), base_at
+
+
+def _of_distances(
+    image: bytes, count: int, places: tuple[int, int], word_bytes: int, filled: Callable[[int], int]
+) -> Addresses | None:
+    offsets_at, base_at = places
+    if offsets_at < 0 or base_at < 0 or base_at + word_bytes > len(image):
+        return None
+    offsets = struct.unpack_from(f"<{count}i", image, offsets_at)
+    form = _form(offsets)
+    if not form:
+        return None
+    stored = int.from_bytes(image[base_at : base_at + word_bytes], "little")
+    base = stored or (filled(base_at) if word_bytes == 8 else 0)
+    if base >> (8 * word_bytes - 2) == 0:
+        return None
+    if form == PERCPU:
+        values = [at if at >= 0 else base - 1 - at for at in offsets]
+    else:
+        values = [base + (at & 0xFFFFFFFF) for at in offsets]
+    return Addresses(values, form, not stored) if values[-1] >> 8 * word_bytes == 0 else None
+
+
+def _form(offsets: Sequence[int]) -> str:
+    """Which form distances have, which are sorted by their addresses; empty where it is none."""
+    if not offsets or not any(offsets):
+        return ""
+    unsigned = [at & 0xFFFFFFFF for at in offsets]
+    if _rising(unsigned) and (offsets[-1] >= 0 or unsigned[0] >> 31):
+        return RELATIVE
+    first = next((n for n, at in enumerate(offsets) if at < 0), len(offsets))
+    if _rising(offsets[:first]) and _rising([-at for at in offsets[first:]]):
+        return PERCPU
+    return RELATIVE if _rising(unsigned) else ""
+
+
+def _rising(values: Sequence[int]) -> bool:
+    return all(a <= b for a, b in itertools.pairwise(values))
+
+
+def _of_words(image: bytes, count: int, number_at: int, index_end: int, word_bytes: int) -> Addresses | None:
+    letter = "I" if word_bytes == 4 else "Q"
+    after = -(-index_end // word_bytes) * word_bytes
+    for at in (after, number_at - count * word_bytes):
+        if 0 <= at <= len(image) - count * word_bytes:
+            values = struct.unpack_from(f"<{count}{letter}", image, at)
+            if values[-1] >> (8 * word_bytes - 2) and _rising(values):
+                return Addresses(values, ABSOLUTE)
+    return None
