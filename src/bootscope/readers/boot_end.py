@@ -14,7 +14,8 @@ _ELSE = "default-target"
 _LONGEST_WAIT_NS = 120_000_000_000
 """No device is waited for so long (systemd waits for 90 s): a log that is silent longer is of a system that
 runs."""
-
+_LEAST_ZONE_NS = 25 * 60 * 1_000_000_000
+"""Time zones are half hours apart or more; some minutes of that go by in a boot."""
 _NEAR = 200
 """Lines on each side in which a kernel's stamp is looked for."""
 
@@ -36,7 +37,7 @@ def last_line(boot: Boot, first: int) -> int | None:
     gaps = enumerate(pairwise(log.at_ns[first:]), first)
     long = (index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS)
     silent = (index for index in long if not _speaks(log, index))
-    return next((i for i in silent if not calendar or not (_unset(log.at_ns[i]) or _set(log, i))), None)
+    return next((i for i in silent if not calendar or not (_from_unset(log, i) or _set(log, i))), None)
 
 
 def _speaks(log: Log, index: int) -> bool:
@@ -45,9 +46,15 @@ def _speaks(log: Log, index: int) -> bool:
     return log.at_ns[index + 1] - log.at_ns[index] <= (index - since + 1) * _LONGEST_WAIT_NS
 
 
+def _from_unset(log: Log, index: int) -> bool:
+    """Whether the calendar may have been set after line `index`, from where boards begin that have no
+    battery, which is no silence. Of one that still shows that day only the time zone may have been set."""
+    before_ns, after_ns = log.at_ns[index], log.at_ns[index + 1]
+    return _unset(before_ns) and (not _unset(after_ns) or after_ns - before_ns >= _LEAST_ZONE_NS)
+
+
 def _unset(at_ns: int) -> bool:
-    """Whether a calendar shows the first of January: there boards begin that have no battery, until somebody
-    sets the clock, which is no silence."""
+    """Whether a calendar shows the first of January: there boards begin that have no battery."""
     day = gmtime(at_ns // 1_000_000_000)
     return (day.tm_mon, day.tm_mday) == (1, 1)
 
