@@ -183,3 +183,14 @@ def test_of_two_boots_the_one_that_came_to_its_end_is_shown() -> None:
     assert read(boot(1, DIES) + boot(2, login)).shown == 2
     assert read(boot(1, login) + boot(2, DIES)).shown == 1
     assert read(boot(1, DIES) + boot(2, DIES)).shown == 1
+
+
+@pytest.mark.parametrize("stamp", ["", "[    9.000000] "])
+def test_a_panic_before_the_boot_is_of_the_system_that_ran_before(stamp: str) -> None:
+    before = f"{stamp}Kernel panic - not syncing: Fatal exception in interrupt\nStarting Microloader C...\n"
+    loader = "U-Boot 2009.08 (Jul 03 2012 - 10:09:11)\nStarting kernel ...\n"
+    kernel = "Linux version 2.6.34 (a@b) (gcc) #1\nFreeing init memory: 156K\nboard login: \n"
+    assert read(before + loader + kernel).trace(1).failure is None
+    found = read(loader + kernel.replace("board login: ", "Kernel panic - not syncing: died")).trace(1)
+    assert found.failure is not None
+    assert found.failure.kind == PANIC

@@ -51,3 +51,13 @@ def test_numbers_of_lines_on_rows_of_their_own() -> None:
     found = imported(page).trace(1)
     assert [row[0] for row in found.tables[0].rows] == ["kernel-entry", "kernel-done"]
     assert _repairs(page)[0] == ("numbers of lines, on rows of their own, left out", 7, 1)
+
+
+def test_rows_of_a_screen_are_filled_with_blanks_that_nobody_sent() -> None:
+    lines = ["Linux version 2.6.21 (a@b) (gcc) #2", *(f"line {n}" for n in range(30)), "board login: root"]
+    screen = "".join(f"{line:80}\n" for line in lines).encode()
+    log = imported(screen).files[0].reading.boots[0].log
+    assert [log.text(i) for i in range(len(log))] == lines
+    assert _repairs(screen)[0] == ("blanks up to a screen's edge left out", 32, 1)
+    ragged = "".join(f"{line}  \n" for line in lines).encode()
+    assert not [what for what, _, _ in _repairs(ragged) if "blanks" in what]

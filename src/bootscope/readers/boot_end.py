@@ -14,8 +14,7 @@ _ELSE = "default-target"
 _LONGEST_WAIT_NS = 120_000_000_000
 """No device is waited for so long (systemd waits for 90 s): a log that is silent longer is of a system that
 runs."""
-_LEAST_ZONE_NS = 25 * 60 * 1_000_000_000
-"""Time zones are half hours apart or more; some minutes of that go by in a boot."""
+_FIRST_MINUTES = 5
 _NEAR = 200
 """Lines on each side in which a kernel's stamp is looked for."""
 
@@ -48,9 +47,10 @@ def _speaks(log: Log, index: int) -> bool:
 
 def _from_unset(log: Log, index: int) -> bool:
     """Whether the calendar may have been set after line `index`, from where boards begin that have no
-    battery, which is no silence. Of one that still shows that day only the time zone may have been set."""
-    before_ns, after_ns = log.at_ns[index], log.at_ns[index + 1]
-    return _unset(before_ns) and (not _unset(after_ns) or after_ns - before_ns >= _LEAST_ZONE_NS)
+    battery, which is no silence. One that counts minutes from the first midnight on was not."""
+    before, after = (gmtime(at_ns // 1_000_000_000) for at_ns in log.at_ns[index : index + 2])
+    counts = before.tm_min < _FIRST_MINUTES and (after.tm_yday, before.tm_hour, after.tm_hour) == (1, 0, 0)
+    return _unset(log.at_ns[index]) and not counts
 
 
 def _unset(at_ns: int) -> bool:

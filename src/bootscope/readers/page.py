@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consoles that were cut out of a page: without the tags of HTML, without the numbers of a list.
+"""Consoles that were cut out of a page or a screen: without the tags of HTML, the numbers of a list, the
+blanks up to a screen's edge.
 
 Nothing is done unless the beginning of a file shows that it is one, and no line is added or taken away.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from itertools import pairwise
 
 from bootscope.readers.base import Repair
@@ -21,19 +23,38 @@ _SET = ((b"&nbsp;", b" "), (b"&hellip;", b"..."), ("\u2026".encode(), b"..."), (
 # A list of lines, copied from a page that numbers them: each number is on a row of its own.
 _NUMBER = re.compile(rb"^[ \t]{0,8}(\d{1,6})\.[ \t]*(\r?\n)(?=[ \t])", re.MULTILINE)
 _LEAST_NUMBERS = 5
+# A screen's rows are filled with blanks to one width.
+_ROW = re.compile(rb"^[^\n]*\S[^\n]*$", re.MULTILINE)
+_FILLED = re.compile(rb"[ \t]{2,}(?=\r?$)", re.MULTILINE)
+_LEAST_ROWS = 20
 
 
 def console_of(data: bytes) -> tuple[bytes, list[Repair]]:
     """The console in a piece of a page, and what was mended."""
     head = data[:_HEAD_BYTES]
+    repairs: list[Repair] = []
     shows = _SHOWS.search(head)
     if shows:
         line = data.count(b"\n", 0, shows.start()) + 1
-        return _without_tags(data), [Repair("tags and escapes of HTML read as text", 1, line)]
-    if _is_numbered(head):
-        text, count = _NUMBER.subn(rb"\2", data)
-        return text, [Repair("numbers of lines, on rows of their own, left out", count, 1)]
-    return data, []
+        data = _without_tags(data)
+        repairs.append(Repair("tags and escapes of HTML read as text", 1, line))
+    elif _is_numbered(head):
+        data, count = _NUMBER.subn(rb"\2", data)
+        repairs.append(Repair("numbers of lines, on rows of their own, left out", count, 1))
+    if _is_screen(head):
+        data, count = _FILLED.subn(b"", data)
+        repairs.append(Repair("blanks up to a screen's edge left out", count, 1))
+    return data, repairs
+
+
+def _is_screen(head: bytes) -> bool:
+    """Whether nearly all rows of a file's head are of one width, most of them filled with blanks."""
+    rows = [row.rstrip(b"\r") for row in _ROW.findall(head, 0, head.rfind(b"\n") + 1)]
+    filled = [len(row) for row in rows if row.endswith(b"  ")]
+    if len(rows) < _LEAST_ROWS or len(filled) * 2 < len(rows):
+        return False
+    width, _ = Counter(filled).most_common(1)[0]
+    return sum(len(row) == width for row in rows) * 10 >= len(rows) * 8
 
 
 def _without_tags(data: bytes) -> bytes:
