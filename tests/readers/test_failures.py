@@ -194,3 +194,27 @@ def test_a_panic_before_the_boot_is_of_the_system_that_ran_before(stamp: str) ->
     found = read(loader + kernel.replace("board login: ", "Kernel panic - not syncing: died")).trace(1)
     assert found.failure is not None
     assert found.failure.kind == PANIC
+
+
+def test_a_journal_of_a_system_that_runs_shows_no_boot() -> None:
+    lines = [
+        f"May 01 16:1{n}:38 host systemd[1]: Started Fingerprint Authentication Daemon." for n in range(6)
+    ]
+    trace = read("\n".join([*lines, ""])).trace(1)
+    assert (trace.running, trace.spans("phase")) == (True, [])
+    assert trace.notes == ("this log shows a system that runs, and no boot",)
+    boots = ["May 01 16:10:30 host systemd[1]: systemd 252 running in system mode (+PAM)", *lines, ""]
+    assert not read("\n".join(boots)).trace(1).running
+
+
+def test_lines_before_the_kernel_that_systemd_reckons_are_of_the_system_before() -> None:
+    lines = [
+        "Sep 26 00:00:00 host hostapd: wlan0: associated",
+        "Sep 26 01:00:00 host hostapd: wlan0: associated",
+        "Sep 26 02:00:05 host systemd-udevd[129]: started",
+        "Sep 26 02:00:12 host systemd[1]: Startup finished in 2.000s (kernel) + 10.000s (userspace) = 12.000s.",
+    ]
+    trace = read("\n".join([*lines, ""])).trace(1)
+    assert trace.milestones()["kernel-entry"] == 7200 * SECOND
+    assert [s.name for s in trace.spans("phase") if s.start_ns < 7200 * SECOND] == []
+    assert trace.notes[0].startswith("2 lines before 'kernel-entry' are of the system that ran before")
