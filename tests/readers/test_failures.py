@@ -212,7 +212,7 @@ def test_lines_before_the_kernel_that_systemd_reckons_are_of_the_system_before()
         "Sep 26 00:00:00 host hostapd: wlan0: associated",
         "Sep 26 01:00:00 host hostapd: wlan0: associated",
         "Sep 26 02:00:05 host systemd-udevd[129]: started",
-        "Sep 26 02:00:12 host systemd[1]: Startup finished in 2.000s (kernel) + 10.000s (userspace) = 12.000s.",
+        "Sep 26 02:00:12 host systemd[1]: Startup finished in 2s (kernel) + 10s (userspace) = 12s.",
     ]
     trace = read("\n".join([*lines, ""])).trace(1)
     assert trace.milestones()["kernel-entry"] == 7200 * SECOND
