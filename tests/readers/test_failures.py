@@ -183,3 +183,38 @@ def test_of_two_boots_the_one_that_came_to_its_end_is_shown() -> None:
     assert read(boot(1, DIES) + boot(2, login)).shown == 2
     assert read(boot(1, login) + boot(2, DIES)).shown == 1
     assert read(boot(1, DIES) + boot(2, DIES)).shown == 1
+
+
+@pytest.mark.parametrize("stamp", ["", "[    9.000000] "])
+def test_a_panic_before_the_boot_is_of_the_system_that_ran_before(stamp: str) -> None:
+    before = f"{stamp}Kernel panic - not syncing: Fatal exception in interrupt\nStarting Microloader C...\n"
+    loader = "U-Boot 2009.08 (Jul 03 2012 - 10:09:11)\nStarting kernel ...\n"
+    kernel = "Linux version 2.6.34 (a@b) (gcc) #1\nFreeing init memory: 156K\nboard login: \n"
+    assert read(before + loader + kernel).trace(1).failure is None
+    found = read(loader + kernel.replace("board login: ", "Kernel panic - not syncing: died")).trace(1)
+    assert found.failure is not None
+    assert found.failure.kind == PANIC
+
+
+def test_a_journal_of_a_system_that_runs_shows_no_boot() -> None:
+    lines = [
+        f"May 01 16:1{n}:38 host systemd[1]: Started Fingerprint Authentication Daemon." for n in range(6)
+    ]
+    trace = read("\n".join([*lines, ""])).trace(1)
+    assert (trace.running, trace.spans("phase")) == (True, [])
+    assert trace.notes == ("this log shows a system that runs, and no boot",)
+    boots = ["May 01 16:10:30 host systemd[1]: systemd 252 running in system mode (+PAM)", *lines, ""]
+    assert not read("\n".join(boots)).trace(1).running
+
+
+def test_lines_before_the_kernel_that_systemd_reckons_are_of_the_system_before() -> None:
+    lines = [
+        "Sep 26 00:00:00 host hostapd: wlan0: associated",
+        "Sep 26 01:00:00 host hostapd: wlan0: associated",
+        "Sep 26 02:00:05 host systemd-udevd[129]: started",
+        "Sep 26 02:00:12 host systemd[1]: Startup finished in 2s (kernel) + 10s (userspace) = 12s.",
+    ]
+    trace = read("\n".join([*lines, ""])).trace(1)
+    assert trace.milestones()["kernel-entry"] == 7200 * SECOND
+    assert [s.name for s in trace.spans("phase") if s.start_ns < 7200 * SECOND] == []
+    assert trace.notes[0].startswith("2 lines before 'kernel-entry' are of the system that ran before")

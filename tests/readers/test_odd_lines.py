@@ -167,3 +167,62 @@ def test_a_journal_whose_initrd_had_another_name() -> None:
     lines = [f"Jun 22 13:16:4{n // 10} archlinux kernel: ACPI: line {n}" for n in range(60)]
     lines += [f"Jun 22 13:17:0{n // 10} rager systemd[1]: Started unit {n}." for n in range(60)]
     assert best("\n".join([*lines, ""]).encode()) == "journalctl"
+
+
+def test_bytes_of_another_rate_before_a_kernel_are_another_boot() -> None:
+    version = "Linux version 3.10.27 (a@b) (gcc version 4.8.5) #29"
+    boot = [*(f"line {number}" for number in range(30)), "Freeing unused kernel memory: 176K"]
+    noise = b"/ # \xef\xbf\xbd\x18\xef\xbf\xbdUPU\x16rR\xef\xbf\xbd"
+    text = "\n".join([version, *boot, ""]).encode() + noise + "\n".join([version, *boot, ""]).encode()
+    found = imported(text)
+    assert len(found.joined.groups) == 2
+    assert [r.first_line for r in found.files[0].reading.repairs if "noise" in r.what] == [33]
+
+
+def test_a_loader_that_is_asked_for_its_version_did_not_start_again() -> None:
+    first = FIRST_LINES["bootloader"]
+    asked = [first, "", "DRAM:  512 MiB", "=> version", first, "arm-linux-gcc (OpenWrt GCC 5.3.0) 5.3.0", ""]
+    again = [*asked[:3], "=> reset", "resetting ...", first, "", "DRAM:  512 MiB", ""]
+    counts = [len(imported("\n".join(lines).encode()).joined.groups) for lines in (asked, again)]
+    assert counts == [1, 2]
+
+
+def test_a_second_clock_behind_a_caller() -> None:
+    words = ["Booting Linux on physical CPU 0x0", "Run /init as init process"]
+    lines = [f"[    {n}.000000] ({n})[{n}:swapper/0][    {n}.000001]@{n} {w}" for n, w in enumerate(words)]
+    found = imported("\n".join([*lines, ""]).encode()).trace(1)
+    assert found.milestones() == {"kernel-entry": 0, "init": SECOND}
+
+
+def test_a_calendar_is_mended_from_the_boot_on() -> None:
+    """The system before slept for an hour: that is no matter of the boot."""
+    lines = [
+        "May 21 20:00:00 host kernel: [ 1000.000000] PM: suspend entry",
+        "May 21 21:00:00 host kernel: [ 1001.000000] PM: suspend exit",
+        "May 21 21:00:01 host systemd-sleep[612]: System returned from sleep",
+        "May 21 21:00:09 host kernel: [    0.000000] Linux version 6.6.0 (a@b) (gcc) #1",
+        "May 21 21:00:10 host kernel: [    1.000000] Run /sbin/init as init process",
+        "May 21 22:00:10 host kernel: [    2.000000] usb 1-1: new high-speed USB device number 2",
+    ]
+    trace = imported("\n".join([*lines, ""]).encode()).trace(1)
+    assert trace.milestones() == {"kernel-entry": 3609 * SECOND, "init": 3610 * SECOND}
+    assert trace.total_ns == 3611 * SECOND
+
+
+def test_a_calendar_that_nobody_sets_shows_silences() -> None:
+    lines = [
+        "Jan  1 00:00:07 board kernel: [    0.000000] Booting Linux on physical CPU 0x0",
+        "Jan  1 00:00:07 board kernel: [    3.000000] Freeing unused kernel memory: 356K",
+        "Jan  1 00:00:21 board ntpdate[1696]: no server suitable for synchronization found",
+        "Jan  1 00:17:01 board CRON[5282]: (root) CMD (run-parts /etc/cron.hourly)",
+    ]
+    trace = imported("\n".join([*lines, ""]).encode()).trace(1)
+    assert trace.total_ns == 14 * SECOND
+
+
+def test_a_console_whose_kernel_names_no_version() -> None:
+    lines = ["VFS: Mounted root (ext4 filesystem) on device 98:0.", "devtmpfs: mounted"]
+    lines += ["systemd[1]: systemd 241 running in system mode. (+PAM +AUDIT)", "", "node1 login: "]
+    text = "\n".join(lines).encode()
+    assert best(text) == "plain"
+    assert [row[0] for row in imported(text).trace(1).tables[0].rows] == ["init-seen", "login"]

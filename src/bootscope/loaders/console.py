@@ -16,6 +16,8 @@ HANDED_OVER = others.HANDED_OVER
 """The last words of a firmware before its payload."""
 RESETS = uboot.RESETS
 """The last words of a boot loader before it resets the chip."""
+VERSION_GOES_ON = uboot.VERSION_GOES_ON
+"""What follows a boot loader's first words where a command printed them."""
 COUNTDOWN = uboot.COUNTDOWN
 COUNTDOWN_SECONDS = uboot.COUNTDOWN_SECONDS
 PROMPT = rf"^({uboot.PROMPT}|{others.GRUB_PROMPT}|{others.BAREBOX_PROMPT}) ?$"

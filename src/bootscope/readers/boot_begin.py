@@ -31,6 +31,13 @@ _COUNTER_BEGINS_NS = frozenset(
 )
 """What the first line of an old kernel says whose clock is jiffies: they begin 300 s before their 32 bits are
 full (INITIAL_JIFFIES in include/linux/jiffies.h), at one of the usual rates (CONFIG_HZ)."""
+_SYSTEMD = re.compile(r"systemd(?:\[1\])?: ")
+_BOOTS = re.compile(
+    r"systemd(?:\[1\])?: (?:systemd \d|Reached target |Startup finished|Queued start job|Set hostname|"
+    r"Hostname set|Detected |Mounted /|Starting Flush Journal)"
+)
+"""What systemd says while a system boots and not later."""
+_RUNS = "this log shows a system that runs, and no boot"
 _RECKONED = (
     "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's "
     "line 'Startup finished' says"
@@ -73,6 +80,8 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
         return _of_kernel(boot, hits)
     if any(hit.reckoned for hit in hits):
         return _reckoned(view, member, hits)
+    if boot.clock.name == "wall" and _runs(boot, [*hits, *untimed]):
+        return Begin(running=True, notes=(_RUNS,))
     first = min(hits, key=lambda hit: hit.at_ns, default=None)
     if first is None or first.at_ns <= _AT_ONCE_NS or not first.firsts or first.firsts[0][0] != member:
         return Begin()
@@ -81,6 +90,15 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     if not (buffered or _stopped(boot, index)):
         return Begin()
     return Begin(first.at_ns, first.at_ns, notes=(_before(index, first),))
+
+
+def _runs(boot: Boot, hits: Sequence[Hit]) -> bool:
+    """Whether all that a log with a calendar tells of a boot are lines of systemd, which speaks as long as
+    the system runs; it reached no target and did not begin."""
+    if not hits or any(hit.marker.name != INIT_SEEN or not _SYSTEMD.match(hit.evidence) for hit in hits):
+        return False
+    lines = (boot.log.text(index) for index in boot.log.lines_with(b"systemd"))
+    return not any(_BOOTS.search(line) for line in lines)
 
 
 def _reckoned(view: View, member: Member, hits: Sequence[Hit]) -> Begin:

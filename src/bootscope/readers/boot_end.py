@@ -14,7 +14,7 @@ _ELSE = "default-target"
 _LONGEST_WAIT_NS = 120_000_000_000
 """No device is waited for so long (systemd waits for 90 s): a log that is silent longer is of a system that
 runs."""
-
+_FIRST_MINUTES = 5
 _NEAR = 200
 """Lines on each side in which a kernel's stamp is looked for."""
 
@@ -36,7 +36,7 @@ def last_line(boot: Boot, first: int) -> int | None:
     gaps = enumerate(pairwise(log.at_ns[first:]), first)
     long = (index for index, (a, b) in gaps if b - a > _LONGEST_WAIT_NS)
     silent = (index for index in long if not _speaks(log, index))
-    return next((i for i in silent if not calendar or not (_unset(log.at_ns[i]) or _set(log, i))), None)
+    return next((i for i in silent if not calendar or not (_from_unset(log, i) or _set(log, i))), None)
 
 
 def _speaks(log: Log, index: int) -> bool:
@@ -45,9 +45,16 @@ def _speaks(log: Log, index: int) -> bool:
     return log.at_ns[index + 1] - log.at_ns[index] <= (index - since + 1) * _LONGEST_WAIT_NS
 
 
+def _from_unset(log: Log, index: int) -> bool:
+    """Whether the calendar may have been set after line `index`, from where boards begin that have no
+    battery, which is no silence. One that counts minutes from the first midnight on was not."""
+    before, after = (gmtime(at_ns // 1_000_000_000) for at_ns in log.at_ns[index : index + 2])
+    counts = before.tm_min < _FIRST_MINUTES and (after.tm_yday, before.tm_hour, after.tm_hour) == (1, 0, 0)
+    return _unset(log.at_ns[index]) and not counts
+
+
 def _unset(at_ns: int) -> bool:
-    """Whether a calendar shows the first of January: there boards begin that have no battery, until somebody
-    sets the clock, which is no silence."""
+    """Whether a calendar shows the first of January: there boards begin that have no battery."""
     day = gmtime(at_ns // 1_000_000_000)
     return (day.tm_mon, day.tm_mday) == (1, 1)
 

@@ -32,6 +32,7 @@ _ASKS = b"/proc/version"
 _SAID_TWICE = 4
 """Lines between, at most, where a program says its first words on two consoles at once."""
 _HANDED_OVER, _RESETS = (re.compile(words.encode()) for words in (console.HANDED_OVER, console.RESETS))
+_COMPILER = re.compile(console.VERSION_GOES_ON.encode())
 _BEFORE = 6
 _FIRST_BOOT_NS = 120_000_000_000
 # The log of a boot's kernel is found within so many lines of its beginning.
@@ -236,6 +237,8 @@ def _stages(found: Columns) -> Iterator[tuple[int, Banner | None, bytes]]:
         if _KERNEL.match(blob, start):
             yield index, None, b""
         elif match := _STAGE.match(blob, start):
+            if index + 1 < len(found) and _COMPILER.match(blob, found.starts[index + 1]):
+                continue
             yield index, console.banner_of(match), blob[start : found.ends[index]].rstrip()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_left
 from collections.abc import Collection
 from itertools import compress, islice, pairwise
 from operator import le
 
 from bootscope.readers.base import NO_STAMP, Repair
 from bootscope.readers.stamp_forms import DAY_NS, LATEST_NS, NS, Columns, Form
+from bootscope.timeline.kernel_lines import BEGINS
 
 # Messages of several CPUs may be written a little out of order; that is no fault of the clock.
 _OUT_OF_ORDER_NS = NS
@@ -23,6 +25,7 @@ _SET_NS = 120 * NS
 _SPEAKER = re.compile(rb"[^\s\[\]:]{1,64}\[\d{1,10}\]: ")
 # A gap longer than this between two lines is a date where a gap should be (bootterm's first line).
 _LONGEST_GAP_NS = DAY_NS
+_BEGINS = re.compile(BEGINS.encode())
 # Finer gaps are cut off too, but a boot has too few lines for that to matter.
 _CUT_NS = 1_000_000
 
@@ -68,9 +71,17 @@ def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) 
     `line_of[i]` is the number of line `i` in its file.
     """
     if form.repeats_kernel and form.clock.name == "wall":
-        repairs = _set_forward(found, first, end, line_of)
+        repairs = _set_forward(found, _kernel_begins(found, first, end), end, line_of)
         return repairs + _mended(found, form, first, end, line_of)
     return _mended(found, form, first, end, line_of)
+
+
+def _kernel_begins(found: Columns, first: int, end: int) -> int:
+    """The first line of first <= i < end with a kernel's first words; `first` where there is none. Before it
+    are lines of a system that ran, whose calendar needs no mending."""
+    since, until = (bisect_left(found.notable, line) for line in (first, end))
+    pairs = zip(found.notable[since:until], found.words[since:until], strict=True)
+    return next((index for index, at in pairs if _BEGINS.match(found.blob, at)), first)
 
 
 def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> list[Repair]:

@@ -38,6 +38,8 @@ _PROMPT = re.compile(console.PROMPT)
 _COUNTDOWN = re.compile(console.COUNTDOWN)
 _LAST_LINES = 5
 _KERNEL = ("kernel-start", "kernel-entry", "kernel-seen", "kernel-done", "init", "init-seen", "login")
+_BEGINS = ("spl", "bootloader", "kernel-start", "kernel-entry")
+"""Milestones before which nothing of a boot can fail."""
 
 
 def failure(view: View, hits: Iterable[Hit], end: Hit | None) -> Failure | None:
@@ -46,7 +48,10 @@ def failure(view: View, hits: Iterable[Hit], end: Hit | None) -> Failure | None:
     if member is None:
         return None
     log, known = view.boot(member).log, {hit.marker.name: hit for hit in hits}
-    found = {kind: index for kind, texts, words in _KINDS if (index := _first(log, texts, words)) is not None}
+    begins = [index for name in _BEGINS if name in known for at, index in known[name].firsts if at == member]
+    since = min(begins, default=0)
+    firsts = ((kind, _first(log, texts, words, since)) for kind, texts, words in _KINDS)
+    found = {kind: index for kind, index in firsts if index is not None}
     if not found:
         at = _stopped(log) if not known.keys() & set(_KERNEL) else None
         return None if at is None else _failure(view, member, PROMPT, at, "", None)
@@ -64,12 +69,10 @@ def may_fail(log: Log) -> bool:
     )
 
 
-def _first(log: Log, texts: Iterable[str], words: re.Pattern[str]) -> int | None:
-    """The first line in which one of the texts is, with the words around it."""
-    firsts = (
-        next((i for i in log.lines_with(text.encode()) if words.search(split_line(log.text(i))[1])), None)
-        for text in texts
-    )
+def _first(log: Log, texts: Iterable[str], words: re.Pattern[str], since: int = 0) -> int | None:
+    """The first line from line `since` on in which one of the texts is, with the words around it."""
+    lines = ((i for i in log.lines_with(text.encode()) if i >= since) for text in texts)
+    firsts = (next((i for i in some if words.search(split_line(log.text(i))[1])), None) for some in lines)
     return min((index for index in firsts if index is not None), default=None)
 
 

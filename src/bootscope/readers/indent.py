@@ -10,6 +10,7 @@ from dataclasses import replace
 from bootscope.loaders.console import ANY, SPOKEN
 from bootscope.readers.base import Repair
 from bootscope.readers.lines import Lines, split
+from bootscope.readers.page import console_of
 
 _HEAD_BYTES = 65536
 _MOST_COLUMNS = 16
@@ -24,13 +25,20 @@ _BLANKS = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 _NOISE = re.compile(
     rb"^[\x80-\xff][\x01-\x08\x0e-\x1f\x7f-\xff]{0,7}(?=" + ANY.encode() + rb")", re.MULTILINE
 )
+# The same before a kernel is longer where its loader writes at another rate.
+_KERNEL = re.compile(rb"(?<=[\x01-\x08\x0e-\x1f\x7f-\xff])Linux version \d\S{0,80} \(\S{1,80}@\S{1,80}\) \(")
+_VERSION = b"Linux version "
+_MOST_NOISE = 400
+_MOST_KERNELS = 5000
 
 
 def console_lines(data: bytes) -> Lines:
     """The clean lines of a console (:func:`~bootscope.readers.lines.split`), moved back where all lines, or
     nearly all stamps of the kernel, stand behind the same blanks; without noise before a program's first
     words."""
+    data, mended = console_of(data)
     lines = _without_noise(split(data))
+    lines = replace(lines, repairs=[*mended, *lines.repairs]) if mended else lines
     margin = _margin(lines.blob[:_HEAD_BYTES])
     if not margin:
         return lines
@@ -41,13 +49,27 @@ def console_lines(data: bytes) -> Lines:
 def _without_noise(lines: Lines) -> Lines:
     if lines.blob.isascii():
         return lines
-    first = _NOISE.search(lines.blob)
-    if first is None:
+    noises = sorted({match.span() for match in _NOISE.finditer(lines.blob)} | _before_kernels(lines.blob))
+    if not noises:
         return lines
-    blob, count = _NOISE.subn(b"", lines.blob)
-    line = lines.blob.count(b"\n", 0, first.start()) + 1
+    ends = [0, *(end for _, end in noises)]
+    starts = [*(start for start, _ in noises), len(lines.blob)]
+    blob = b"".join(lines.blob[a:b] for a, b in zip(ends, starts, strict=True))
+    line = lines.blob.count(b"\n", 0, noises[0][0]) + 1
     what = "noise before a program's first words removed"
-    return replace(lines, blob=blob, repairs=[*lines.repairs, Repair(what, count, line)])
+    return replace(lines, blob=blob, repairs=[*lines.repairs, Repair(what, len(noises), line)])
+
+
+def _before_kernels(blob: bytes) -> set[tuple[int, int]]:
+    """Where the rows begin and end that are noise up to a kernel's first words."""
+    found: set[tuple[int, int]] = set()
+    at = blob.find(_VERSION)
+    while at >= 0 and len(found) < _MOST_KERNELS:
+        start = blob.rfind(b"\n", 0, at) + 1
+        if start < at <= start + _MOST_NOISE and _KERNEL.match(blob, at):
+            found.add((start, at))
+        at = blob.find(_VERSION, at + 1)
+    return found
 
 
 def _margin(head: bytes) -> bytes:

@@ -24,11 +24,13 @@ _SAID = "by systemd's line 'Startup finished'"
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """Where each part begins, in ns of the trace's clock, off by `error_ns`."""
+    """Where each part begins, in ns of the trace's clock, off by `error_ns`; `place` is the first line of the
+    log that came after the first of them began."""
 
     member: Member
     starts: Mapping[str, int]
     error_ns: int
+    place: int
 
     def hit(self, name: str, phase: str, part: str, place: int) -> Hit:
         """The begin of `part` of systemd's line, as if line `place` of the log had told it."""
@@ -61,7 +63,7 @@ def _init_ns(account: _Account) -> int:
 
 def _told(account: _Account, found: Mapping[str, Hit]) -> Iterator[Hit]:
     entry, init = found.get(KERNEL_ENTRY), found.get("init")
-    first = entry.firsts[0][1] if entry else 0
+    first = entry.firsts[0][1] if entry else account.place
     for name in _BEFORE:
         if name in account.starts:
             yield account.hit(name, name, name, first)
@@ -86,4 +88,6 @@ def _accounts(view: View) -> Iterator[_Account]:
             starts = {span.name: way.at(span.start_ns) for span in track.spans}
             if "kernel" in starts and not starts.keys().isdisjoint(_INITS):
                 error_ns = member.error_ns + view.delay(member).error_ns + _MS_NS * len(starts)
-                yield _Account(member, starts, error_ns)
+                first_ns = min(starts.values())
+                place = next((i for i, ns in enumerate(boot.log.at_ns) if way.at(ns) >= first_ns), 0)
+                yield _Account(member, starts, error_ns, place)

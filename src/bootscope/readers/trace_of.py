@@ -69,7 +69,7 @@ def trace_of(
     view = View(files, group)
     own = tuple(extra)
     hits, untimed = systemd_account.applied(view, *find_hits(view, [*MARKERS, *own]))
-    end = _ended(view, hits, frozenset(marker.name for marker in own))
+    end = _ended(view, hits, untimed, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
     begin = boot_begin.begin(view, hits, untimed)
     points = _milestones(view, hits)
@@ -120,12 +120,12 @@ class _End:
     seen: bool = True
 
 
-def _ended(view: View, hits: list[Hit], own: frozenset[str]) -> _End:
+def _ended(view: View, hits: list[Hit], untimed: list[Hit], own: frozenset[str]) -> _End:
     """When the boot was through; with the files where nothing tells."""
     known = {hit.marker.name: hit for hit in hits}
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
     init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
-    failed = failure(view, hits, known[name] if name else None)
+    failed = failure(view, (*hits, *untimed), known[name] if name else None)
     if failed and failed.ends:
         end_ns = view.total_ns if failed.at_ns is None else min(failed.at_ns, view.total_ns)
         words = (failed_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()

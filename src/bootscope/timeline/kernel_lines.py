@@ -30,13 +30,14 @@ CALLER = (
     r"(?:(?=[\[(< .*A-Zc-])(?:\[ {0,12}[TC]\d{1,10}\] ?"
     r"|[ A-Z]{0,2}\[\d{1,2}: {0,16}[^\]\n]{1,32}: {0,8}\d{1,10}\] ?"
     r"|(?:<\d{1,2}>)?[ .*-]{0,3}\(\d{1,2}\)\[\d{1,10}:[^\]\n]{1,32}\] ?"
+    r"(?:\[ {0,11}\d{1,9}\.\d{6}\]@\d{1,2} )?"
     r"|\[\d{1,2}\] (?=[A-Za-z])|c\d{1,2} {1,8}\d{1,10} (?=\S)"
     r"|\[ {0,11}\d{1,9}\.\d{6}\]@\d{1,2} |<[0-7]>))?"
 )
 """Who called printk, before its words: thread or CPU (CONFIG_PRINTK_CALLER), CPU and process as Samsung's
 (``[0: swapper/0: 1] ``) and MediaTek's (``(0)[1:swapper/0]``) kernels write them, the CPU alone (``[0] ``),
-both in older ones (``c0      1 ``), a second clock and the CPU (``[    0.479414]@0 ``), or the level once
-more."""
+both in older ones (``c0      1 ``), a second clock and the CPU (``[    0.479414]@0 ``, also behind
+MediaTek's), or the level once more."""
 STAMP = re.compile(rf"^\[ *\d+\.\d+(?:@\d{{1,3}})?\] ?{CALLER}")
 """printk's time and caller, as a recorded console has them."""
 FINISHED = r"systemd(?:\[1\]: Startup finished in |: ?Startup finished in .{1,60}\(kernel\))"

@@ -14,9 +14,8 @@ from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, LOGIN
 
 _PRINTK = re.compile(rb"^(?:<\d{1,3}>)?" + STRICT_KERNEL_STAMP, re.MULTILINE)
 _OTHER_STAMP = re.compile(rb"^(?:\[\d|\d[\d:T.-]{5}|[A-Z][a-z]{2} [ \d]\d \d\d:)", re.MULTILINE)
-_BOOT = re.compile(
-    rf"^(?:{SPOKEN}|Uncompressing Linux|(?:<\d{{1,3}}>)?(?:{BEGINS}|{FREED}|{INIT}))".encode(), re.MULTILINE
-)
+_SPEAKS = rf"(?:<\d{{1,3}}>)?(?:{BEGINS}|{FREED}|{INIT}|systemd\[1\]: systemd \d)"
+_BOOT = re.compile(rf"^(?:{SPOKEN}|Uncompressing Linux|{_SPEAKS})".encode(), re.MULTILINE)
 # A stamp is the kernel's before its own first words, however many places it has.
 _KERNEL = re.compile(rb"(?:<\d{1,3}>)?" + KERNEL_STAMP + rb" ?(?:" + BEGINS.encode() + rb")")
 _FIRST_WORDS = (b"Linux version ", b"Booting Linux on ")
