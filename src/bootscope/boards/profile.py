@@ -46,6 +46,7 @@ class Qemu(Setting, frozen=True):
     calls: tuple[Opcode, ...] = ()
     loader_code: tuple[tuple[int, int], ...] = ()
     cpu: str | msgspec.UnsetType = msgspec.UNSET
+    config_space: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
     ram: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -178,6 +179,9 @@ def _check_addresses(board: Board, path: Path) -> None:
     ram = board.qemu.ram
     if isinstance(ram, tuple) and not 0 <= ram[0] < ram[1]:
         raise wrong_value(path, "qemu.ram", "the first address of the memory, and the first behind it")
+    space = board.qemu.config_space
+    if isinstance(space, tuple) and not 0 <= space[0] < space[1]:
+        raise wrong_value(path, "qemu.config_space", "its first address, and the first behind it")
 
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:
