@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.boards.profile import load_board
+from bootscope.boards.profile import board_dir, load_board
+from bootscope.core.errors import UserError
 from bootscope.devices.model import (
     ConsoleByte,
     Decoder,
@@ -102,6 +103,17 @@ def test_what_qemu_is_told_of_the_board() -> None:
     assert "id=card,if=none,format=raw,file=/a,,b/sd.img,snapshot=on" in words
     assert [n for n, d in board.devices.items() if isinstance(d, FirmwareStore)] == ["flash0"]
     assert [n for n, d in board.devices.items() if isinstance(d, Storage)] == ["sd0"]
+
+
+def test_several_cpus_are_a_setting_of_the_board(tmp_path: Path) -> None:
+    text = (board_dir() / "virt-arm64.toml").read_text()
+    path = tmp_path / "four.toml"
+    path.write_text(text.replace("[qemu]", "[qemu]\ncpus = 4"))
+    words = machine_arguments(load_board(str(path)), Media(Path("sd.img")))
+    assert words[words.index("-smp") + 1] == "4"
+    path.write_text(text.replace("[qemu]", "[qemu]\ncpus = 0"))
+    with pytest.raises(UserError, match=r"qemu\.cpus: expected a number from 1 to 64"):
+        load_board(str(path))
 
 
 def test_flash_without_an_image_needs_nothing_and_tells_nothing() -> None:

@@ -92,6 +92,7 @@ class Replay:
             "driver": self._register,
             "page": self._page,
             "kernel.image": self._next_program,
+            "kernel.start": self._next_program,
             **dict.fromkeys(hooks(Hooked.START), self._next_program),
         }
         for kind in _CALLS:

@@ -55,6 +55,7 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
     stores = [device for device in board.devices.values() if isinstance(device, FirmwareStore)]
     return [
         *("-M", q.machine, *(("-cpu", q.cpu) if isinstance(q.cpu, str) else ()), "-m", q.memory),
+        *(("-smp", str(q.cpus)) if isinstance(q.cpus, int) else ()),
         *("-display", "none", "-monitor", "none"),
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),

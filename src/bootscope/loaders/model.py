@@ -219,6 +219,11 @@ class Loader:
         return self.programs[0]
 
     @property
+    def needed(self) -> tuple[Program, ...]:
+        """Those that no boot can do without: all but the one that only loads the kernel."""
+        return self.programs[:-1]
+
+    @property
     def main(self) -> Program:
         """The last of its programs, which loads the kernel."""
         return self.programs[-1]
