@@ -49,10 +49,9 @@ def test_a_switch_gives_the_cpu_to_another_task() -> None:
 
 
 def test_each_cpu_goes_on_with_its_own_task() -> None:
-    """Virtual time is the sum of all CPUs: they take turns, and every stretch of it belongs to one of them."""
-    story = (
-        Story().switch(1).work(10).cpu(1).work(20).switch(2).work(30).cpu(0).work(5).cpu(1).work(7).sample()
-    )
+    """Virtual time is the sum of all CPUs: they take turns, and each stretch of it belongs to one of them."""
+    story = Story().switch(1).work(10).cpu(1).work(20).switch(2).work(30)
+    story.cpu(0).work(5).cpu(1).work(7).sample()
     evidence = evidence_of(story.records)
     assert_tiled(evidence)
     found = [
