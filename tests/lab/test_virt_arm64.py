@@ -62,9 +62,7 @@ def test_nearly_all_of_the_cpus_time_has_a_function(arm64: Recorded) -> None:
 
 def test_the_kernel_is_looked_into(arm64: Recorded) -> None:
     command = arm64[0]
-    programs = {
-        row["process"].partition("[")[0]: row for row in rows(command, "processes") if "process" in row
-    }
+    programs = {row["name"].partition("[")[0]: row for row in rows(command, "processes") if "pid" in row}
     assert {"init", "insmod", "testcard"} <= programs.keys()
     kinds = {row.get("kind") for row in rows(command, "initcalls")}
     assert {"initcall", "probe", "uboot command", "uboot initcall"} <= kinds
@@ -86,5 +84,5 @@ def test_four_cpus_are_equal_to_the_nanosecond_too(arm64: Recorded, tmp_path: Pa
         elif isinstance(record, Hook):
             hooked.add(cpu)
     assert hooked == {0, 1, 2, 3}
-    names = [row["process"] for row in rows(command, "processes") if "process" in row]
+    names = [row["name"] for row in rows(command, "processes") if "pid" in row]
     assert any(name.startswith("cryptomgr_test") for name in names)
