@@ -14,6 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 120
+CONSOLE, BY_SYSTEMD = "Phases, by console lines", "Phases, by systemd"
 UNTIMED = "Without a time, in the order of the log"
 KERNEL = ("decompress", "early-kernel", "kernel")
 LINUX = ("kernel", "initramfs", "init")
@@ -76,12 +77,19 @@ def _run(words: list[str], store: Path) -> tuple[Any, str]:
 def _stages(shown: Any) -> tuple[str, ...]:
     """The stages without a time, then the phases; a stage's second beginning is not told apart."""
     rows = [row[0] for table in shown["tables"] if table["title"] == UNTIMED for row in table["rows"]]
-    names = [phase["name"] for phase in shown["phases"]]
+    tracks = {phase["track"] for phase in shown["phases"]}
+    # systemd's own account says again what the lines tell, unless they tell nothing.
+    track = CONSOLE if CONSOLE in tracks else BY_SYSTEMD
+    others = tracks - {CONSOLE, BY_SYSTEMD}
+    names = [phase["name"] for phase in shown["phases"] if phase["track"] in (track, *others)]
     # What is not split is two stages: kernel+initramfs.
     phases = [
         part for name in names for part in (("kernel", "initramfs") if "+initramfs" in name else (name,))
     ]
-    words = [word for name in (*rows, *phases) if (word := _word(name))]
+    timed = {_word(name) for name in phases}
+    # A line without a time may be of a phase whose times systemd told.
+    names = [*(name for name in rows if _word(name) not in timed), *phases]
+    words = [word for name in names if (word := _word(name))]
     # U-Boot says "Starting kernel ..." of an OpenSBI with the kernel behind it, too.
     last = max((i for i, word in enumerate(words) if word not in LINUX), default=-1)
     words = [word for i, word in enumerate(words) if i >= last or word not in LINUX]

@@ -71,6 +71,9 @@ LOGIN = re.compile(r"(?:^|[ \w.-])login: ?(?:$|\[| )(?!root on)")
 READY = re.compile(r"Please press Enter to activate this console")
 FINISHED = re.compile(r"systemd\[1\]: Startup finished in ")
 TARGET = re.compile(r"Reached target .{0,4}(?:Multi-User System|Graphical Interface|multi-user|graphical)")
+PARTS = re.compile(r"systemd\[1\]: Startup finished in (.{1,300}) = ")
+PART = re.compile(r"(?:(\d+)min ?)?(?:(\d+(?:\.\d+)?)(ms|s))? \((firmware|loader|kernel|initrd|userspace)\)")
+"""How long systemd says that each part of the boot took; without units a minute is whole."""
 DAYS_NS = 120_000_000_000
 MOST_LATE_LINES = 400
 
@@ -149,7 +152,41 @@ def read(raw: bytes) -> Plain:
         found.kernel = _time(first, kernel)
         found.lines["kernel"] = first[kernel].words
     _user_space(first, kernel or 0, found)
+    _by_systemd(first, kernel or 0, found)
     return found
+
+
+def _by_systemd(lines: list[Line], kernel: int, found: Plain) -> None:
+    """Of a log with dates: its kernel's lines have the time at which syslog or journald read them. Where that
+    is after user space began by systemd's own account, the account says when kernel and init began, and what
+    was before."""
+    line = next((line for line in lines[kernel:] if PARTS.search(line.words)), None)
+    if line is None or line.at_ns is None or not _has_date(line.words):
+        return
+    parts = _parts(line.words)
+    before_ns = sum(parts.get(name, 0) for name in ("firmware", "loader"))
+    kernel_ns = line.at_ns - sum(parts.values()) + before_ns
+    if "kernel" not in parts or (lines[kernel].at_ns or 0) < kernel_ns + parts["kernel"]:
+        return
+    zero_ns = min(0, kernel_ns - before_ns)
+    found.kernel = str(kernel_ns - zero_ns)
+    found.init = str(kernel_ns - zero_ns + parts["kernel"])
+    found.end = str(line.at_ns - zero_ns)
+    found.stages = [*(name for name in ("firmware", "loader") if name in parts), *found.stages]
+
+
+def _parts(words: str) -> dict[str, int]:
+    said = PARTS.search(words)
+    assert said is not None
+    scale = {"ms": 1_000_000, "s": 1_000_000_000}
+    return {
+        name: int(minutes or 0) * 60_000_000_000 + round(float(number or 0) * scale.get(unit, 0))
+        for minutes, number, unit, name in PART.findall(said[1])
+    }
+
+
+def _has_date(words: str) -> bool:
+    return bool(SYSLOG_STAMP.match(words))
 
 
 def _user_space(lines: list[Line], kernel: int, found: Plain) -> None:

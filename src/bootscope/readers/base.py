@@ -105,7 +105,7 @@ class Clock:
 
 
 KERNEL = Clock("kernel", "when the kernel's clock began", 1_000)
-BUFFERED = ("dmesg", "journalctl", "syslog", "logread")
+BUFFERED = ("dmesg", "journalctl", "syslog", "logread", "logcat")
 """Readers of logs that a program took from the kernel's buffer: they are none of a line."""
 NO_STAMP = -1
 """In `Log.kernel_ns`: the line has no kernel stamp."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bootscope.core.text import seconds
 from bootscope.readers.base import BUFFERED, Boot
 from bootscope.readers.hits import Hit, View
+from bootscope.readers.join import Member
 from bootscope.readers.markers import INIT_SEEN
 
 _AT_ONCE_NS = 10_000_000
@@ -25,6 +26,15 @@ _STOPS = re.compile(
     r"|Reached target .{0,20}Shutdown"
 )
 """What a system says that stops."""
+_COUNTER_BEGINS_NS = frozenset(
+    (1 << 32) * 10**9 // hz - 300 * 10**9 for hz in (100, 128, 200, 250, 256, 300, 1000, 1024)
+)
+"""What the first line of an old kernel says whose clock is jiffies: they begin 300 s before their 32 bits are
+full (INITIAL_JIFFIES in include/linux/jiffies.h), at one of the usual rates (CONFIG_HZ)."""
+_RECKONED = (
+    "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's "
+    "line 'Startup finished' says"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     if member is None:
         return Begin()
     boot = view.boot(member)
-    late_ns = read_until(hits)
+    late_ns = -1 if any(hit.reckoned for hit in hits) else read_until(hits)
     if view.files[member.file].reader == "journalctl" and boot.clock.name == "kernel":
         began = any(hit.marker.name == "kernel-entry" for hit in untimed)
         late_ns = _first_stamp(boot) if began else late_ns
@@ -61,6 +71,8 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
         return Begin(late_ns, notes=(words,))
     if boot.clock.name == "kernel":
         return _of_kernel(boot, hits)
+    if any(hit.reckoned for hit in hits):
+        return _reckoned(view, member, hits)
     first = min(hits, key=lambda hit: hit.at_ns, default=None)
     if first is None or first.at_ns <= _AT_ONCE_NS or not first.firsts or first.firsts[0][0] != member:
         return Begin()
@@ -68,11 +80,25 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     buffered = view.files[member.file].reader in BUFFERED and first.marker.name == "kernel-entry"
     if not (buffered or _stopped(boot, index)):
         return Begin()
-    words = (
+    return Begin(first.at_ns, first.at_ns, notes=(_before(index, first),))
+
+
+def _reckoned(view: View, member: Member, hits: Sequence[Hit]) -> Begin:
+    """Of a log whose kernel's lines were read late; the lines before them are of another system."""
+    log, way = view.boot(member).log, view.map(member)
+    first = min(hits, key=lambda hit: hit.at_ns)
+    index = first.firsts[0][1]
+    heard_ns = max(0, way.at(log.at_ns[index]))
+    if first.at_ns <= _AT_ONCE_NS or not index:
+        return Begin(heard_ns, notes=(_RECKONED,))
+    return Begin(heard_ns, first.at_ns, notes=(_before(index, first), _RECKONED))
+
+
+def _before(index: int, first: Hit) -> str:
+    return (
         f"{index:,} lines before '{first.marker.name}' are of the system that ran before, up to "
         f"{seconds(first.at_ns)} s: not part of this boot"
     )
-    return Begin(first.at_ns, first.at_ns, notes=(words,))
 
 
 def _stopped(boot: Boot, index: int) -> bool:
@@ -90,6 +116,9 @@ def _of_kernel(boot: Boot, hits: Sequence[Hit]) -> Begin:
     """Of a log with the kernel's own stamps: its head may be lost."""
     names = {hit.marker.name for hit in hits}
     at_ns = max(0, _first_stamp(boot))
+    if at_ns in _COUNTER_BEGINS_NS and "kernel-entry" in names:
+        words = f"the clock of this kernel begins at {seconds(at_ns)} s, 300 s before its counter is full"
+        return Begin(at_ns, at_ns, notes=(words,))
     if at_ns <= _AT_ONCE_NS or "kernel-entry" in names:
         return Begin()
     lost = f"the head of this log is lost: its first line is of {seconds(at_ns)} s of the kernel's clock"

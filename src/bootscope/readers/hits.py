@@ -41,6 +41,8 @@ class Hit:
     """`error_ns` is the least that it may be off by."""
     read_late: bool = False
     """Its stamp is that of the journal that read it: it came then or before."""
+    reckoned: bool = False
+    """systemd told when it was, in a later line."""
 
     @property
     def latest(self) -> bool:

@@ -37,7 +37,7 @@ def forget(found: Columns, form: Form, part: Part, first_number: int) -> list[Re
     if kernel is None or (form.clock.name == "kernel" and found.at_ns[kernel] < _OWN_NS):
         return []
     count = first = 0
-    for begin, end in _unheard(found, part):
+    for begin, end in _unheard(found, part, kernel):
         before_ns = _before(found, part, begin)
         for index in range(begin, end):
             if found.own[index] and found.kernel_ns[index] == NO_STAMP:
@@ -60,15 +60,16 @@ def _notable(found: Columns, part: Part) -> list[int]:
     return [i for i, at in pairs if part.first <= i < part.end and _KERNEL.match(found.blob, at)]
 
 
-def _unheard(found: Columns, part: Part) -> list[tuple[int, int]]:
-    """The stretches of lines that end where a journald starts; none where none says that it does.
+def _unheard(found: Columns, part: Part, kernel: int) -> list[tuple[int, int]]:
+    """The stretches of lines that end where a journald starts, the first from line `kernel` on (before it is
+    the system that ran before); none where none says that it does.
 
     Lines with a calendar may be of another program then (syslog); of the kernel's alone (`-k`) hits.py takes
     the stamps for the bounds that they are.
     """
     stretches: list[tuple[int, int]] = []
-    begin: int | None = part.first
-    for match in _JOURNALD.finditer(found.blob, _line_start(found, part.first), found.ends[part.end - 1]):
+    begin: int | None = kernel
+    for match in _JOURNALD.finditer(found.blob, _line_start(found, kernel), found.ends[part.end - 1]):
         index = bisect_left(found.ends, match.end())
         if match[1] == b"stopped":
             begin = index + 1

@@ -7,7 +7,9 @@ where it was busy, those come behind younger ones.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from operator import attrgetter
 
 from bootscope.readers.lines import Memo
 from bootscope.readers.stamp_forms import NS, Form
@@ -43,6 +45,28 @@ def in_order(blob: bytes, form: Form) -> tuple[bytes, int]:
         result.append(group.text)
     result += [group.text for group in moved]
     return b"".join(reversed(result)), len(late)
+
+
+def by_time(blob: bytes, form: Form, first: re.Pattern[bytes]) -> tuple[bytes, int]:
+    """The lines of `blob`, stamped as `form` says, by their time, and how many were out of order; of several
+    buffers that a tool printed one after the other.
+
+    What is older than the first line in which `first` is found has a clock that was not set: it stays behind
+    the line before it, without its stamp.
+    """
+    starts, times = _stamps(blob, form)
+    pieces = [blob[a:b] for a, b in zip(starts, [*starts[1:], len(blob)], strict=True)]
+    begin_ns = next((at for at, piece in zip(times, pieces, strict=True) if first.search(piece)), 0)
+    stamp = form.at_line_start()
+    ordered: list[_Lines] = []
+    moved = latest_ns = 0
+    for at_ns, piece in zip(times, pieces, strict=True):
+        unset = at_ns < begin_ns
+        now_ns = (ordered[-1].at_ns if ordered else begin_ns) if unset else at_ns
+        ordered.append(_Lines(now_ns, stamp.sub(b"", piece, count=1) if unset else piece))
+        moved += now_ns < latest_ns
+        latest_ns = max(latest_ns, now_ns)
+    return b"".join(piece.text for piece in sorted(ordered, key=attrgetter("at_ns"))), moved
 
 
 def _stamps(blob: bytes, form: Form) -> tuple[list[int], list[int]]:

@@ -14,6 +14,8 @@ from bootscope.timeline.kernel_lines import FINISHED as LINE
 from bootscope.timeline.trace import Track
 
 FINISHED = "Startup finished in "
+FINISHED_TRACK = "systemd-finished"
+"""The ident of the track of the phases that the line tells."""
 _SAID = re.compile(rf"{LINE}(?=([^\n]{{1,400}}))")
 # After a soft reboot systemd counts them, from version 260 on.
 _NAME = re.compile(rf"({'|'.join(PHASES)})(?: #\d{{1,9}})?\)")
@@ -61,7 +63,7 @@ def phases(boot: Boot) -> Iterator[Track]:
     first_ns = boot.log.at_ns[0] if boot.clock.name == "host" else -LONGEST_NS
     placed = [(name, start + shift_ns, end + shift_ns) for name, start, end in bounds(parts)]
     if heard := [phase for phase in placed if phase[1] >= first_ns]:
-        yield phase_track(heard, "systemd-finished")
+        yield phase_track(heard, FINISHED_TRACK)
 
 
 def _lines(log: Log) -> Iterator[tuple[int, dict[str, int]]]:
