@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board virt-arm64: firmware, boot loader and 64-bit Linux, recorded as exactly as on the reference one."""
+"""The board virt-arm64: firmware, boot loader and 64-bit Linux, recorded as exactly as on `cubieboard`."""
 
 from __future__ import annotations
 
