@@ -16,7 +16,8 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 	u-boot-tools device-tree-compiler fdisk dosfstools mtools squashfs-tools
 	debian-archive-keyring ca-certificates"
 # What compiling U-Boot, kernel and BusyBox needs besides.
-BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache"
+BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
 TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
@@ -101,6 +102,8 @@ check_beforehand() {
 		case $package in
 		gcc-arm-linux-gnueabihf | libc6-dev-armhf-cross)
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 32-bit ARM here" ;;
+		gcc-aarch64-linux-gnu | libc6-dev-arm64-cross)
+			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 64-bit ARM here" ;;
 		*) fail "apt knows no package $package; is the network there, and Debian's main part among apt's sources?" ;;
 		esac
 	done

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "clock.h"
 
+#include "cpus.h"
+
 static struct {
 	qemu_plugin_u64 counter;
-	uint64_t *count; /* the counter of the only CPU */
+	uint64_t *count;   /* the counter of the only CPU, or `counted` */
+	uint64_t counted;  /* by all CPUs, where there are several */
 	uint64_t synced; /* what it said when base_ns was true */
 	int64_t tick_ns;
 	int64_t base_ns;
@@ -24,8 +27,13 @@ void bs_clock_init(uint32_t tick_ns)
 static uint64_t *count(void)
 {
 	if (!clk.count)
-		clk.count = qemu_plugin_scoreboard_find(clk.counter.score, 0);
+		clk.count = bs_cpus_one() ? qemu_plugin_scoreboard_find(clk.counter.score, 0) : &clk.counted;
 	return clk.count;
+}
+
+uint64_t bs_clock_count(uint64_t insns)
+{
+	return clk.counted += insns;
 }
 
 qemu_plugin_u64 bs_clock_counter(void)

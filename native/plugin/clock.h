@@ -17,8 +17,11 @@
 
 void bs_clock_init(uint32_t tick_ns);
 
-/* The per-CPU count of instructions, for the inline add of each translation block. */
+/* The count of instructions, for the inline add of each translation block of the only CPU. */
 qemu_plugin_u64 bs_clock_counter(void);
+
+/* Adds to it, where there are several CPUs; tells the count. */
+uint64_t bs_clock_count(uint64_t insns);
 
 /* Virtual time, when `rest` instructions counted already have not run yet. */
 int64_t bs_clock_now(uint64_t rest);

@@ -2,6 +2,7 @@
 #include "devices.h"
 
 #include "clock.h"
+#include "config_space.h"
 #include "record.h"
 #include "run.h"
 #include "watch.h"
@@ -85,17 +86,23 @@ static void after_sleep(const struct bs_clock_jump *jump)
 
 void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
-	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
+	const struct bs_watch *w = udata;
+	bool store = qemu_plugin_mem_is_store(info);
 
 	(void)vcpu;
+	if (store && bs_config_page(vaddr))
+		return;
+	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
 	if (!hw || !qemu_plugin_hwaddr_is_io(hw))
 		return;
 	uint64_t phys = qemu_plugin_hwaddr_phys_addr(hw);
+	if (!store)
+		bs_config_note(vaddr, phys >= w->config.start && phys < w->config.end);
 	struct bs_clock_jump jump = bs_clock_sync();
 	int64_t now_ns = bs_clock_now(0);
 	if (jump.slept)
 		after_sleep(&jump);
-	if (qemu_plugin_mem_is_store(info))
+	if (store)
 		record_io(udata, phys, info, now_ns);
 	bs_run_check(now_ns);
 }

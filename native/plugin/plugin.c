@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "cpus.h"
 #include "devices.h"
 #include "frame.h"
 #include "hooks.h"
@@ -77,6 +78,16 @@ static void on_check_due(unsigned int vcpu, void *udata)
 	bs_run_check(now_ns);
 }
 
+/* A block begins, on one of several CPUs. */
+static void on_block(unsigned int vcpu, void *udata)
+{
+	const struct place *at = udata;
+
+	bs_cpu_awake();
+	if (bs_clock_count(at->rest) >= check_insns)
+		on_check_due(vcpu, udata);
+}
+
 static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool copied)
 {
 	struct bs_payload p = {.size = 0};
@@ -125,6 +136,9 @@ static void on_sleep(unsigned int vcpu, void *udata)
 	const struct place *at = udata;
 
 	(void)vcpu;
+	/* Where others run on, time does not jump. */
+	if (!bs_cpus_one() && !bs_cpu_sleeps())
+		return;
 	if (!bs_clock_adrift())
 		bs_clock_sleep(at->rest - 1);
 }
@@ -183,16 +197,24 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 						 QEMU_PLUGIN_MEM_RW, &watch);
 }
 
+static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n)
+{
+	if (!bs_cpus_one()) {
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_R_REGS, begin);
+		return;
+	}
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
+							  bs_clock_counter(), n);
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
+						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns, begin);
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
-							  bs_clock_counter(), n);
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
-						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns,
-						  new_place(qemu_plugin_tb_vaddr(tb), n, NULL));
+	count_block(tb, new_place(qemu_plugin_tb_vaddr(tb), n, NULL), n);
 	if (watch.usage.used)
 		bs_usage_block(tb, bs_clock_now(0));
 	for (size_t i = 0; i < n; i++)
@@ -241,11 +263,11 @@ BS_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, 
 		else if (!strncmp(argv[i], "out=", 4))
 			out_path = argv[i] + 4;
 	}
-	if (!watch_path || !out_path || !info->system_emulation || info->system.max_vcpus != 1) {
-		fputs("bootscope plugin: needs watch=FILE, out=FILE and a machine with one CPU\n", stderr);
+	if (!watch_path || !out_path || !info->system_emulation) {
+		fputs("bootscope plugin: needs watch=FILE, out=FILE and a whole machine\n", stderr);
 		return 1;
 	}
-	if (!install(watch_path, out_path))
+	if (!bs_cpus_init(info->system.max_vcpus) || !install(watch_path, out_path))
 		return 1;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);

@@ -109,6 +109,8 @@ typedef void (*bs_mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, bs_vcpu_cb cb);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, bs_tb_trans_cb cb);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, bs_exec_cb cb,
+					  enum qemu_plugin_cb_flags flags, void *udata);
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, bs_exec_cb cb,
 					       enum qemu_plugin_cb_flags flags,
 					       enum qemu_plugin_cond cond, qemu_plugin_u64 entry,
@@ -147,5 +149,9 @@ void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned
 /* Not part of the plugin interface, but exported by module-enabled builds such as Debian's. */
 #define BS_QEMU_CLOCK_VIRTUAL 1
 int64_t qemu_clock_get_ns(int clock);
+
+/* Likewise, and needed on machines with several CPUs only. */
+extern __thread void *current_cpu __attribute__((weak));
+void *qemu_get_cpu(int index) __attribute__((weak));
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "cpus.h"
 
 #define MAX_HELD 4096
 
@@ -12,21 +13,36 @@ static struct {
 		enum bs_record type;
 		int64_t time_ns;
 		bool routine;
+		unsigned int cpu;
 		struct bs_payload payload;
 	} held[MAX_HELD];
 	size_t n_held;
 	int64_t last_ns; /* stamps on disk never go back */
 	int64_t news_ns;
+	unsigned int cpu; /* that of the record before */
 	bool ended;
 } rec;
 
-static void write_out(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
+static void name_cpu(unsigned int cpu, int64_t time_ns)
+{
+	struct bs_payload p = {.size = 0};
+
+	if (cpu == rec.cpu)
+		return;
+	rec.cpu = cpu;
+	bs_put_uint(&p, cpu);
+	bs_stream_append(BS_REC_CPU, time_ns, &p);
+}
+
+static void write_out(enum bs_record type, int64_t time_ns, bool routine, unsigned int cpu,
+		      const struct bs_payload *p)
 {
 	if (time_ns < rec.last_ns)
 		time_ns = rec.last_ns;
 	rec.last_ns = time_ns;
 	if (!routine)
 		rec.news_ns = time_ns;
+	name_cpu(cpu, time_ns);
 	bs_stream_append(type, time_ns, p);
 }
 
@@ -35,7 +51,7 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 	if (rec.ended)
 		return;
 	if (!bs_clock_adrift()) {
-		write_out(type, time_ns, routine, p);
+		write_out(type, time_ns, routine, bs_cpu(), p);
 		return;
 	}
 	/* More than fits means the guest runs on without any I/O: its stamps stay provisional. */
@@ -44,6 +60,7 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 	rec.held[rec.n_held].type = type;
 	rec.held[rec.n_held].time_ns = time_ns;
 	rec.held[rec.n_held].routine = routine;
+	rec.held[rec.n_held].cpu = bs_cpu();
 	rec.held[rec.n_held++].payload = *p;
 }
 
@@ -63,7 +80,7 @@ void bs_record_release(int64_t move_ns)
 {
 	for (size_t i = 0; i < rec.n_held; i++)
 		write_out(rec.held[i].type, rec.held[i].time_ns + move_ns, rec.held[i].routine,
-			  &rec.held[i].payload);
+			  rec.held[i].cpu, &rec.held[i].payload);
 	rec.n_held = 0;
 }
 
@@ -82,9 +99,9 @@ void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
 	bs_clock_quality(&syncs, &worst_ns);
 	bs_put_uint(&clock, syncs);
 	bs_put_sint(&clock, worst_ns);
-	write_out(BS_REC_CLOCK, time_ns, true, &clock);
+	write_out(BS_REC_CLOCK, time_ns, true, rec.cpu, &clock);
 	bs_put_byte(&end, (uint8_t)reason);
 	bs_put_uint(&end, id);
-	write_out(BS_REC_END, time_ns, true, &end);
+	write_out(BS_REC_END, time_ns, true, rec.cpu, &end);
 	rec.ended = true;
 }

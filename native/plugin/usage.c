@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpus.h"
 #include "watch.h"
 
 #define SLOTS (1u << 18)
@@ -28,6 +29,7 @@ static struct {
 	uint64_t used, lost;
 	unsigned int stage;
 	struct qemu_plugin_scoreboard *score, *owns;
+	bool cpu_owns[BS_MAX_CPUS]; /* in its place where there are several */
 } use;
 
 bool bs_usage_init(const char *path)
@@ -50,6 +52,16 @@ static size_t slot_of(uint64_t vaddr, uintptr_t page)
 		at = (at + 1) % SLOTS;
 	}
 	return use.used < MOST ? at : SLOTS;
+}
+
+/* A block begins, on one of several CPUs. */
+static void on_block(unsigned int vcpu, void *udata)
+{
+	struct block *b = udata;
+
+	(void)vcpu;
+	b->stage[use.stage]++;
+	b->own += use.cpu_owns[bs_cpu()];
 }
 
 static void on_own_block(unsigned int vcpu, void *udata)
@@ -80,6 +92,10 @@ void bs_usage_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 	/* Translated again it may be shorter or longer. */
 	if (insns > b->insns)
 		b->insns = insns;
+	if (!bs_cpus_one()) {
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, b);
+		return;
+	}
 	qemu_plugin_u64 counter = {.score = use.score, .offset = at * sizeof(uint64_t)};
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, counter, 1);
 	/* Rare enough for a callback, and then no count has to be moved whenever the owner changes. */
@@ -90,7 +106,9 @@ void bs_usage_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 
 void bs_usage_owner(bool owns)
 {
-	if (use.blocks)
+	if (use.blocks && !bs_cpus_one())
+		use.cpu_owns[bs_cpu()] = owns;
+	else if (use.blocks)
 		*(uint64_t *)qemu_plugin_scoreboard_find(use.owns, 0) = owns;
 }
 

@@ -20,6 +20,16 @@ static bool add_io(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+static bool set_config(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (w->config.end || l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[1] || v[0] + v[1] < v[0])
+		return false;
+	w->config = (struct bs_range){v[0], v[0] + v[1]};
+	return true;
+}
+
 static bool add_text(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v[3];
@@ -232,6 +242,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 	} items[] = {
 		{"tick", set_tick},	  {"word", set_word},	{"register", set_register},
 		{"condition", add_condition}, {"io", add_io},	{"text", add_text},
+		{"config", set_config},
 		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},

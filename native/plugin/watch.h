@@ -10,6 +10,7 @@
  *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
  *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
+ *   config PHYS SIZE                       the configuration space of a bus lies there (config_space.h)
  *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
  *   hook ID VADDR once|every ITEM...       report when the program gets to this address, with:
  *       when COND                          only if this condition holds
@@ -159,6 +160,7 @@ struct bs_watch {
 	struct bs_condition conditions[BS_MAX_CONDITIONS];
 	struct bs_io io[BS_MAX_IO];
 	size_t n_io;
+	struct bs_range config; /* empty where there is none */
 	struct bs_text text[BS_MAX_TEXT];
 	size_t n_text;
 	struct bs_hook *hooks; /* sorted by vaddr */

@@ -18,6 +18,7 @@ from bootscope.capture.record import BootInfo, Extent, RunInfo, SystemFacts, Wat
 from bootscope.capture.store import Store
 from bootscope.capture.stream import (
     Clock,
+    Cpu,
     Ended,
     Frame,
     Hook,
@@ -103,6 +104,8 @@ def _other(r: Record) -> tuple[int, bytes]:
             return 9, bytes([r.reason]) + uint(r.ident)
         case StackSample():
             return 10, uint(r.pc) + uint(r.lr) + uint(r.flags) + r.raw
+        case Cpu():
+            return 11, uint(r.cpu)
         case Unknown():
             return r.kind, r.payload
     raise TypeError(r)

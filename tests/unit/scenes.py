@@ -17,7 +17,7 @@ from bootscope.analysis.kernel_activity import Scene
 from bootscope.analysis.names import Names, UserPrograms
 from bootscope.analysis.replay import Replay
 from bootscope.capture.record import Extent, RunInfo
-from bootscope.capture.stream import Idle, Record, Sample
+from bootscope.capture.stream import Cpu, Idle, Record, Sample
 from bootscope.image.symbols import Symbols
 from bootscope.timeline.build import timeline_of
 
@@ -41,6 +41,8 @@ class Story:
 
     now_ns: int = 0
     running: int = 0
+    turn: int = 0
+    on_cpu: dict[int, int] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
 
     def hook(self, name: str, *values: int, text: bytes = b"") -> Story:
@@ -75,6 +77,13 @@ class Story:
         """Text goes to the console."""
         self.records += typed(text, self.now_ns, step_ns)
         self.now_ns += max(0, len(text) - 1) * step_ns
+        return self
+
+    def cpu(self, number: int) -> Story:
+        """Another CPU has its turn, with what it ran before."""
+        self.on_cpu[self.turn] = self.running
+        self.turn, self.running = number, self.on_cpu.get(number, 100 + number)
+        self.records.append(Cpu(self.now_ns, number))
         return self
 
     # ---- tasks ----

@@ -209,3 +209,15 @@ def test_a_damaged_program_is_read_or_refused(changes: list[tuple[int, int]], en
         program.exits(function)
         program.indirect_calls(function)
     program.words(*program.extent())
+
+
+def test_a_section_that_names_a_wrong_one_beside_it_is_left_out() -> None:
+    """U-Boot for 64-bit ARM has a hash table that belongs to no table of symbols."""
+    data = bytearray(WHOLE)
+    at = int.from_bytes(data[32:36], "little")
+    number = int.from_bytes(data[48:50], "little")
+    # One more section at the end: a hash table (5) that names section 0.
+    data[48:50] = (number + 1).to_bytes(2, "little")
+    assert at + 40 * number == len(data)
+    data += b"".join(n.to_bytes(4, "little") for n in (0, 5, 0, 0, 0, 4, 0, 0, 4, 4))
+    assert [f.name for f in Code(bytes(data)).functions] == [f.name for f in Code(WHOLE).functions]

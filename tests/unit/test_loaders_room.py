@@ -14,6 +14,7 @@ from bootscope.core.errors import UserError
 from bootscope.loaders import console
 from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, Loader, Stage
 from bootscope.loaders.registry import LOADERS, PHASES, PROGRAMS, hooks, merged, program_of
+from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import PROPER, SPL, UBOOT
 
 from .builders import ROOT, board
@@ -92,10 +93,12 @@ def test_an_exception_is_still_one(place: str) -> None:
 
 
 def test_the_phases_are_as_they_always_were() -> None:
-    assert PHASES == ("rom", "spl", "bootloader", "load", "decompress", "kernel", "init", "application")
-    assert UBOOT.phases == PHASES
-    assert hooks(Hooked.DELAY) == ("spl.delay", "uboot.delay")
-    assert hooks(Hooked.START) == ("spl.start", "uboot.start")
+    linux = ("bootloader", "load", "decompress", "kernel", "init", "application")
+    assert UBOOT.phases == ("rom", "spl", *linux)
+    assert TFA.phases == ("rom", "bl1", "bl2", "bl31", *linux)
+    assert ("rom", "bl1", "bl2", "bl31", "spl", *linux) == PHASES
+    assert hooks(Hooked.DELAY)[:2] == ("spl.delay", "uboot.delay")
+    assert hooks(Hooked.START) == ("spl.start", "uboot.start", "bl1.start", "bl2.start", "bl31.start")
     assert hooks(Hooked.COMMAND) == ("uboot.command",)
 
 

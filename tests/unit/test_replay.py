@@ -48,6 +48,19 @@ def test_a_switch_gives_the_cpu_to_another_task() -> None:
     assert evidence.scene.waits == []
 
 
+def test_each_cpu_goes_on_with_its_own_task() -> None:
+    """Virtual time is the sum of all CPUs: they take turns, and each stretch of it belongs to one of them."""
+    story = Story().switch(1).work(10).cpu(1).work(20).switch(2).work(30)
+    story.cpu(0).work(5).cpu(1).work(7).sample()
+    evidence = evidence_of(story.records)
+    assert_tiled(evidence)
+    found = [
+        (p.task.names[-1][1], p.start_ns - POWER_ON_NS, p.end_ns - POWER_ON_NS) for p in evidence.scene.slices
+    ]
+    assert found[2:] == [("swapper/1", 10, 30), ("task2", 30, 60), ("task1", 60, 65), ("task2", 65, 72)]
+    assert evidence.scene.waits == []
+
+
 def test_a_task_sleeps_until_it_is_woken_and_runs_later() -> None:
     story = Story().switch(1).work(10).sleep(2).work(20).wake(1).work(30).switch(1).work(1).sample()
     (wait,) = scene_of(story.records).waits

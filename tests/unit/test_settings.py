@@ -15,6 +15,8 @@ from bootscope.arch.arm import ARM
 from bootscope.boards.profile import Board, board_dir, board_names, load_board, to_json
 from bootscope.core.errors import UserError
 from bootscope.core.settings import load
+from bootscope.loaders.tfa import TFA
+from bootscope.loaders.uboot import UBOOT
 from bootscope.system.load import load_system, milestones, system_dir, system_names
 from bootscope.system.model import System
 
@@ -235,6 +237,12 @@ def test_a_system_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, 
 
 def test_a_system_without_a_display_has_no_first_frame() -> None:
     stock = load(system_dir() / "stock.toml", System)
-    assert milestones(stock)[-2:] == ["first-frame", "app-ready"]
+    assert milestones(stock, UBOOT)[-2:] == ["first-frame", "app-ready"]
     fields = {name: getattr(stock, name) for name in stock.__struct_fields__}
-    assert "first-frame" not in milestones(System(**{**fields, "framebuffer": None}))
+    assert "first-frame" not in milestones(System(**{**fields, "framebuffer": None}), UBOOT)
+
+
+def test_a_system_has_the_milestones_of_its_boot_loader() -> None:
+    stock = load(system_dir() / "stock.toml", System)
+    assert milestones(stock, UBOOT)[:2] == ["spl", "bootloader"]
+    assert milestones(stock, TFA)[:4] == ["bl1", "bl2", "bl31", "bootloader"]

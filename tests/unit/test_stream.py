@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bootscope.capture.stream import (
     Clock,
+    Cpu,
     Decoder,
     End,
     Ended,
@@ -48,6 +49,7 @@ EVERY_KIND: list[Record] = [
     Unknown(2_000_000_701, 200, b"from the future"),
     Unknown(2_000_000_702, 0, b""),
     Clock(2_000_000_703, 104_000, -77),
+    Cpu(2_000_000_703, 3),
     *(Ended(2_000_000_704, reason, 5) for reason in End),
 ]
 

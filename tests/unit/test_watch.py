@@ -147,14 +147,14 @@ def test_a_recording_stops_at_its_milestone_or_at_a_panic(until: str, stop: str)
 
 
 def test_every_milestone_of_the_stock_system_can_be_stopped_at() -> None:
-    for until in milestones(STOCK):
+    for until in milestones(STOCK, board().boot_loader):
         assert len(of_kind(made(until), "stop")) == 2
 
 
 def test_an_unknown_milestone_names_those_there_are() -> None:
     with pytest.raises(UserError, match="unknown milestone 'nonsense'") as caught:
         made("nonsense")
-    assert caught.value.hint == f"there are: {', '.join(sorted(milestones(STOCK)))}"
+    assert caught.value.hint == f"there are: {', '.join(sorted(milestones(STOCK, board().boot_loader)))}"
 
 
 def test_without_a_display_no_frame_is_watched_and_none_can_be_waited_for() -> None:

@@ -31,7 +31,7 @@ _NEEDED = ("kernel", "device tree")
 
 def view(evidence: Evidence) -> Rows:
     """The parts of the floor, and what each takes today."""
-    first = evidence.run.board.boot_loader.first
+    last = evidence.run.board.boot_loader.needed[-1]
     fixed_ns = sum(p.fixed_ns for p in evidence.timeline.phases)
     rows = [_row("power-up and ROM", "rom", fixed_ns, fixed_ns, "fixed")]
     rows += [*_reading(evidence, accesses(evidence)), *_running(evidence)]
@@ -48,7 +48,7 @@ def view(evidence: Evidence) -> Rows:
         "in order of the boot",
         (
             "Assumes the present images: a smaller kernel or another compression moves the bound.",
-            f"Assumes that {first.phrase} starts the kernel and that the application is init.",
+            f"Assumes that {last.phrase} starts the kernel and that the application is init.",
         ),
         {
             "floor_ns": floor,
@@ -64,7 +64,8 @@ def _row(what: str, phase: str, floor_ns: int, today_ns: int, why: str) -> dict[
 
 def _reading(evidence: Evidence, found: list[Access]) -> Iterator[dict[str, Cell]]:
     """Each needed thing once, in one command; what shares a command today needs no more than it takes."""
-    needed = {name: "the boot needs it" for name in (evidence.run.board.boot_loader.first.title, *_NEEDED)}
+    programs = [program.title for program in evidence.run.board.boot_loader.needed]
+    needed = {name: "the boot needs it" for name in (*programs, *_NEEDED)}
     for access in found:
         if not access.write and access.what.startswith("/") and _by_application(access, evidence):
             needed[access.what] = "the application's process reads it"
@@ -87,7 +88,7 @@ def _by_application(access: Access, evidence: Evidence) -> bool:
 
 def _running(evidence: Evidence) -> Iterator[dict[str, Cell]]:
     loader = evidence.run.board.boot_loader
-    needed = (*loader.phases_of(loader.first), *_MUST_RUN)
+    needed = (*loader.phases_of(*loader.needed), *_MUST_RUN)
     for phase in evidence.timeline.phases:
         if phase.name in needed:
             floor_ns = max(0, phase.cpu_ns - spinning_in(evidence, phase.start_ns, phase.end_ns))

@@ -88,7 +88,9 @@ class Names:
         found = self._known.get((phase, pc))
         if found is None:
             program = self._loader.program(phase)
-            if program:
+            if resident := self._resident(phase, pc):
+                name = resident
+            elif program:
                 # It runs where it was linked until it moves itself. An address from before that is no
                 # function when the move is taken off it.
                 offset = self._offset if program.moves else 0
@@ -100,6 +102,14 @@ class Names:
                 name = self._linux(phase, pc)
             found = self._known[phase, pc] = name
         return found
+
+    def _resident(self, phase: str, pc: int) -> str | None:
+        """A function of a program before Linux that whoever runs now calls; None for all other code."""
+        for program in self._loader.programs:
+            found = self._look_up(program.symbols, pc) if program.stays else None
+            if found and self._loader.program(phase) is not program:
+                return f"{program.title} {found}"
+        return None
 
     def _linux(self, phase: str, pc: int) -> str:
         if phase == _DECOMPRESS:

@@ -20,7 +20,7 @@ from bootscope.analysis.kernel_activity import (
 )
 from bootscope.analysis.open_calls import OpenCalls
 from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Hook, Record, StackSample
+from bootscope.capture.stream import Cpu, Hook, Record, StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 from bootscope.timeline.costs import BoardClock
@@ -62,6 +62,8 @@ class Replay:
         # Before the kernel has processes, the boot loaders are one.
         self._current = self._first = Task(0, 0, "swapper", True, 0, names=[(0, "swapper")])
         self.scene.tasks.append(self._first)
+        # CPUs take turns, as virtual time is the sum of them: who runs on each while another has its turn.
+        self._cpu, self._others = 0, dict[int, Task]()
         self._slice_from = (0, 0)
         self._open = OpenCalls(self.scene)
         self._asleep: dict[Task, Wait] = {}
@@ -92,6 +94,7 @@ class Replay:
             "driver": self._register,
             "page": self._page,
             "kernel.image": self._next_program,
+            "kernel.start": self._next_program,
             **dict.fromkeys(hooks(Hooked.START), self._next_program),
         }
         for kind in _CALLS:
@@ -107,7 +110,24 @@ class Replay:
                 if len(record.registers) >= needed:
                     self._index = index
                     handler(name, record)
+            elif record.__class__ is Cpu:
+                self._index = index
+                self._turn(record.cpu)
         self._close()
+
+    def _turn(self, cpu: int) -> None:
+        """The records from here on are of another CPU."""
+        self._end_slice(self._now())
+        self._others[self._cpu] = self._current
+        self._cpu = cpu
+        if cpu not in self._others:
+            # It begins with a task of its own, which runs whenever it has nothing else.
+            name = f"{self._first.names[0][1]}/{cpu}"
+            idle = Task(len(self.scene.tasks), 0, name, True, self._now(), self._first)
+            idle.names.append((self._now(), name))
+            self.scene.tasks.append(idle)
+            self._others[cpu] = idle
+        self._current = self._others[cpu]
 
     def _now(self) -> int:
         return self._clock.before(self._index)

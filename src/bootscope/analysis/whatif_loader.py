@@ -61,9 +61,9 @@ def _holds(outer: Call, inner: Call) -> bool:
 
 
 def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
-    """The first program reads kernel and device tree and starts the kernel: the others do not run."""
+    """What runs before the boot loader proper reads kernel and device tree and starts the kernel itself."""
     loader = evidence.run.board.boot_loader
-    first, main = loader.first, loader.main
+    last, main = loader.needed[-1], loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
     if not all(phase in phases for phase in loader.phases_of(main)):
         raise UserError(f"in this boot no {loader.title} loads the kernel")
@@ -73,10 +73,10 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
         raise UserError(KERNEL_UNSEEN)
     plan.gone += [(phase.start_ns, phase.end_ns) for phase in before]
     plan.gone += _between(load.start_ns, load.end_ns, kept)
-    for phase in loader.phases_of(first):
+    for phase in loader.phases_of(*loader.needed):
         plan.gone += reading(evidence, phases[phase], (main.title,)) if phase in phases else []
     plan.assume(
-        f"{first.phrase} reads kernel and device tree as fast as {main.phrase} did, and needs no file system "
+        f"{last.phrase} reads kernel and device tree as fast as {main.phrase} did, and needs no file system "
         "to find them",
         f"nothing but the kernel's start needs what {main.phrase} sets up",
     )

@@ -18,12 +18,12 @@ from bootscope.arch.model import (
     StackGrowth,
     ToolChain,
 )
+from bootscope.arch.nzcv import CONDITIONS
 
 if TYPE_CHECKING:
     import capstone
 
 _WORD = 4
-_N, _Z, _C, _V = (1 << bit for bit in (31, 30, 29, 28))
 _NAMES = (*(f"r{n}" for n in range(13)), "sp", "lr", "pc")
 _UNKNOWN = -1
 
@@ -171,6 +171,7 @@ ARM = Architecture(
         kernel="arm",
         mkimage="arm",
         qemu="qemu-system-arm",
+        qemu_package="qemu-system-arm",
         kernel_flags=(
             *("-mlittle-endian", "-mabi=aapcs-linux", "-marm", "-march=armv7-a", "-D__LINUX_ARM_ARCH__=7"),
             *("-msoft-float", "-Uarm"),
@@ -179,16 +180,7 @@ ARM = Architecture(
     ),
     # The procedure call standard (AAPCS): r0 to r3, the rest on the stack.
     registers=Registers(("r0", "r1", "r2", "r3"), "r0", counter="pc", stack="sp", link="lr", flags="cpsr"),
-    conditions=(
-        *(((_Z, _Z),), ((_Z, 0),)),  # eq, ne
-        *(((_C, _C),), ((_C, 0),)),  # cs, cc
-        *(((_N, _N),), ((_N, 0),)),  # mi, pl
-        *(((_V, _V),), ((_V, 0),)),  # vs, vc
-        *(((_C | _Z, _C),), ((_C, 0), (_Z, _Z))),  # hi, ls
-        *(((_N | _V, 0), (_N | _V, _N | _V)), ((_N | _V, _N), (_N | _V, _V))),  # ge, lt
-        ((_N | _V | _Z, 0), (_N | _V | _Z, _N | _V)),  # gt
-        ((_Z, _Z), (_N | _V, _N), (_N | _V, _V)),  # le
-    ),
+    conditions=CONDITIONS,
     # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI has the call's number in r7.
     kernel=KernelEntries(
         syscall="vector_swi",
@@ -203,6 +195,7 @@ ARM = Architecture(
         offset_mask=0x0FFFFFFC,
         relative_initcalls=False,
         argument_on_stack=0,
+        delay="__timer_delay",
     ),
     program_symbols={
         "VFP": "programs use the floating point unit",

@@ -78,8 +78,9 @@ class KernelEntries:
     """Where Linux is entered and left on this architecture. Numbers of arguments count from 0."""
 
     syscall: str
-    """The code that every system call comes through."""
+    """The code that every system call comes through, or that of execve alone."""
     syscall_register: str
+    """Holds the number of the call; empty where `syscall` is that of execve alone."""
     execve: int
     """The number of that system call."""
     switch: str
@@ -98,6 +99,10 @@ class KernelEntries:
     """Whether the table of initcalls has distances of 32 bits from where they stand, not addresses."""
     argument_on_stack: int
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
+    delay: str
+    """Waits by the processor's own counter; the first argument is for how many of its ticks."""
+    saved_arguments: bool = False
+    """Whether the first argument of `syscall` points to the caller's arguments, a word each, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,7 @@ class ToolChain:
     mkimage: str
     qemu: str
     """The program that emulates a whole machine."""
+    qemu_package: str
     kernel_flags: tuple[str, ...]
     """What the kernel's own Makefiles tell the compiler, as far as it decides where members lie."""
     libraries: tuple[str, ...]

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from bootscope.arch.arm import ARM
+from bootscope.arch.arm64 import ARM64
 from bootscope.arch.model import Architecture
 
-ARCHITECTURES = {found.name: found for found in (ARM,)}
+ARCHITECTURES = {found.name: found for found in (ARM, ARM64)}
 
 
 def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:

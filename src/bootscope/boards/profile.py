@@ -24,6 +24,8 @@ from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import BUILT, LOADERS
 
 SCHEMA = 1
+MOST_CPUS = 64
+"""As many as the plugin tells apart."""
 UNSCALED_PPM = 1_000_000
 """The scale of a CPU that needs for its instructions what the emulator gives it."""
 
@@ -46,6 +48,8 @@ class Qemu(Setting, frozen=True):
     calls: tuple[Opcode, ...] = ()
     loader_code: tuple[tuple[int, int], ...] = ()
     cpu: str | msgspec.UnsetType = msgspec.UNSET
+    config_space: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
+    cpus: int | msgspec.UnsetType = msgspec.UNSET
     ram: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -150,7 +154,7 @@ def _check(board: Board, path: Path) -> None:
         raise wrong("architecture", f"one of {', '.join(ARCHITECTURES)}")
     if board.loader not in LOADERS:
         raise wrong("loader", f"one of {', '.join(LOADERS)}")
-    _check_addresses(board, path)
+    _check_machine(board, path)
     ports = sorted(name for name, device in board.devices.items() if isinstance(device, Console))
     if board.console not in ports:
         raise wrong("console", f"a serial port under [devices]: {', '.join(ports) or 'there is none'}")
@@ -169,7 +173,7 @@ def _check(board: Board, path: Path) -> None:
         raise wrong(key, expected)
 
 
-def _check_addresses(board: Board, path: Path) -> None:
+def _check_machine(board: Board, path: Path) -> None:
     expected = [*(program.name for program in board.boot_loader.programs), "kernel"]
     wrong = [f"unknown key `{printable(key)}`" for key in board.addresses if key not in expected]
     wrong += [f"missing value for `{key}`" for key in expected if key not in board.addresses]
@@ -178,6 +182,11 @@ def _check_addresses(board: Board, path: Path) -> None:
     ram = board.qemu.ram
     if isinstance(ram, tuple) and not 0 <= ram[0] < ram[1]:
         raise wrong_value(path, "qemu.ram", "the first address of the memory, and the first behind it")
+    if isinstance(board.qemu.cpus, int) and not 1 <= board.qemu.cpus <= MOST_CPUS:
+        raise wrong_value(path, "qemu.cpus", f"a number from 1 to {MOST_CPUS}")
+    space = board.qemu.config_space
+    if isinstance(space, tuple) and not 0 <= space[0] < space[1]:
+        raise wrong_value(path, "qemu.config_space", "its first address, and the first behind it")
 
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:

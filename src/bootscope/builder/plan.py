@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.arch.model import Architecture
-from bootscope.boards.profile import load_board
+from bootscope.boards.profile import Board, load_board
 from bootscope.builder import sources
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.outlook import UNKNOWN, Outlook
@@ -22,6 +22,7 @@ from bootscope.builder.steps import (
     card,
     configure,
     falcon,
+    firmware,
     initramfs,
     kernel,
     payload,
@@ -35,8 +36,9 @@ from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
+from bootscope.loaders import tfa
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Prebuilt, System, has_device_tree
+from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -57,9 +59,12 @@ class Built:
     def media(self, system: System) -> Media:
         """What a board boots from."""
         there, archive = self.results, self.results.get("initramfs")
+        loader = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
+        if isinstance(system.firmware, Firmware):
+            loader = there[tfa.TREE] / tfa.IMAGE
         return Media(
             self.card,
-            None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE,
+            loader,
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
@@ -86,8 +91,9 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     a = system.application
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
+    below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    used = dict.fromkeys((*trees, *libc, *headers))
+    used = dict.fromkeys((*trees, *below, *libc, *headers))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -98,11 +104,12 @@ def architecture(loaded: LoadedSystem) -> Architecture:
 
 def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
-    s, arch = loaded.system, architecture(loaded)
+    s, board = loaded.system, load_board(loaded.system.board)
+    arch = board.arch
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
-        *_programs(loaded, found, arch),
+        *_programs(loaded, found, board),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
         *([falcon.step(s)] if falcon.needed(s) else []),
@@ -115,29 +122,42 @@ def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resol
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
         return dict(found)
-    return {name: one for name, one in found.items() if name == system.application.libc_source}
+    compiled = [system.application.libc_source]
+    if builds_loader(system):
+        compiled.append(system.uboot.source)
+    if isinstance(system.firmware, Firmware):
+        compiled.append(system.firmware.source)
+    return {name: one for name, one in found.items() if name in compiled}
 
 
-def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], arch: Architecture) -> list[Step]:
+def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board) -> list[Step]:
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
-    s = loaded.system
+    s, arch = loaded.system, board.arch
     application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
-        first = prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))
+        taken = [prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))]
+        loaders = _loaders(s, board) if builds_loader(s) else taken
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
-        return [first, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
+        return [*loaders, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application
     libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
-    loaders = [uboot.step(s, arch), userland.busybox_step(s.busybox, arch)]
+    loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]
     return [*loaders, *libc, application, *archive, kernel.step(s, arch)]
+
+
+def _loaders(system: System, board: Board) -> list[Step]:
+    arch, loader, below = board.arch, board.boot_loader, system.firmware
+    first = [firmware.step(below, arch, loader)] if isinstance(below, Firmware) else []
+    return [uboot.step(system, arch, loader), *first]
 
 
 def _script(system: System) -> str:
     keys = (*SETTINGS.values(), *ADDRESSES.values())
-    return boot_script(system.uboot.script, {key: str(attrgetter(key)(system)) for key in keys})
+    there = [key for key in keys if system.framebuffer or not key.startswith("framebuffer.")]
+    return boot_script(system.uboot.script, {key: str(attrgetter(key)(system)) for key in there})
 
 
 def outlook(loaded: LoadedSystem, cache: Cache) -> Outlook:

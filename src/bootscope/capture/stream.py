@@ -38,6 +38,7 @@ class Kind(IntEnum):
     CLOCK = 8
     END = 9
     STACK = 10
+    CPU = 11
 
 
 class End(IntEnum):
@@ -151,7 +152,13 @@ class Unknown(Record, frozen=True, gc=False, tag=10):
     payload: bytes
 
 
-AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown
+class Cpu(Record, frozen=True, gc=False, tag=11):
+    """The records from here on are of CPU `cpu`; those before the first of these are of CPU 0."""
+
+    cpu: int
+
+
+AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown | Cpu
 
 
 _LONGEST_SHIFT = 70
@@ -200,7 +207,7 @@ def _hook(t: int, data: bytes) -> Record:
     return Hook(t, hook, tuple(registers), text)
 
 
-def _one_number(kind: type[Sample | Idle | Text]) -> Callable[[int, bytes], Record]:
+def _one_number(kind: type[Sample | Idle | Text | Cpu]) -> Callable[[int, bytes], Record]:
     return lambda t, data: kind(t, uint(data, 0)[0])
 
 
@@ -241,6 +248,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.CLOCK: _clock,
     Kind.END: _ended,
     Kind.STACK: _stack,
+    Kind.CPU: _one_number(Cpu),
 }
 
 

@@ -140,9 +140,12 @@ def _runs() -> list[str]:
 
 def _milestones() -> list[str]:
     """Those of the systems that come with bootscope."""
+    from bootscope.boards.profile import load_board
     from bootscope.system.load import load_system, milestones, system_names
 
-    return [milestone for name in system_names() for milestone in milestones(load_system(name).system)]
+    systems = [load_system(name).system for name in system_names()]
+    found = [m for system in systems for m in milestones(system, load_board(system.board).boot_loader)]
+    return list(dict.fromkeys(found))
 
 
 def _topics() -> list[str]:

@@ -112,8 +112,8 @@ class Record(Verb):
         loaded = load_system(args.system)
         board = load_board(args.board or loaded.system.board)
         until = args.until or default_until(loaded.system)
-        if until not in milestones(loaded.system):
-            raise unknown("milestone", until, milestones(loaded.system))
+        if until not in (known := milestones(loaded.system, board.boot_loader)):
+            raise unknown("milestone", until, known)
         limits = Limits(
             limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
             quiet_ns=int((args.hang_timeout or _HANG_S) * 1e9),

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -101,26 +101,34 @@ def _real(_archs: Sequence[Architecture]) -> list[Check]:
 
 
 def _emulated(archs: Sequence[Architecture]) -> list[Check]:
-    there = (plugin_source_dir() / "plugin.c").exists()
+    there, first = (plugin_source_dir() / "plugin.c").exists(), archs[:1]
     return [
-        *_tools([arch.tools.qemu for arch in archs], required=True),
+        *_tools([arch.tools.qemu for arch in first], required=True),
         *_tools(HOST, required=True),
-        *_tools([a.tools.tool(name) for a in archs for name in ("gcc", "ld", "strip")], required=True),
+        *_tools(_chain(first), required=True),
         *_tools(IMAGES, required=True),
         Check("plugin's sources", _there(there), there, True, str(plugin_source_dir()), hints.REINSTALL),
         *(_file(name, *_FILES[name]) for name in _EMULATED_FILES),
-        *map(_cross_library, archs),
+        *map(_cross_library, first),
         _folder(cache_dir(), "cache", CARD_BYTES),
     ]
 
 
-def _building(_archs: Sequence[Architecture]) -> list[Check]:
+def _chain(archs: Sequence[Architecture]) -> list[str]:
+    return [arch.tools.tool(name) for arch in archs for name in ("gcc", "ld", "strip")]
+
+
+def _building(archs: Sequence[Architecture]) -> list[Check]:
+    """Boards of other architectures than the first have systems of which some part is compiled."""
+    more = archs[1:]
     before = (*HOST, *IMAGES, *REAL)
     others = [name for name in HOST_TOOLS if name not in before]
     optional = [name for name in OPTIONAL_TOOLS if name not in before]
     return [
         *_tools(others, required=True),
         *_tools(optional, required=False),
+        *_tools([*(arch.tools.qemu for arch in more), *_chain(more)], required=False),
+        *(replace(_cross_library(arch), required=False) for arch in more),
         *(_file(name, *found) for name, found in _FILES.items() if name not in _EMULATED_FILES),
         _folder(cache_dir(), "room for builds", BUILD_BYTES),
     ]

@@ -34,7 +34,7 @@ def _made_for(arch: Architecture) -> tuple[Tool, ...]:
     """The tools that know an architecture."""
     chain = arch.tools
     return (
-        Tool(chain.qemu, chain.qemu, "the emulated board", minimum=(10, 0)),
+        Tool(chain.qemu, chain.qemu_package, "the emulated board", minimum=(10, 0)),
         Tool(chain.tool("gcc"), f"gcc-{chain.triplet}", "compiles what runs on the board"),
         Tool(chain.tool("ld"), f"binutils-{chain.triplet}", "links what runs on the board"),
         Tool(chain.tool("strip"), f"binutils-{chain.triplet}", "removes symbols from programs"),

@@ -133,6 +133,14 @@ class Console(Device, Protocol):
 
 
 @runtime_checkable
+class FirmwareStore(Device, Protocol):
+    """Memory that holds the first program that the board runs."""
+
+    def firmware_arguments(self, media: Media) -> tuple[str, ...]:
+        """What QEMU needs for it and what is in it: as a snapshot, so that no boot changes it."""
+
+
+@runtime_checkable
 class Storage(Device, Protocol):
     """A storage controller that the board can boot from."""
 

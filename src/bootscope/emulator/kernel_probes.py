@@ -104,16 +104,26 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
     hooks.entry("fork", code.function("wake_up_new_task"), f"{made} {comm}")
     hooks.entry("exit", code.function("do_exit"), m.argument(0))
     hooks.entry("wake", code.function("try_to_wake_up"), f"{m.argument(0)} {number(0, '__state')} {m.link}")
-    # Later in the system call the kernel has closed user memory to itself, and so to us.
-    for function, only in (
-        (code.function("kernel_execve"), ""),
-        (code.function(entries.syscall), f" if {entries.syscall_register} {entries.execve}"),
-    ):
-        hooks.entry("execve", function, f"{m.link} args {m.chain(1, 0)}{only}")
-        hooks.entry("execve.file", function, f"{m.link} str {m.register(0)}{only}")
+    _executed(hooks, code, m)
     # A file mapped into a process: file, address, bytes, flags, the offset in pages.
     mapped = f"{m.argument(0, 1, 2, 3, 4)} {m.path_of(0, 'file.f_path.dentry')}"
     hooks.entry("map", code.function("mmap_region"), mapped)
+
+
+def _executed(hooks: Hooks, code: Code, m: _Members) -> None:
+    """Programs that are executed: file and arguments, as the kernel or a program asks for them. Later in the
+    system call the kernel has closed user memory to itself, and so to us."""
+    entries, word = m.arch.kernel, m.arch.word_bytes
+    of_kernel = f"str {m.register(0)}", f"args {m.chain(1, 0)}"
+    saved = f"str {m.chain(0, 0)}>0", f"args {m.chain(0, word)}>0"
+    of_program = saved if entries.saved_arguments else of_kernel
+    only = f" if {entries.syscall_register} {entries.execve}" if entries.syscall_register else ""
+    for function, (file, words), test in (
+        (code.function("kernel_execve"), of_kernel, ""),
+        (code.function(entries.syscall), of_program, only),
+    ):
+        hooks.entry("execve", function, f"{m.link} {words}{test}")
+        hooks.entry("execve.file", function, f"{m.link} {file}{test}")
 
 
 def _work(hooks: Hooks, code: Code, m: _Members) -> None:
@@ -159,7 +169,7 @@ def _messages(hooks: Hooks, code: Code, m: _Members) -> None:
 
 def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep are seen as switches."""
-    hooks.span("delay", code, code.function("__timer_delay"), f"{m.argument(0)} {m.link}")
+    hooks.span("delay", code, code.function(m.arch.kernel.delay), f"{m.argument(0)} {m.link}")
     hooks.span("delay", code, code.function("calibrate_delay"), f"{NOTHING} {m.link}")
     # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
     # every loop and so must not be hooked there.

@@ -103,8 +103,8 @@ def watch(
 
     Raises UserError for an unknown milestone.
     """
-    if until not in milestones(system):
-        raise unknown("milestone", until, milestones(system))
+    if until not in (known := milestones(system, board.boot_loader)):
+        raise unknown("milestone", until, known)
     w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
     _add_devices(w, board)
     _add_phases(w, board, system, programs)
@@ -167,6 +167,8 @@ def _add_devices(w: Watch, board: Board) -> None:
     for number, (name, device) in enumerate(board.devices.items(), start=1):
         w.devices[number] = name
         w.lines.append(f"io {number} {device.base:#x} {device.size:#x}")
+    if isinstance(space := board.qemu.config_space, tuple):
+        w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")
 
 
 def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> None:

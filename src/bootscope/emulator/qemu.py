@@ -13,7 +13,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.tail import Tail
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
-from bootscope.devices.model import Media, in_option
+from bootscope.devices.model import FirmwareStore, Media, in_option
 
 _POLL_S = 0.05
 STALL_NS = 60_000_000_000
@@ -52,11 +52,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 def machine_arguments(board: Board, media: Media) -> list[str]:
     """QEMU's arguments for the machine itself: all that decides what the guest sees."""
     q = board.qemu
+    stores = [device for device in board.devices.values() if isinstance(device, FirmwareStore)]
     return [
         *("-M", q.machine, *(("-cpu", q.cpu) if isinstance(q.cpu, str) else ()), "-m", q.memory),
+        *(("-smp", str(q.cpus)) if isinstance(q.cpus, int) else ()),
         *("-display", "none", "-monitor", "none"),
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),
+        *(word for store in stores for word in store.firmware_arguments(media)),
         *board.storage_device.qemu_arguments(media),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),

@@ -116,7 +116,7 @@ def _programs(order: Order) -> Programs:
     layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
     loader = order.board.boot_loader
     return Programs(
-        {program.name: code(loader.tree, program.code_file) for program in loader.programs},
+        {program.name: code(loader.tree_of(program), program.code_file) for program in loader.programs},
         code(*_OBJECTS[objects.KERNEL]),
         layout,
     )
@@ -132,8 +132,8 @@ def _describe(
     loader = order.board.boot_loader
     files = dict(_OBJECTS)
     for program in loader.programs:
-        files[program.symbols] = loader.tree, program.symbols_file
-        files[program.code] = loader.tree, program.code_file
+        files[program.symbols] = loader.tree_of(program), program.symbols_file
+        files[program.code] = loader.tree_of(program), program.code_file
     results = order.built.results
     found = {name: results[step] / file for name, (step, file) in files.items() if step in results}
     # What is built already comes with less than what is compiled here.

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from elftools.common.exceptions import ELFError
+from elftools.common.exceptions import ELFError, ELFParseError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Section, SymbolTableSection
 
 from bootscope.arch.model import ALWAYS, Architecture, Insn, Instructions
 from bootscope.arch.registry import ARCHITECTURES, of_program
@@ -69,12 +69,13 @@ class Code:
         try:
             elf = ELFFile(io.BytesIO(data))
             self.arch = of_program(elf["e_machine"], elf.elfclass, elf.little_endian)
+            sections = list(_sections(elf))
             self._parts: list[tuple[int, bytes]] = [
                 (s["sh_addr"], s.data())
-                for s in elf.iter_sections()
+                for s in sections
                 if s["sh_flags"] & 2 and s["sh_type"] == "SHT_PROGBITS"
             ]
-            found = list(_symbols(elf, self.arch))
+            found = list(_symbols(sections, self.arch))
             self.entry: int = elf["e_entry"]
         except (ELFError, ValueError, struct.error) as error:
             known = " or ".join(f"a {arch.title}" for arch in ARCHITECTURES.values())
@@ -168,10 +169,22 @@ _SYMBOL_32, _SYMBOL_64 = struct.Struct("<IIIBBH"), struct.Struct("<IBBHQQ")
 _NO_TYPE, _FUNCTION_TYPE, _UNDEFINED = 0, 2, 0
 
 
-def _symbols(elf: ELFFile, arch: Architecture) -> Iterator[tuple[Function, bool]]:
+def _sections(elf: ELFFile) -> Iterator[Section]:
+    """Its sections but for those that name a wrong one beside them: boot loaders for 64-bit ARM have a hash
+    table of no table of symbols. Raises ELFParseError where the file is damaged."""
+    for number in range(elf.num_sections()):
+        try:
+            yield elf.get_section(number)
+        except ELFParseError:
+            raise
+        except ELFError:
+            continue
+
+
+def _symbols(sections: Iterable[Section], arch: Architecture) -> Iterator[tuple[Function, bool]]:
     """(symbol, whether it is a function). Read as the raw table: a kernel has more than 100,000."""
-    table = elf.get_section_by_name(".symtab")
-    if not isinstance(table, SymbolTableSection):
+    table = next((s for s in sections if isinstance(s, SymbolTableSection) and s.name == ".symtab"), None)
+    if table is None:
         return
     names = table.stringtable.data()
     for name, value, size, info, section in _entries(table.data(), arch.bits):

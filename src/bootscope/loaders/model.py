@@ -31,6 +31,8 @@ class Program:
     `name`: its start in a board profile's `addresses`, and what its hooks are called after. `title` also
     stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
     `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
+    `linked`: where its build leaves the program. `tree`: what its sources are called, where that is not what
+    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses.
     """
 
     name: str
@@ -41,6 +43,9 @@ class Program:
     code: str
     code_file: str
     functions: Mapping[Hooked, str]
+    linked: str
+    tree: str = ""
+    stays: bool = False
 
     def hook(self, what: Hooked) -> str:
         """What recordings call a hook in it."""
@@ -191,6 +196,12 @@ class Loader:
     cures: Cures
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
+    payload: str = ""
+    """The image of its build that firmware starts; empty where a chip's ROM starts it."""
+
+    def tree_of(self, program: Program) -> str:
+        """What the sources of one of its programs are called."""
+        return program.tree or self.tree
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -206,6 +217,11 @@ class Loader:
     def first(self) -> Program:
         """The first of its programs."""
         return self.programs[0]
+
+    @property
+    def needed(self) -> tuple[Program, ...]:
+        """Those that no boot can do without: all but the one that only loads the kernel."""
+        return self.programs[:-1]
 
     @property
     def main(self) -> Program:

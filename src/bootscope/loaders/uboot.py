@@ -34,6 +34,7 @@ SPL = Program(
     code="u-boot-spl-program",
     code_file="u-boot-spl.elf",
     functions=_FUNCTIONS,
+    linked="spl/u-boot-spl",
 )
 PROPER = Program(
     name="uboot",
@@ -45,6 +46,7 @@ PROPER = Program(
     code_file="u-boot.elf",
     # It moves itself to the end of memory.
     functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
+    linked="u-boot",
 )
 BANNERS = (
     Banner(r"U-Boot TPL \d", "tpl", Order.SECOND),

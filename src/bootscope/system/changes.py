@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.core.errors import UserError, printable
 from bootscope.core.settings import Setting
-from bootscope.system.model import Prebuilt, Symbols, System
+from bootscope.system.model import Prebuilt, Symbols, System, builds_loader
 
 Settings = dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]
 Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
@@ -150,7 +150,8 @@ def refuse_configuring(system: System, name: str, change: Change) -> None:
     if not isinstance(system.prebuilt, Prebuilt):
         return
     settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
-    configured = [tree for tree in TREES if getattr(change, tree) or tree in settings]
+    taken = [tree for tree in TREES if tree != "uboot" or not builds_loader(system)]
+    configured = [tree for tree in taken if getattr(change, tree) or tree in settings]
     if configured:
         raise UserError(
             f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",

@@ -17,9 +17,11 @@ from bootscope.core.settings import expected as wrong
 from bootscope.core.settings import find, load, names_in
 from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
+from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Prebuilt, Source, System
+from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Firmware, Prebuilt, Source, System, builds_loader
+from bootscope.system.placeholders import FRAMEBUFFER_ADDRESS
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
@@ -87,9 +89,10 @@ def _refuse_tree(name: str) -> None:
         )
 
 
-def milestones(system: System) -> list[str]:
-    """The milestones this system has: those seen from outside, and those it declares."""
-    return [*built_in(system), *system.milestones]
+def milestones(system: System, loader: Loader) -> list[str]:
+    """The milestones this system has with a boot loader: those seen from outside, and those it declares."""
+    there = {stage.milestone for stage in loader.stages}
+    return [*(m for m in built_in(system) if m in there or m not in MILESTONES), *system.milestones]
 
 
 def built_in(system: System) -> list[str]:
@@ -117,6 +120,11 @@ def check_system(system: System, path: Path) -> None:
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
     for name, source in system.sources.items():
         _check_source(name, source, path)
+    if isinstance(system.firmware, Firmware):
+        named = system.firmware.source in system.sources
+        require(named, "firmware.source", f"a name under [sources], got '{system.firmware.source}'")
+        at, size = system.firmware.package_at, system.firmware.flash_bytes
+        require(0 < at < size, "firmware.package_at", f"more than 0, and less than flash_bytes, {size}")
     application = system.application
     if application.libc != LIBCS[0]:
         named = application.libc_source in system.sources
@@ -168,7 +176,7 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
     prebuilt = system.prebuilt
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
-        if isinstance(prebuilt, msgspec.UnsetType):
+        if isinstance(prebuilt, msgspec.UnsetType) or (key == "uboot" and builds_loader(system)):
             require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to start from")
         else:
             require(not tree.config, f"{key}.config", "nothing: [prebuilt] is not compiled here")
@@ -177,7 +185,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         archive = system.initramfs
         inside = archive is not None and archive.place != "external"
         require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
-        changed = system.framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
+        by_loader = FRAMEBUFFER_ADDRESS in system.uboot.script
+        framebuffer = system.framebuffer and not by_loader
+        changed = framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")

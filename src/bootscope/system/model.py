@@ -72,6 +72,20 @@ class UBoot(Setting, frozen=True, kw_only=True):
     environment: Environment | msgspec.UnsetType = msgspec.UNSET
 
 
+class Firmware(Setting, frozen=True, kw_only=True):
+    """Trusted Firmware-A before the boot loader, in flash that the board begins in.
+
+    `platform` and `options` are for its make (PLAT= and others). The flash has `flash_bytes`, the first
+    program at its beginning, and at `package_at` the package of all others, the boot loader among them.
+    """
+
+    source: str
+    platform: str
+    options: tuple[str, ...] = ()
+    flash_bytes: int
+    package_at: int
+
+
 class Kernel(Setting, frozen=True, kw_only=True):
     """The kernel: configuration, device tree, command line, and where it is loaded.
 
@@ -109,10 +123,10 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     Paths are those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the
     sources that hold the headers of that very kernel: without them, views lack what only the layout of its
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
-    `device_tree`: empty where the boot loader has the board's.
+    `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
     """
 
-    uboot: str
+    uboot: str = ""
     kernel: str
     kernel_config: str
     device_tree: str = ""
@@ -241,6 +255,12 @@ class System(Setting, frozen=True):
     initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
+    firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
+
+
+def builds_loader(system: System) -> bool:
+    """Whether the boot loader is compiled."""
+    return not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot
 
 
 def has_device_tree(system: System) -> bool:

@@ -17,10 +17,17 @@ ADDRESSES = {
     "device_tree_address": "kernel.device_tree_address",
     "initramfs_address": "kernel.initramfs_address",
     "raw_sector": "card.raw_sector",
+    "framebuffer_address": "framebuffer.address",
+    "framebuffer_bytes": "framebuffer.reserved_bytes",
+    "framebuffer_width": "framebuffer.width",
+    "framebuffer_height": "framebuffer.height",
+    "framebuffer_stride": "framebuffer.stride_bytes",
 }
 """Placeholders that have a setting's value as a hexadecimal number."""
 
 _LINE = "command_line"
+FRAMEBUFFER_ADDRESS = "{framebuffer_address}"
+"""In the script of a boot loader that adds the frame buffer to the device tree that it has."""
 
 
 def boot_script(script: str, settings: Mapping[str, str]) -> str:

@@ -14,12 +14,13 @@ from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.devices.sunxi_boot_rom import FIRST_STAGE_IMAGE, IMAGE
 from bootscope.kbuild import kconfig
+from bootscope.loaders.model import Loader
 from bootscope.system.model import System
 
 
-def step(system: System, arch: Architecture) -> Step:
-    """The step `uboot`: the image that goes to the card, programs with symbols, the configuration, and what
-    U-Boot was linked from."""
+def step(system: System, arch: Architecture, loader: Loader) -> Step:
+    """The step `uboot`: the image that goes to the card, or that firmware starts, programs with symbols, the
+    configuration, and what U-Boot was linked from."""
     uboot = system.uboot
     symbols = wanted(system, "uboot")
     source = falcon.source_of(uboot)
@@ -32,16 +33,16 @@ def step(system: System, arch: Architecture) -> Step:
         config = configure(context, arch, tree, "uboot", uboot.defconfig, symbols)
         kconfig.check(config, symbols, "uboot.config")
         context.make(arch, tree, build)
-        for path, name in (
-            (build / IMAGE, IMAGE),
-            (build / "spl" / FIRST_STAGE_IMAGE, FIRST_STAGE_IMAGE),
-            (config, "config"),
-        ):
-            shutil.copy(path, context.out / name)
+        of_rom = (build / IMAGE, build / "spl" / FIRST_STAGE_IMAGE)
+        for path in (build / loader.payload,) if loader.payload else of_rom:
+            shutil.copy(path, context.out)
+        shutil.copy(config, context.out / "config")
         if uboot.falcon and not system.card.raw_sector:
             shutil.copy(build / falcon.WAY_BACK, context.out)
-        for path in (build / "u-boot", build / "spl" / "u-boot-spl"):
-            programs.keep_symbols(context, arch, path, f"{path.name}.elf", f"{path.name}.map")
+        for program in loader.programs:
+            if loader.tree_of(program) == loader.tree:
+                linked = build / program.linked
+                programs.keep_symbols(context, arch, linked, program.code_file, program.symbols_file)
         linkmap.write(linkmap.pieces((build / "u-boot.map").read_text()), context.out / linkmap.OBJECTS)
         trees.keep(context, key, symbols, build)
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which CPU runs. QEMU runs them one after the other, on one thread, and virtual time is the sum of
+ * what all of them execute.
+ *
+ * On a machine with several, no inline operation and no index that a callback is given can be trusted:
+ * inline operations are compiled for the first CPU, with a wrong factor for others, and the index is that
+ * of the CPU that translated the block (QEMU 10.0, gen_plugin_u64_ptr in accel/tcg/plugin-gen.c). So
+ * blocks have plain callbacks there, and who runs is asked of QEMU.
+ */
+#ifndef BOOTSCOPE_CPUS_H
+#define BOOTSCOPE_CPUS_H
+
+#include <stdbool.h>
+
+#define BS_MAX_CPUS 64
+
+/* False, with a reason on stderr, for a number of CPUs that cannot be told apart. */
+bool bs_cpus_init(int number);
+
+/* Whether there is one CPU only, and so no need to ask. */
+bool bs_cpus_one(void);
+
+/* The number of the CPU that runs. */
+unsigned int bs_cpu(void);
+
+/* The CPU that runs is awake, or about to sleep. The latter tells whether all of them sleep then. */
+void bs_cpu_awake(void);
+bool bs_cpu_sleeps(void);
+
+#endif

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""64-bit ARM, little endian (AArch64, ARMv8-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bootscope.arch.model import (
+    ALWAYS,
+    Architecture,
+    Insn,
+    Instructions,
+    KernelEntries,
+    Opcode,
+    Registers,
+    StackGrowth,
+    ToolChain,
+)
+from bootscope.arch.nzcv import CONDITIONS
+
+if TYPE_CHECKING:
+    import capstone
+
+_WORD = 8
+_UNKNOWN = -1
+_ADDRESS = 0xFFFFFFFFFFFFFFFF
+
+
+@cache
+def _load() -> Instructions:
+    return _Arm64()
+
+
+class _Arm64:
+    """The instructions, by capstone."""
+
+    def __init__(self) -> None:
+        import capstone
+        from capstone import arm64_const
+
+        self._const = arm64_const
+        self._returns = frozenset(
+            getattr(arm64_const, f"ARM64_INS_{name}") for name in ("RET", "RETAA", "RETAB")
+        )
+        names = ("BLR", "BLRAA", "BLRAAZ", "BLRAB", "BLRABZ")
+        self._calls = frozenset(getattr(arm64_const, f"ARM64_INS_{name}") for name in names)
+        self._reader = capstone.Cs(capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN)
+        self._reader.detail = True
+        self._reader.skipdata = True
+
+    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
+        return (insn for insn in self._reader.disasm(code, address) if insn.id)
+
+    def condition(self, insn: Insn) -> int:
+        # capstone counts from 1 and calls 'always' 15 and 16.
+        return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS
+
+    def returns(self, insn: Insn) -> bool:
+        return insn.id in self._returns
+
+    def jump(self, insn: Insn) -> int | None:
+        return _target(insn) if insn.id == self._const.ARM64_INS_B else None
+
+    def call(self, insn: Insn) -> int | None:
+        return _target(insn) if insn.id in (self._const.ARM64_INS_BL, self._const.ARM64_INS_B) else None
+
+    def called_register(self, insn: Insn) -> str | None:
+        return str(insn.reg_name(insn.operands[0].reg)) if insn.id in self._calls else None
+
+    def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
+        # Operands cost much more than the text; few instructions touch the stack pointer.
+        for at, size, name, operands in self._reader.disasm_lite(code, address):
+            if _may_grow(name, operands):
+                begin = at - address
+                for insn in self._reader.disasm(code[begin : begin + size], at, 1):
+                    grown, link_at = self._grows_by(insn)
+                    if grown or link_at >= 0:
+                        yield StackGrowth(at, grown, link_at)
+
+    def _grows_by(self, insn: Insn) -> tuple[int, int]:
+        """(bytes by which the instruction makes the stack grow, or -1; where above it x30 is, or -1)."""
+        arm, operands = self._const, insn.operands
+        if insn.id == arm.ARM64_INS_SUB:
+            last = operands[2]
+            return (last.imm << last.shift.value if last.type == arm.ARM64_OP_IMM else _UNKNOWN), -1
+        stored = [o.reg for o in operands if o.type == arm.ARM64_OP_REG]
+        link = stored.index(arm.ARM64_REG_X30) * _WORD if arm.ARM64_REG_X30 in stored else -1
+        offset = next(o.mem.disp for o in operands if o.type == arm.ARM64_OP_MEM)
+        if insn.writeback:
+            # Before the store: the form that moves the pointer after it is for loads, as a function ends.
+            return (-offset, link) if offset < 0 else (0, -1)
+        return 0, offset + link if link >= 0 else -1
+
+
+def _target(insn: Insn) -> int:
+    """Where a jump or call goes to."""
+    return int(insn.operands[0].imm) & _ADDRESS
+
+
+def _may_grow(name: str, operands: str) -> bool:
+    """Whether an instruction, as text, is worth a closer look."""
+    if name in ("stp", "str"):
+        # Most stores on the stack put a local variable there.
+        return "[sp" in operands and (operands.endswith("]!") or "x30" in operands)
+    return name == "sub" and operands.startswith("sp, sp,")
+
+
+ARM64 = Architecture(
+    name="arm64",
+    title="64-bit ARM",
+    elf_machine="EM_AARCH64",
+    bits=64,
+    elf_number=183,
+    elf_flags=0,
+    mode_bit=0,
+    call_bytes=4,
+    # nop, which the kernel makes a call while it traces functions; paciasp; bti c; stp x29, x30, [sp, #-N]!;
+    # sub sp, sp, #N
+    prologues=(
+        (0xFFFFFFFF, 0xD503201F),
+        *((0xFFFFFFFF, 0xD503233F), (0xFFFFFFFF, 0xD503245F)),
+        *((0xFFE07FFF, 0xA9A07BFD), (0xFFC003FF, 0xD10003FF)),
+    ),
+    idle=(Opcode(4, 0xFFFFFFFF, 0xD503207F),),  # wfi
+    calls=(Opcode(4, 0xFC000000, 0x94000000), Opcode(4, 0xFFFFFC1F, 0xD63F0000)),  # bl, blr
+    tools=ToolChain(
+        triplet="aarch64-linux-gnu",
+        debian="arm64",
+        kernel="arm64",
+        mkimage="arm64",
+        qemu="qemu-system-aarch64",
+        qemu_package="qemu-system-arm",
+        kernel_flags=("-mlittle-endian", "-mgeneral-regs-only", "-mabi=lp64", "-DKASAN_SHADOW_SCALE_SHIFT="),
+        libraries=("ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+    ),
+    # The procedure call standard (AAPCS64): x0 to x7, the rest on the stack.
+    registers=Registers(
+        tuple(f"x{n}" for n in range(8)), "x0", counter="pc", stack="sp", link="x30", flags="cpsr"
+    ),
+    conditions=CONDITIONS,
+    # Linux 6: arch/arm64/include/asm/syscall_wrapper.h (struct pt_regs begins with x0 to x30),
+    # arch/arm64/kernel/process.c, arch/arm64/include/asm/memory.h (52 bits of virtual addresses).
+    kernel=KernelEntries(
+        syscall="__arm64_sys_execve",
+        syscall_register="",
+        execve=221,
+        switch="__switch_to",
+        switch_from=0,
+        switch_to=1,
+        first_address=0xFFF0000000000000,
+        vectors=_ADDRESS,
+        usual_offset=0,
+        offset_mask=0,
+        relative_initcalls=True,
+        argument_on_stack=0,
+        delay="__delay",
+        saved_arguments=True,
+    ),
+    program_symbols={},
+    load_instructions=_load,
+)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conditions of ARM's instruction sets, of 32 and of 64 bits: what four flags of the status register say.
+
+Source: Arm Architecture Reference Manual, DDI 0406 A8.3 and DDI 0487 C1.2.4; the flags are bits 31 to 28.
+"""
+
+from __future__ import annotations
+
+_N, _Z, _C, _V = (1 << bit for bit in (31, 30, 29, 28))
+CONDITIONS = (
+    *(((_Z, _Z),), ((_Z, 0),)),  # eq, ne
+    *(((_C, _C),), ((_C, 0),)),  # cs, cc
+    *(((_N, _N),), ((_N, 0),)),  # mi, pl
+    *(((_V, _V),), ((_V, 0),)),  # vs, vc
+    *(((_C | _Z, _C),), ((_C, 0), (_Z, _Z))),  # hi, ls
+    *(((_N | _V, 0), (_N | _V, _N | _V)), ((_N | _V, _N), (_N | _V, _V))),  # ge, lt
+    ((_N | _V | _Z, 0), (_N | _V | _Z, _N | _V)),  # gt
+    ((_Z, _Z), (_N | _V, _N), (_N | _V, _V)),  # le
+)
+"""As `Architecture.conditions` has them, by the number that instructions hold."""

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallel NOR flash that the CPU runs its first code from, as QEMU's boards `virt` have it.
+
+Code and data in it are read as memory: no store tells of that, and it costs nothing here.
+"""
+
+from __future__ import annotations
+
+from bootscope.core.settings import Setting
+from bootscope.devices.model import DeviceEvent, Media, in_option
+
+
+class Pflash(Setting, frozen=True, tag="pflash", tag_field="kind"):
+    """The first bank of flash: as large as the image in it."""
+
+    base: int
+    size: int
+
+    def decoder(self, name: str, medium_bytes: int) -> PflashDecoder:
+        return PflashDecoder()
+
+    def above_zero(self) -> dict[str, int]:
+        return {"size": self.size}
+
+    def firmware_arguments(self, media: Media) -> tuple[str, ...]:
+        if not media.loader:
+            return ()
+        return ("-drive", f"if=pflash,unit=0,format=raw,file={in_option(media.loader)},snapshot=on")
+
+
+class PflashDecoder:
+    """What is stored to it are commands of its own, which move no data to memory."""
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        return None

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trusted Firmware-A before U-Boot: BL1 in the chip's memory, BL2, BL31, and U-Boot as what they call BL33.
+
+Source: docs/design/firmware-design.rst of Trusted Firmware-A 2.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bootscope.loaders.model import KERNEL, LOAD, ROM, Announced, Hooked, Program, Stage
+from bootscope.loaders.uboot import PROPER, UBOOT
+
+TREE = "firmware"
+"""What its sources are called in systems and steps."""
+IMAGE = "flash.img"
+"""What the build puts together: BL1, and behind it the package of all others."""
+_LATE_NS = 100_000_000
+
+
+def _program(name: str, *, stays: bool = False) -> Program:
+    return Program(
+        name=name,
+        title=name.upper(),
+        phrase=name.upper(),
+        symbols=name,
+        symbols_file=f"{name}.map",
+        code=f"{name}-program",
+        code_file=f"{name}.elf",
+        functions={Hooked.DELAY: "udelay"},
+        linked=f"{name}/{name}.elf",
+        tree=TREE,
+        stays=stays,
+    )
+
+
+BL1, BL2, BL31 = _program("bl1"), _program("bl2"), _program("bl31", stays=True)
+_FIRMWARE = tuple(
+    Stage(program.name, program.hook(Hooked.START), program.name, program) for program in (BL1, BL2, BL31)
+)
+_SAYS = {"bl1": r"^NOTICE:  BL1: ", "bl2": r"^NOTICE:  BL2: ", "bl31": r"^NOTICE:  BL31: "}
+TFA = replace(
+    UBOOT,
+    name="tf-a",
+    title="Trusted Firmware-A and U-Boot",
+    payload="u-boot.bin",
+    announced=(
+        *(Announced(name, said, 0, _LATE_NS, "it prints late") for name, said in _SAYS.items()),
+        *(one for one in UBOOT.announced if one.phase != "spl"),
+    ),
+    stages=(
+        ROM,
+        *_FIRMWARE,
+        Stage("bootloader", PROPER.hook(Hooked.START), "bootloader", PROPER),
+        Stage(LOAD, program=PROPER),
+        *KERNEL,
+    ),
+)
