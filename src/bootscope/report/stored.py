@@ -46,7 +46,7 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     Raises UserError for a name of nothing, and for a boot that cannot be read.
     """
     found = [boot_of(store, name) for name in names]
-    sets = [_run(store, name) for name in names]
+    sets = [_several(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
@@ -60,26 +60,32 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
     return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
 
 
-def _run(store: Store, name: str) -> SampleSet | None:
+def varying(store: Store, name: str) -> SampleSet | None:
+    """The run that a name means, where that is several boots that are not all the same."""
+    boots = _several(store, name)
+    return boots if boots and not boots.exact else None
+
+
+def _several(store: Store, name: str) -> SampleSet | None:
     """The run that a name means, where that is several boots."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
     return boots if boots and len(boots.boots) > 1 else None
 
 
-def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
+def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answer]:
     """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
     run_id, _, number = boot_id.rpartition("/")
     try:
         found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
     except UserError:
         return []
-    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
+    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
 
 
 def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:
     """A boot with what the page says of it beside its trace."""
-    which, until = "", _until(store, boot_id)
+    which, until = "", until_of(store, boot_id)
     if boots and boots.exact:
         which = f"All {len(boots.boots)} boots of this run are the same to the nanosecond."
     elif boots:
@@ -91,7 +97,7 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
         which=which,
         total="" if ns is None else seconds(ns),
         until="" if ns is None else plain(until),
-        first=_first(store, boot_id, boot),
+        first=first_of(store, boot_id, recorded=isinstance(boot, View)),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
         labels=known(store.runs / boot_id.rpartition("/")[0]),
         run=boots if boots and not boots.exact else None,
@@ -105,7 +111,7 @@ def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
     return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
 
 
-def _until(store: Store, boot_id: str) -> str:
+def until_of(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
     run = run_of(store, run_id)
@@ -119,8 +125,7 @@ def _compared(
     if len(found) != 2 or found[0][0] == found[1][0]:
         return None
     (id_a, a), (id_b, b) = found
-    varied = any(boots and not boots.exact for boots in (_run(store, name) for name in names))
-    if isinstance(a, View) and isinstance(b, View) and not varied:
+    if isinstance(a, View) and isinstance(b, View) and not any(varying(store, name) for name in names):
         return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
     run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
     return runs_html.of_boots(against(run_a, run_b))
