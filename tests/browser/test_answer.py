@@ -64,3 +64,16 @@ def test_the_answer_is_in_sight(browser: Browser, kept: Store, tmp_path: Path) -
             page.set_viewport_size({"width": 390, "height": 844})
             shown(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, kind
+
+
+def test_a_systemd_import_is_told_by_its_end_and_has_a_bar_for_each_unit(
+    browser: Browser, kept: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page_of(kept, ["systemd"]).text)
+    with quiet(browser, viewport={"width": 1400, "height": 900}) as page:
+        page.goto(path.as_uri())
+        page.wait_for_selector(".timeline[data-to]")
+        assert page.locator(".total").inner_text() == "129.213 s to systemd-finished"
+        units = "timelines[0].layout.blocks.filter(({ item }) => item.kind === 'service' && item.rows).length"
+        assert page.evaluate(units) > 60

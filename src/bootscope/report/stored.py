@@ -46,7 +46,7 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     Raises UserError for a name of nothing, and for a boot that cannot be read.
     """
     found = [boot_of(store, name) for name in names]
-    sets = [_run(store, name) for name in names]
+    sets = [_several(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
@@ -62,11 +62,11 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
 
 def varying(store: Store, name: str) -> SampleSet | None:
     """The run that a name means, where that is several boots that are not all the same."""
-    boots = _run(store, name)
+    boots = _several(store, name)
     return boots if boots and not boots.exact else None
 
 
-def _run(store: Store, name: str) -> SampleSet | None:
+def _several(store: Store, name: str) -> SampleSet | None:
     """The run that a name means, where that is several boots."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
