@@ -226,3 +226,12 @@ def test_a_console_whose_kernel_names_no_version() -> None:
     text = "\n".join(lines).encode()
     assert best(text) == "plain"
     assert [row[0] for row in imported(text).trace(1).tables[0].rows] == ["init-seen", "login"]
+
+
+@pytest.mark.parametrize("word", ["Kernel:", "Restarting"])
+def test_a_report_that_names_the_kernel_is_not_where_it_begins(word: str) -> None:
+    text = (
+        f"== dumpstate ==\n{word} Linux version 6.1.0 (a@b) (gcc version 12) #1\n------ KERNEL LOG ------\n"
+    )
+    found = imported((text + KERNEL.replace(" (gcc)", " (gcc version 12)")).encode()).trace(1)
+    assert found.milestones() == {"kernel-entry": 0, "init": 2 * SECOND}

@@ -26,11 +26,6 @@ _STOPS = re.compile(
     r"|Reached target .{0,20}Shutdown"
 )
 """What a system says that stops."""
-_COUNTER_BEGINS_NS = frozenset(
-    (1 << 32) * 10**9 // hz - 300 * 10**9 for hz in (100, 128, 200, 250, 256, 300, 1000, 1024)
-)
-"""What the first line of an old kernel says whose clock is jiffies: they begin 300 s before their 32 bits are
-full (INITIAL_JIFFIES in include/linux/jiffies.h), at one of the usual rates (CONFIG_HZ)."""
 _SYSTEMD = re.compile(r"systemd(?:\[1\])?: ")
 _BOOTS = re.compile(
     r"systemd(?:\[1\])?: (?:systemd \d|Reached target |Startup finished|Queued start job|Set hostname|"
@@ -38,6 +33,11 @@ _BOOTS = re.compile(
 )
 """What systemd says while a system boots and not later."""
 _RUNS = "this log shows a system that runs, and no boot"
+_COUNTER_BEGINS_NS = frozenset(
+    (1 << 32) * 10**9 // hz - 300 * 10**9 for hz in (100, 128, 200, 250, 256, 300, 1000, 1024)
+)
+"""What the first line of an old kernel says whose clock is jiffies: they begin 300 s before their 32 bits are
+full (INITIAL_JIFFIES in include/linux/jiffies.h), at one of the usual rates (CONFIG_HZ)."""
 _RECKONED = (
     "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's "
     "line 'Startup finished' says"

@@ -14,7 +14,7 @@ from bootscope.loaders import console
 from bootscope.readers.base import Log
 from bootscope.readers.hits import Hit, View
 from bootscope.readers.join import Member
-from bootscope.readers.markers import split_line
+from bootscope.readers.markers import KERNEL_ENTRY, LOADERS, split_line
 from bootscope.timeline.failure import LOCKUP, OOPS, PANIC, PROMPT, Failure
 
 _AT = r"(?:^|\d\.\d{6}\] ?)"
@@ -38,7 +38,7 @@ _PROMPT = re.compile(console.PROMPT)
 _COUNTDOWN = re.compile(console.COUNTDOWN)
 _LAST_LINES = 5
 _KERNEL = ("kernel-start", "kernel-entry", "kernel-seen", "kernel-done", "init", "init-seen", "login")
-_BEGINS = ("spl", "bootloader", "kernel-start", "kernel-entry")
+_BEGINS = (*(marker.name for marker in LOADERS), "kernel-start", KERNEL_ENTRY)
 """Milestones before which nothing of a boot can fail."""
 
 

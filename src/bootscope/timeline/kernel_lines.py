@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 
-BEGINS_LATE = r".{1,120}\sLinux version \d\S{0,80} \(\S{1,80}@\S{1,80}\) \(gcc "
-"""The same behind other words on their row, without a stamp."""
+BEGINS_LATE = r"(?!Kernel: |Restarting ).{1,120}\sLinux version \d\S{0,80} \(\S{1,80}@\S{1,80}\) \(gcc "
+"""The same behind other words on their row, without a stamp; not those of Android's reports and of a kernel
+that stops."""
 BEGINS = r"Booting Linux on|Linux version \d"
 FREED = r"Freeing (?:unused kernel (?:image (?:\(initmem\) )?)?|init )memory"
 INIT = r"Run \S{1,200} as init process"
