@@ -14,7 +14,8 @@ from bootscope.builder.plan import steps_of
 from bootscope.builder.sources import Resolved
 from bootscope.core.errors import UserError
 from bootscope.image.symbols import Symbols
-from bootscope.loaders.tfa import BL31, PROPER, TFA
+from bootscope.loaders.tfa import BL31, TFA
+from bootscope.loaders.uboot import PROPER
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import load_system, system_dir
 from bootscope.system.model import System

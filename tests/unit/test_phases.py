@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.stream import Idle, Record, Sample
-from bootscope.loaders.registry import PHASES
+from bootscope.loaders.uboot import UBOOT
 from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Phase, Timeline
 
@@ -70,7 +70,7 @@ def assert_exact(tl: Timeline) -> None:
 
 
 def test_a_whole_boot_has_every_phase_in_order() -> None:
-    assert names(whole_boot()) == list(PHASES)
+    assert names(whole_boot()) == list(UBOOT.phases)
     assert_exact(understand(whole_boot()))
 
 
@@ -103,8 +103,8 @@ def test_a_boundary_that_is_missing_is_left_out(missing: str) -> None:
     number = HOOK_NAMES.index(missing) + 1
     kept = [record for record in whole_boot() if getattr(record, "hook", 0) != number]
     found = names(kept)
-    assert len(found) == len(PHASES) - 1
-    assert found == [name for name in PHASES if name in found]
+    assert len(found) == len(UBOOT.phases) - 1
+    assert found == [name for name in UBOOT.phases if name in found]
     assert_exact(understand(kept))
 
 
