@@ -89,6 +89,9 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["compare", "last~1", "last"], {"--sort": ["change"]}, "needs --view"),
     (["image", "x.img"], {"--machine": ["m"]}, "is for the folder of a build"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
+    (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
+    (["report", "-o", "x.html"], {"--theme": ["dark"]}, "is for pictures"),
+    (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [
     ([*words, option, *values], option, why)
