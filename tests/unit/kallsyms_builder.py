@@ -37,6 +37,14 @@ def _distance(address: int, base: int) -> int:
     return address if address < base else base - 1 - address
 
 
+def _offsets(symbols: Sequence[Symbol], base: int, form: str) -> bytes:
+    if form == "own":
+        return b""
+    if form == "percpu":
+        return struct.pack(f"<{len(symbols)}i", *(_distance(s.address, base) for s in symbols))
+    return struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
+
+
 def table(
     symbols: Sequence[Symbol],
     base: int,
@@ -66,12 +74,7 @@ def table(
         index += struct.pack("<H", at)
         at += len(token) + 1
     count = struct.pack("<I", len(symbols))
-    if form == "own":
-        offsets = b""
-    elif form == "percpu":
-        offsets = struct.pack(f"<{len(symbols)}i", *(_distance(s.address, base) for s in symbols))
-    else:
-        offsets = struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
+    offsets = _offsets(symbols, base, form)
     relative = bytes(word) if form in ("empty", "own") else base.to_bytes(word, "little")
     order = b"".join(n.to_bytes(3, "big") for n in range(len(symbols))) if sequence else b""
     mark = b"".join(struct.pack("<I", m) for m in markers)
