@@ -37,6 +37,14 @@ def _distance(address: int, base: int) -> int:
     return address if address < base else base - 1 - address
 
 
+def _offsets(symbols: Sequence[Symbol], base: int, form: str) -> bytes:
+    if form == "own":
+        return b""
+    if form == "percpu":
+        return struct.pack(f"<{len(symbols)}i", *(_distance(s.address, base) for s in symbols))
+    return struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
+
+
 def table(
     symbols: Sequence[Symbol],
     base: int,
@@ -44,9 +52,13 @@ def table(
     modern: bool = True,
     sequence: bool = True,
     form: str = "relative",
+    begins: int = 0,
 ) -> bytes:
     """The table: `modern` puts the addresses behind the tokens, `sequence` the sorted order before them.
-    `form`: `relative`, `percpu` or `absolute`; `empty` has a base that is filled in later."""
+
+    `form`: `relative`, `percpu` or `absolute`; `empty` has a base that is filled in later; `own` has
+    distances from where they stand themselves, in a table that begins `begins` bytes behind `base`.
+    """
 
     def aligned(data: bytes) -> bytes:
         return data + bytes(-len(data) % word)
@@ -62,18 +74,20 @@ def table(
         index += struct.pack("<H", at)
         at += len(token) + 1
     count = struct.pack("<I", len(symbols))
-    if form == "percpu":
-        offsets = struct.pack(f"<{len(symbols)}i", *(_distance(s.address, base) for s in symbols))
-    else:
-        offsets = struct.pack(f"<{len(symbols)}I", *(s.address - base for s in symbols))
-    relative = bytes(word) if form == "empty" else base.to_bytes(word, "little")
+    offsets = _offsets(symbols, base, form)
+    relative = bytes(word) if form in ("empty", "own") else base.to_bytes(word, "little")
     order = b"".join(n.to_bytes(3, "big") for n in range(len(symbols))) if sequence else b""
     mark = b"".join(struct.pack("<I", m) for m in markers)
     addresses = [aligned(offsets), relative]
     if form == "absolute":
         addresses = [b"".join(s.address.to_bytes(word, "little") for s in symbols)]
     parts = [aligned(count), aligned(names), aligned(mark)]
-    if modern:
+    if form == "own":
+        parts += [aligned(texts), aligned(index)]
+        place = begins + sum(map(len, parts))
+        own = [s.address - base - place - 4 * n for n, s in enumerate(symbols)]
+        parts.append(struct.pack(f"<{len(own)}i", *own))
+    elif modern:
         parts += [aligned(texts), aligned(index), *addresses, order]
     else:
         parts = [*addresses, *parts, aligned(order), aligned(texts), aligned(index)]

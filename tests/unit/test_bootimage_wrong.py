@@ -117,6 +117,14 @@ def test_a_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         look(path)
 
 
+def test_a_kernel_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bootscope.image.kernel_file.MOST_BYTES", 1 << 20)
+    path = tmp_path / "Image.gz"
+    path.write_bytes(gzip.compress(arm64_image()[:64] + bytes(4 << 20)))
+    with pytest.raises(UserError, match=r"Image\.gz unpacks to more than 1 MB"):
+        look(path)
+
+
 def test_an_initramfs_of_several_archives(tmp_path: Path) -> None:
     early = cpio({"kernel/x86/microcode/GenuineIntel.bin": b"x" * 100})
     path = tmp_path / "initrd"

@@ -110,6 +110,24 @@ def test_a_base_that_the_kernel_fills_in_as_it_starts(kind: int, modern: bool) -
     assert table_of and table_of.base == WIDE
 
 
+def test_distances_from_their_own_places() -> None:
+    """As Linux 7 has them: the pointers of a kernel tell where it is linked to, or its ELF header."""
+    base, wanted = 0xFFFF800080000000, wide(first=0xFFFF800080000000 + 0x10000)
+    pointers = struct.pack("<100Q", *(base + 8 * n for n in range(100)))
+    data = pointers + table(wanted, base, word=4, form="own", begins=len(pointers))
+    found = kallsyms.read_table(data, word_bytes=8)
+    assert (found.symbols, found.form) == (wanted, "relative to their own places")
+    with pytest.raises(UserError, match="no readable symbol table"):
+        kallsyms.read(bytes(len(pointers)) + data[len(pointers) :], word_bytes=8)
+    head = bytearray(120)
+    head[:6] = b"\x7fELF\x02\x01"
+    struct.pack_into("<Q", head, 32, 64)
+    struct.pack_into("<H", head, 56, 1)
+    struct.pack_into("<IIQQQQ", head, 64, 1, 5, 0, base, 0, 1 << 20)
+    data = bytes(head) + table(wanted, base, word=4, form="own", begins=len(head))
+    assert kallsyms.read(data, word_bytes=8) == wanted
+
+
 def test_a_base_that_nothing_fills_in() -> None:
     data, _ = relocated(1027)
     with pytest.raises(UserError, match="no readable symbol table"):

@@ -179,6 +179,9 @@ class _Work:
             (self.found.notes if "once is enough" in note else self.failed).append(f"{label}{note}")
         if self._archive(volume, name) or self._disk(volume, name, label, work) or self._loader(volume, name):
             return
+        if self.found.notes and not self.many:
+            # It looked like something, and that something was refused.
+            raise UserError(self.found.notes[-1], hint=f"give {KINDS}")
         after = " after unpacking it" if contained.layers else ""
         raise UserError(
             f"{printable(name)} is not recognised{after}: it has no partition table, no file system, and "

@@ -107,11 +107,13 @@ def _names(
     at, marks = markers
     longest = _NAMES_A_MARKER * (_LONGEST_NAME_BYTES + 2)
     for first in range(at - marks[-1] - 4 & ~3, max(0, at - marks[-1] - longest), -4):
-        (count,) = struct.unpack_from("<I", image, first - word_bytes)
-        if -(-count // _NAMES_A_MARKER) == len(marks) and _FEWEST_NAMES <= count <= _MOST_NAMES:
-            names = _expanded(image, tokens, first, count, marks)
-            if names:
-                return count, first - word_bytes, names
+        # Since Linux 7 the number has no room of a pointer's size.
+        for room in {word_bytes, 4}:
+            (count,) = struct.unpack_from("<I", image, first - room)
+            if -(-count // _NAMES_A_MARKER) == len(marks) and _FEWEST_NAMES <= count <= _MOST_NAMES:
+                names = _expanded(image, tokens, first, count, marks)
+                if names:
+                    return count, first - room, names
     return None
 
 

@@ -6,19 +6,23 @@ Since Linux 4.6 there are distances of 32 bits from a base; before, and with CON
 off, whole addresses. Distances are unsigned, or signed where addresses of one CPU's data count from 0
 (CONFIG_KALLSYMS_ABSOLUTE_PERCPU, x86-64 up to Linux 6.14): one that is not negative is the value itself,
 another counts from the base downwards, beginning at -1. They lie behind the index of tokens since Linux 6.4,
-before the number of names earlier. The base is 0 in a kernel that fills it in as it starts
-(:mod:`.relocations`)."""
+before the number of names earlier. In Linux 7 a distance counts from where it stands, and there is no base.
+The base is 0 in a kernel that fills it in as it starts (:mod:`.relocations`).
+"""
 
 from __future__ import annotations
 
 import itertools
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bootscope.image import relocations
 
 RELATIVE, PERCPU, ABSOLUTE = "relative", "relative, one CPU's data from 0", "absolute"
+OWN_PLACE = "relative to their own places"
+_FEWEST_POINTERS = 64
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,41 @@ def read(image: bytes, count: int, number_at: int, index_end: int, word_bytes: i
         found = _of_distances(image, count, (offsets_at, base_at), word_bytes, filled)
         if found:
             return found
-    return _of_words(image, count, number_at, index_end, word_bytes)
+    return _of_words(image, count, number_at, index_end, word_bytes) or (
+        _of_own_places(image, count, index_end) if word_bytes == 8 else None
+    )
+
+
+def _of_own_places(image: bytes, count: int, index_end: int) -> Addresses | None:
+    start = -(-index_end // 4) * 4
+    if start + 4 * count > len(image):
+        return None
+    distances = struct.unpack_from(f"<{count}i", image, start)
+    places = [start + 4 * n + distance for n, distance in enumerate(distances)]
+    base = _linked_to(image, start) if _rising(places) and places[0] >= 0 else 0
+    return Addresses([base + place for place in places], OWN_PLACE) if base else None
+
+
+def _linked_to(image: bytes, at: int) -> int:
+    """The address that the first byte of a kernel of 64 bits is linked to, so far as the byte at a place goes
+    by it; 0 where nothing tells it.
+
+    An ELF file says it. Of any other, it is the beginning of the 2 GiB in which most of its pointers lie:
+    that is where arm64 and riscv64 link kernels to, in the versions that have this form.
+    """
+    if image.startswith(b"\x7fELF"):
+        (table,), (count,) = struct.unpack_from("<Q", image, 32), struct.unpack_from("<H", image, 56)
+        for row in range(table, min(table + 56 * count, len(image) - 55), 56):
+            kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", image, row)
+            if kind == 1 and offset <= at < offset + length:
+                return int(address - offset)
+        return 0
+    words = struct.unpack_from(f"<{len(image) // 8}Q", image)
+    regions = Counter(
+        word >> 31 for word in words if word >> 47 == 0x1FFFF and word & 0x7FFFFFFF < len(image)
+    )
+    (best, found), *_ = regions.most_common(1) or [(0, 0)]
+    return best << 31 if found >= _FEWEST_POINTERS else 0
 
 
 def _places(count: int, number_at: int, index_end: int, word_bytes: int) -> Iterator[tuple[int, int]]:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boot loaders and firmware in images: by the version that a program of theirs holds.
 
-Sources: U-Boot include/version.h and common/spl (its version text, in each stage), doc/board/*; TF-A
+Sources: U-Boot include/version.h and common/spl (its version text, in each stage); TF-A
 include/tools_share/firmware_image_package.h (FIP) and its version text; OpenSBI lib/sbi/sbi_init.c; barebox
-and GRUB by their version texts; systemd src/boot/boot.c (the marks LoaderInfo); the reference manuals of i.MX
-(image vector table), Rockchip's wiki (idbloader), STM32MP (header of the first stage).
+and GRUB by their version texts; systemd src/boot/boot.c (the marks LoaderInfo).
 """
 
 from __future__ import annotations
