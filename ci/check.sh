@@ -9,6 +9,7 @@
 #   BOOTSCOPE_CHECK       the check file (default: bootscope-check.toml)
 #   BOOTSCOPE_JUNIT       where JUnit XML goes (default: boot.xml)
 #   BOOTSCOPE_METRICS     where metrics for GitLab go (default: boot-metrics.txt)
+#   BOOTSCOPE_REPORT      a report to write as well: boot.html, or boot.md with its picture, or boot.svg
 #
 # The exit code is that of bootscope: 0 kept, 3 missed (or the board or a tool failed), 2 a mistake in what is
 # asked for, 1 a bug.
@@ -73,6 +74,12 @@ if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
 	set +f
 	unset IFS
 	quietly bootscope import "$@"
+fi
+
+# What cannot be drawn is no reason to leave out the check.
+if [ -n "${BOOTSCOPE_REPORT:-}" ]; then
+	quietly bootscope report "${BOOTSCOPE_RUN:-last}" -o "$BOOTSCOPE_REPORT" ||
+		echo "ci/check.sh: no report" >&2
 fi
 
 set -- "${BOOTSCOPE_RUN:-last}" --file "${BOOTSCOPE_CHECK:-bootscope-check.toml}"

@@ -22,15 +22,17 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from tests.readers import test_bootstat, test_job_logs, test_logged_consoles, test_uefi_dp
 from tests.readers.replay import CRASHERS, attempt
 
 from bootscope.core.errors import UserError
-from bootscope.readers.base import Reader, Reading
+from bootscope.readers.base import Reader, Reading, Source
 from bootscope.readers.registry import reader, readers
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget, archive, compression, decompressed
@@ -38,6 +40,7 @@ from bootscope.readers.unpack import Budget, archive, compression, decompressed
 FIXTURES = ROOT / "tests" / "fixtures" / "readers"
 MAX_CASE = 1 << 20
 MAX_SEEDS = 400
+MADE_BYTES = 100
 CPU_S = 10
 MEMORY_BYTES = 500 << 20
 TOKENS = (
@@ -61,14 +64,24 @@ def out_of_time(*_: object) -> None:
 
 
 def seeds_for(chosen: Reader) -> list[bytes]:
-    """The fixtures that the reader recognises, archives unpacked from their compression."""
-    found = []
+    """The fixtures and texts that the reader recognises, archives unpacked from their compression."""
+    found = [made for made in texts() if chosen.sure(Source("x", made)) >= 10]
     for path in sorted(p for p in FIXTURES.rglob("*") if p.is_file() and p.name != "README.md"):
         data = path.read_bytes()
         plain = decompressed(path.name, data, Budget())[0] if compression(data) else data
         if chosen.sure(opened(path.name, data, Budget()).source) >= 10:
             found.append(plain)
     return found or [b"[    0.000000] Linux version 6.12.0\n[    1.000000] Run /init as init process\n"]
+
+
+def texts() -> Iterator[bytes]:
+    """The logs that tests write in the form of tools that leave no fixture (servers of jobs, phones)."""
+    for module in (test_job_logs, test_logged_consoles, test_bootstat, test_uefi_dp):
+        for value in vars(module).values():
+            for text in value.values() if isinstance(value, dict) else (value,):
+                text = text[0] if isinstance(text, tuple) and text else text
+                if isinstance(text, bytes | str) and len(text) > MADE_BYTES:
+                    yield text if isinstance(text, bytes) else text.encode()
 
 
 def mutated(rng: random.Random, seeds: list[bytes]) -> bytes:

@@ -135,6 +135,26 @@ def test_paper_is_light_whatever_the_screen_is(browser: Browser, report: Path) -
     page.close()
 
 
+def test_on_paper_nothing_is_cut_and_bars_keep_their_colours(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(report.as_uri())
+    page.wait_for_selector(".timeline[data-to]")
+    wide = page.locator(".timeline canvas.body").evaluate("c => c.clientWidth")
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    page.set_viewport_size({"width": 718, "height": 900})  # A4 between its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert page.locator(".timeline canvas.body").evaluate("c => c.clientWidth") < 718 < wide
+    bars = page.locator(".goes .bar i").evaluate_all(
+        "all => all.map(e => getComputedStyle(e).printColorAdjust)"
+    )
+    assert set(bars) == {"exact"}
+    rows = "() => Math.max(...[...document.querySelectorAll('.scroll tbody')].map(t => t.rows.length))"
+    shown = rows.replace("t.rows.length", "[...t.rows].filter(r => r.offsetHeight).length")
+    assert page.evaluate(rows) > 40 == page.evaluate(shown)
+    page.close()
+
+
 def test_the_screen_is_shown(page: Page) -> None:
     width = page.locator("figure img").evaluate("image => image.naturalWidth")
     assert width == 800

@@ -263,6 +263,12 @@ def test_after_the_end_nothing_is_a_silence() -> None:
     assert [gap.duration_ns for gap in gaps] == [2_000_000_000, 1_000_000_000]
 
 
+def test_lines_one_second_apart_by_a_clock_of_seconds_are_no_silence() -> None:
+    rows = ((1, "kernel: Linux version 6.1.0 (a@b) (gcc) #1"), (2, "sh[2]: a"), (5, "sh[2]: b"))
+    found = imported("".join(f"Feb 08 10:00:0{at} board {row}\n" for at, row in rows).encode())
+    assert [gap.duration_ns for gap in quiet(found, 1, found.trace(1), 5)] == [3_000_000_000]
+
+
 def test_systemd_says_itself_when_it_is_through() -> None:
     end = "[    4.500000] systemd[1]: Startup finished in 1.2s (kernel) + 3.3s (userspace) = 4.5s."
     found = boot([ARM64, *LATER, "[  OK  ] Reached target Multi-User System.", end, "later", "later still"])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import LENGTH, OR_MORE, Trace
 
 from .test_published_logs import SECOND
 from .test_stages import imported, phases
@@ -83,3 +83,16 @@ def test_a_kernel_whose_dates_can_be_true_keeps_them() -> None:
 def test_a_container_without_a_kernel_is_not_given_one() -> None:
     found = trace("00:01 systemd[1]: Starting a.", f"00:03 {TARGET}", "00:04 " + finished("3s (userspace)"))
     assert "kernel-entry" not in found.milestones()
+
+
+def test_a_kernel_that_was_read_in_one_second_took_longer() -> None:
+    found = trace(f"00:01 {KERNEL}", f"00:01 {RUN}", "00:09 sh[7]: ready")
+    lengths = {span.name: span.detail.get(LENGTH) for span in found.tracks[0].spans}
+    assert lengths == {"kernel": OR_MORE, "init": OR_MORE}
+
+
+def test_a_clock_of_jiffies_begins_before_its_counter_is_full() -> None:
+    text = "[17179569.184000] Linux version 2.6.23 (a@b) #1\n[17179570.184000] Freeing init memory: 92K\n"
+    found = imported(text.encode()).trace(1)
+    assert phases(found) == ["kernel", "init"]
+    assert found.total_ns - found.other_ns == SECOND

@@ -68,7 +68,7 @@ def test_githubs_step_passes_and_tells_so(runner: Runner) -> None:
 
 def test_githubs_step_fails_where_the_budget_is_missed(runner: Runner) -> None:
     allow(runner, "4 s")
-    done = runner.github(**LOGS, junit="out.xml", metrics="out.txt")
+    done = runner.github(**LOGS, junit="out.xml", metrics="out.txt", report="boot.md")
     assert done.code == 3
     assert done.summary.startswith("## Boot time: missed")
     lines = done.output.splitlines()
@@ -79,6 +79,8 @@ def test_githubs_step_fails_where_the_budget_is_missed(runner: Runner) -> None:
     assert all(lines.index(f"::{word}::") < lines.index(error) for word in words)
     assert failures(runner, "out.xml") == 1
     assert (runner.work / "out.txt").exists()
+    assert 'src="boot.svg"' in (runner.work / "boot.md").read_text()
+    assert (runner.work / "boot.svg").exists()
 
 
 def test_what_a_board_prints_says_nothing_to_github(runner: Runner) -> None:

@@ -88,6 +88,9 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["show"], {"--sort": ["total"]}, "needs --view"),
     (["compare", "last~1", "last"], {"--sort": ["change"]}, "needs --view"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
+    (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
+    (["report", "-o", "x.html"], {"--theme": ["dark"]}, "is for pictures"),
+    (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [
     ([*words, option, *values], option, why)

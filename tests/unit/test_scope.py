@@ -13,6 +13,7 @@ from bootscope.arch.told import ARCHITECTURES
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.result import AuditResult, look_at
 from bootscope.changes.impossible import out_of_scope
+from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.machine import INITS, ROOTS, architecture, init_system, processors, root_kind
 from bootscope.techniques.model import Scope, Status, Technique, technique, techniques
@@ -218,3 +219,22 @@ SPOKEN = [
 def test_what_speaks_against_a_technique_is_told(scope: Scope, why: str) -> None:
     assert out_of_scope(scope, inventory_of(**MACHINES["arm64"][0])) == why
     assert out_of_scope(scope, Inventory()) == ""
+
+
+class Counting(BootLog):
+    """A log that counts how often its whole text is gone through."""
+
+    asked = 0
+
+    @property
+    def text(self) -> str:
+        Counting.asked += 1
+        return super().text
+
+
+def test_a_long_log_is_gone_through_once_for_a_question() -> None:
+    """An audit asks what the machine is for every technique; of 200,000 lines that took minutes."""
+    plain = log_of(X86)
+    facts = inventory_of(log=Counting(plain.lines, plain.clock))
+    assert {architecture(facts) for _ in range(50)} == {"x86"}
+    assert Counting.asked <= len(ARCHITECTURES)

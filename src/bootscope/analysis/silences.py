@@ -57,8 +57,9 @@ def silences(tl: Timeline, top: int = 5) -> list[Silence]:
 
 def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     """The longest silences of an imported boot's console until its end, longest first, from stamp to stamp:
-    of a line only one moment is known. None without a log, or without a clock; none before the boot's own
-    lines, whose first one ends no silence where what was before is lost."""
+    of a line only one moment is known. None without a log, or without a clock; none that is one step of the
+    clock, which may be next to nothing; none before the boot's own lines, whose first one ends no silence
+    where what was before is lost."""
     log, way = u.log(number)
     if not len(log) or not trace.timed or trace.running:
         return []
@@ -85,7 +86,8 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     if not trace.begins_ns:
         found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
     found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
-    return _longest(found, top)
+    step_ns = u.step_ns(number)
+    return _longest((s for s in found if s.duration_ns > step_ns), top)
 
 
 def silences_of_trace(trace: Trace, top: int = 5) -> list[Silence]:

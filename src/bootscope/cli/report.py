@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope report: one HTML file that opens anywhere."""
+"""bootscope report: one HTML file that opens anywhere, or a picture or a page for other people's
+documents."""
 
 from __future__ import annotations
 
@@ -7,11 +8,29 @@ import argparse
 from pathlib import Path
 
 from bootscope.capture.store import Store
+from bootscope.cli.arguments import option
+from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.report.stored import page_of
+
+HTML, MARKDOWN = "html", "md"
+FORMS = ("svg", "png", "pdf", MARKDOWN)
+"""What is written beside HTML, as a file's name ends."""
+PICTURES = ("view", "width", "scale", "theme", "picture")
+"""Options of pictures, by their names in the result of the parser."""
+VIEWS = (
+    "phases", "timeline", "flame", "initcalls", "processes", "units", "silences", "critical-path",
+    "compare", "overlay", "waterfall", "boots",
+)  # fmt: skip
+"""What pictures show; bootscope.pictures.draw draws them."""
+_OTHERS = ("jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps", "ps", "docx", "pptx")
+_OUTPUT = (
+    "by its ending: .html an interactive page; .svg or .png a picture; .pdf one page for the person who "
+    "decides, or with --view that picture; .md a text with a picture"
+)
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -34,17 +53,38 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 class Report(Verb):
-    example = "bootscope report last -o boot.html"
+    example = "bootscope report last -o boot.html\nexample: bootscope report before after -o change.svg"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "run", nargs="*", help="run ids or parts of them, or RUN/BOOT (default: the last run)"
         )
-        parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.html")
+        parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=_OUTPUT)
+        parser.add_argument(
+            "--view", choices=VIEWS, help="what a picture shows (default: what suits the runs)"
+        )
+        option(parser, "--width", "N", "pixels across (default 1200)", type=int)
+        option(parser, "--scale", "N", "PNG: N times as many pixels, for sharp slides (default 1)", type=int)
+        parser.add_argument("--theme", choices=("light", "dark"), help="colours of a picture (default light)")
+        option(
+            parser,
+            "--picture",
+            "FILE.svg",
+            "Markdown: where its picture goes (default: beside it)",
+            type=Path,
+        )
 
     def run(self, args: argparse.Namespace) -> int:
+        form = form_of(args.output)
+        check_positive(args, "width", "scale")
         store = Store(store_dir())
         names = args.run or ["last"]
+        if form != HTML:
+            # The page does not wait for what draws pictures.
+            from bootscope.cli.pictures import write
+
+            return write(store, names, form, args)
+        refuse(args, PICTURES, "is for pictures; HTML shows all", "-o FILE.svg, .png, .pdf or .md")
         text, boots = page_of(store, names)
         write_file(args.output, text.encode())
         if args.json:
@@ -52,3 +92,11 @@ class Report(Verb):
         else:
             terminal().print(f"wrote {args.output} ({size(len(text.encode()))})", markup=False)
         return 0
+
+
+def form_of(path: Path) -> str:
+    """What is to be written, by the end of a file's name. Raises UserError for pictures that nobody makes."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending in _OTHERS:
+        raise UserError(f"cannot write .{ending}", hint="FILE.html, .svg, .png, .pdf or .md")
+    return {"markdown": MARKDOWN}.get(ending, ending) if ending in (*FORMS, "markdown") else HTML

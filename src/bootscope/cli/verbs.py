@@ -23,7 +23,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "check:CheckVerb",
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
-    "report": ("report:Report", "write recorded boots as one self-contained HTML file"),
+    "report": (
+        "report:Report",
+        "write recorded boots as an HTML page, a picture, one page of PDF, or Markdown",
+    ),
     "serve": ("serve:Serve", "show the recorded runs in a browser: lists, reports, trends, live recordings"),
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),

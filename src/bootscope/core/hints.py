@@ -55,6 +55,13 @@ def server() -> str:
     return "make setup, or: pip install starlette uvicorn"
 
 
+def pictures() -> str:
+    """How to get what PNG and PDF of `bootscope report` need."""
+    if is_installed():
+        return "pipx inject bootscope typst, or install bootscope[pictures]; SVG needs nothing"
+    return "make setup, or: pip install typst; SVG needs nothing"
+
+
 def python_packages() -> str:
     """How to get Python packages that should have come with bootscope."""
     return REINSTALL if is_installed() else "make setup"

@@ -24,6 +24,8 @@ from bootscope.core.tools import HOST_TOOLS, OPTIONAL_TOOLS, how_to_get, look_up
 PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "capstone")
 SERVER_PACKAGES = ("starlette", "uvicorn")
 """What `bootscope serve` needs; no other verb does."""
+PICTURE_PACKAGES = ("typst",)
+"""What PNG and PDF of `bootscope report` need; its other formats do not."""
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 
 REAL = ("sigrok-cli", "unsquashfs")
@@ -92,6 +94,7 @@ def _real(_archs: Sequence[Architecture]) -> list[Check]:
         first,
         *map(_python_package, names),
         *(_python_package(name, "bootscope serve", hints.server()) for name in SERVER_PACKAGES),
+        *(_python_package(name, "PNG and PDF of reports", hints.pictures()) for name in PICTURE_PACKAGES),
         *_tools(REAL, required=False),
         _folder(store_dir(), "store", STORE_BYTES),
     ]

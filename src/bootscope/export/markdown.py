@@ -7,7 +7,7 @@ its number: no markup, no link, no mention of a person or an issue can come out 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bootscope.core.text import seconds, span
 from bootscope.export import sums
@@ -97,9 +97,19 @@ def make(subject: Subject) -> bytes:
     ended = f"**{trace.took(seconds)}**"
     if subject.failure:
         ended = f"**not complete** after {trace.took(seconds)}: {code(subject.failure)}"
-    lines = [f"## Boot of {escaped(trace.title)}", "", ended, ""]
-    lines += [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
-    facts = [f"{escaped(k)}: {code(v)}" for k, v in subject.facts.items()]
-    notes = [escaped(trace.clock), *facts, *(escaped(note) for note in trace.notes)]
-    lines += ["<sub>" + "<br>".join(notes) + "</sub>"]
+    lines = [f"## Boot of {escaped(trace.title)}", "", ended, "", *body(trace, subject.facts)]
     return ("\n".join(lines) + "\n").encode()
+
+
+def body(trace: Trace, facts: Mapping[str, str]) -> list[str]:
+    """The lines below the heading: what the boot's time went into, then `facts` and notes in small
+    letters."""
+    lines = [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
+    told = [f"{escaped(k)}: {code(v)}" for k, v in facts.items()]
+    notes = [escaped(trace.clock), *told, *(escaped(note) for note in trace.notes)]
+    return [*lines, small(notes)]
+
+
+def small(notes: Iterable[str]) -> str:
+    """Notes in small letters, each in a line; texts in them are escaped already."""
+    return f"<sub>{'<br>'.join(notes)}</sub>"

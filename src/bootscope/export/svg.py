@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
@@ -94,17 +94,19 @@ def _xml(words: str) -> str:
     return escape(plain(words, 200), {'"': "&quot;"})
 
 
-def _about(bar: Bar) -> str:
+def about(bar: Bar) -> str:
+    """What a bar stands for, in words."""
     if bar.count > 1:
         return f"{bar.count} spans, the first: {bar.span.name}"
     return f"{bar.span.name}: {span(bar.span.duration_ns)} from {seconds(bar.span.start_ns, 6)} s"
 
 
-def bars(canvas: _Canvas, track: Track) -> list[Bar]:
-    """The bars of a track in one row, in order, none nearer to the one before than half a pixel."""
+def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
+    """The bars of a track in one row, in order, none nearer to the one before than half a pixel; `place`
+    tells where a time is, in pixels."""
     found: list[Bar] = []
     for s in ordered(track.spans):
-        bar = Bar(canvas.x(s.start_ns), canvas.x(s.end_ns), _kind(track, s), s)
+        bar = Bar(place(s.start_ns), place(s.end_ns), kind_of(track, s), s)
         last = found[-1] if found else None
         if last and bar.end <= last.end and last.count == 1 and last.end - last.x > 1:
             continue  # a span within one that is drawn
@@ -117,7 +119,7 @@ def bars(canvas: _Canvas, track: Track) -> list[Bar]:
     return found
 
 
-def _kind(track: Track, s: Span) -> str:
+def kind_of(track: Track, s: Span) -> str:
     """The class of a span's colour; a process or a path that waits is drawn as waiting."""
     if track.kind == "path":
         return "path" if s.detail.get("how") == "runs" else "waiting"
@@ -176,13 +178,13 @@ def _strips(canvas: _Canvas, trace: Trace, kinds: tuple[str, ...]) -> None:
 def _bars(canvas: _Canvas, track: Track, trace: Trace) -> None:
     """One row. A console line is an outline, filled where the boot waited for the serial line."""
     spent = trace.track("spent") if track.kind == "console" else None
-    for bar in bars(canvas, track):
+    for bar in bars(canvas.x, track):
         kind = "open" if spent else bar.kind
-        canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, kind, _about(bar))
+        canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, kind, about(bar))
     if spent:
         waits = tuple(s for s in spent.spans if s.name == "console")
-        for bar in bars(canvas, replace(track, spans=waits)):
-            canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"serial line: {_about(bar)}")
+        for bar in bars(canvas.x, replace(track, spans=waits)):
+            canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"serial line: {about(bar)}")
 
 
 def _processes(canvas: _Canvas, trace: Trace) -> None:
@@ -190,8 +192,8 @@ def _processes(canvas: _Canvas, trace: Trace) -> None:
     tracks.sort(key=lambda track: min(s.start_ns for s in track.spans))
     canvas.y += GAP
     for track in tracks[:MAX_PROCESSES]:
-        for bar in bars(canvas, track):
-            canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"{track.title}: {_about(bar)}")
+        for bar in bars(canvas.x, track):
+            canvas.rect(bar.x, canvas.y, bar.end - bar.x, ROW, bar.kind, f"{track.title}: {about(bar)}")
         canvas.text(8, canvas.y + 11, plain(track.title, 22), "quiet")
         canvas.y += ROW + 2
     if len(tracks) > MAX_PROCESSES:

@@ -32,7 +32,7 @@ from bootscope.readers.formats.tap import EARLY, LISTENED
 from bootscope.readers.join import File, Joined, join
 from bootscope.readers.markers import said
 from bootscope.readers.source import Opened
-from bootscope.readers.trace_of import console_log, trace_of
+from bootscope.readers.trace_of import console_log, console_step_ns, trace_of
 from bootscope.readers.unpack import Budget
 from bootscope.timeline.trace import Trace
 
@@ -133,6 +133,10 @@ class Understood:
     def log(self, number: int) -> tuple[Log, Map]:
         """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
         return console_log(self.read, self.joined.groups[number - 1])
+
+    def step_ns(self, number: int) -> int:
+        """How long a step of that log's clock is, in ns."""
+        return console_step_ns(self.read, self.joined.groups[number - 1])
 
     def logs(self) -> list[list[Log]]:
         """The logs of each boot that have lines, in all files that saw it."""

@@ -58,10 +58,11 @@ class BootLog:
         """All texts, a line each, without stamps: for regular expressions over the whole log."""
         return "\n".join(line.text for line in self.lines)
 
-    def find(self, pattern: str) -> re.Match[str] | None:
-        """The first place where a pattern matches; `^` and `$` stand for the ends of a line."""
+    def find(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+        """The first place where a pattern matches; in a text `^` and `$` stand for the ends of a line."""
         if pattern not in self._found:
-            self._found[pattern] = re.search(pattern, self.text, re.MULTILINE)
+            wanted = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
+            self._found[pattern] = wanted.search(self.text)
         return self._found[pattern]
 
     def index(self, pattern: str) -> int:
@@ -74,7 +75,7 @@ class BootLog:
 
     # An audit asks for the same expressions again and again, of logs with hundreds of thousands of lines.
     @cached_property
-    def _found(self) -> dict[str, re.Match[str] | None]:
+    def _found(self) -> dict[str | re.Pattern[str], re.Match[str] | None]:
         return {}
 
     @cached_property

@@ -151,8 +151,8 @@ class Inventory:
         """All lines of the boot, where there is a log."""
         return self.log.text if self.log else ""
 
-    def logged(self, pattern: str) -> re.Match[str] | None:
-        """The first place in the log where a pattern matches; `^` and `$` stand for the ends of a line."""
+    def logged(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+        """The first place in the log where a pattern matches; in a text `^` and `$` are ends of lines."""
         return self.log.find(pattern) if self.log else None
 
     @property

@@ -36,10 +36,7 @@ _RAM = "/dev/ram"
 
 def architecture(facts: Inventory) -> str:
     """One of `arch.told.ARCHITECTURES`, by the board or else by the log."""
-    text = facts.console
-    return facts.architecture or next(
-        (name for name, pattern in PATTERNS.items() if text and pattern.search(text)), ""
-    )
+    return facts.architecture or next((name for name, told in PATTERNS.items() if facts.logged(told)), "")
 
 
 def processors(facts: Inventory) -> int:

@@ -26,6 +26,11 @@ _STOPS = re.compile(
     r"|Reached target .{0,20}Shutdown"
 )
 """What a system says that stops."""
+_COUNTER_BEGINS_NS = frozenset(
+    (1 << 32) * 10**9 // hz - 300 * 10**9 for hz in (100, 128, 200, 250, 256, 300, 1000, 1024)
+)
+"""What the first line of an old kernel says whose clock is jiffies: they begin 300 s before their 32 bits are
+full (INITIAL_JIFFIES in include/linux/jiffies.h), at one of the usual rates (CONFIG_HZ)."""
 _RECKONED = (
     "the log stamped the kernel's lines when it read them; firmware, kernel and init begin where systemd's "
     "line 'Startup finished' says"
@@ -111,6 +116,9 @@ def _of_kernel(boot: Boot, hits: Sequence[Hit]) -> Begin:
     """Of a log with the kernel's own stamps: its head may be lost."""
     names = {hit.marker.name for hit in hits}
     at_ns = max(0, _first_stamp(boot))
+    if at_ns in _COUNTER_BEGINS_NS and "kernel-entry" in names:
+        words = f"the clock of this kernel begins at {seconds(at_ns)} s, 300 s before its counter is full"
+        return Begin(at_ns, at_ns, notes=(words,))
     if at_ns <= _AT_ONCE_NS or "kernel-entry" in names:
         return Begin()
     lost = f"the head of this log is lost: its first line is of {seconds(at_ns)} s of the kernel's clock"

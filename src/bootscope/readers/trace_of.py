@@ -11,7 +11,7 @@ import msgspec
 
 from bootscope.core.errors import printable
 from bootscope.readers import boot_begin, boot_end, early_kernel, systemd_account
-from bootscope.readers.base import Log
+from bootscope.readers.base import WHEN_LOGGED, Log
 from bootscope.readers.failure import failure
 from bootscope.readers.fit import Map
 from bootscope.readers.hits import KERNEL_SEEN, Hit, View, find_hits
@@ -46,6 +46,8 @@ BEFORE = "earlier"
 """The phase before the first marker: something printed, but what it was is not known."""
 _AT_ONCE_NS = 10_000_000
 """An empty line may come before the first marker."""
+_READ_LATER = ("kernel", "initramfs")
+_COARSE_NS = 1_000_000_000
 _OF_LINUX = frozenset(("kernel-entry", "kernel-done", "init", INIT_SEEN, KERNEL_SEEN))
 
 
@@ -152,6 +154,13 @@ def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
     return (view.boot(member).log, view.map(member)) if member else (Log(), Map())
 
 
+def console_step_ns(files: Sequence[File], group: Group) -> int:
+    """How long a step of the clock of that log is, in ns: two lines a step apart may have come at once."""
+    view = View(files, group)
+    member = view.console()
+    return max(0, view.boot(member).clock.resolution_ns) if member else 0
+
+
 def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ...]:
     mine = {(m.file, m.boot) for m in group.members}
     apart = [r for r in joined.refusals if r.a in mine or r.b in mine]
@@ -216,7 +225,10 @@ def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> 
             at_ns,
             end_ns,
             _name(phase, following, known, view),
-            {"evidence": hit.evidence if hit else _FIRST, **_length(hit, next_hit)},
+            {
+                "evidence": hit.evidence if hit else _FIRST,
+                **(_length(hit, next_hit) or _read_at_once(phase, hit, next_hit, view)),
+            },
         )
         for (at_ns, phase, hit), (end_ns, following, next_hit) in zip(starts, ends, strict=True)
     )
@@ -234,6 +246,15 @@ def _length(start: Hit | None, end: Hit | _End | None) -> dict[str, str]:
     if not more and not less:
         return {}
     return {LENGTH: NOT_KNOWN if more and less else OR_LESS if less else OR_MORE}
+
+
+def _read_at_once(phase: str, start: Hit | None, end: Hit | _End | None, view: View) -> dict[str, str]:
+    """A kernel or initramfs whose lines a daemon stamped with one date was read then, and took longer."""
+    if start is None or start.reckoned or not phase.startswith(_READ_LATER) or not isinstance(end, Hit):
+        return {}
+    clock = view.boot(start.firsts[0][0]).clock
+    coarse = clock.name == "wall" and clock.stamp == WHEN_LOGGED and clock.resolution_ns >= _COARSE_NS
+    return {LENGTH: OR_MORE} if coarse and end.at_ns - start.at_ns <= clock.resolution_ns else {}
 
 
 def _in_order(known: Mapping[str, Hit]) -> list[str]:

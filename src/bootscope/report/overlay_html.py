@@ -11,7 +11,7 @@ from itertools import pairwise
 from bootscope.analysis.views import View
 from bootscope.core.text import seconds, signed, span
 from bootscope.export.text import plain
-from bootscope.timeline.trace import Trace
+from bootscope.timeline.trace import LENGTH, Trace
 
 MOST = 40
 """How many boots one picture holds."""
@@ -25,6 +25,8 @@ class Bar:
     name: str
     total_ns: int
     phases: tuple[tuple[str, int, int], ...]
+    bounded: frozenset[str] = frozenset()
+    """The phases of whose length only a bound is known: nobody knows by how much they changed."""
 
 
 def bar_of(name: str, boot: View | Trace) -> Bar | None:
@@ -34,9 +36,10 @@ def bar_of(name: str, boot: View | Trace) -> Bar | None:
         return Bar(plain(name), boot.timeline.total_ns, found)
     if boot.known_total_ns is None:
         return None
-    return Bar(
-        plain(name), boot.total_ns, tuple((plain(s.name), s.start_ns, s.end_ns) for s in boot.spans("phase"))
-    )
+    spans = boot.spans("phase")
+    bounded = frozenset(plain(s.name) for s in spans if LENGTH in s.detail)
+    found = tuple((plain(s.name), s.start_ns, s.end_ns) for s in spans)
+    return Bar(plain(name), boot.total_ns, found, bounded)
 
 
 def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
@@ -51,7 +54,9 @@ def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
         "rows": [_row(bar, known[at - 1] if at else None, whole_ns, colour) for at, bar in enumerate(known)],
         "legend": [(name, colour[name]) for name in names],
         "ticks": [(10 * tenth, f"{seconds(whole_ns * tenth // 10, 2)} s") for tenth in range(0, 11, 2)],
-        "falls": _falls(known, names) if len(known) == 2 else _steps(known),
+        "falls": _fall(
+            known[0].total_ns, steps_between(known), known[1].name if len(known) == 2 else "the last"
+        ),
         "by": "phase" if len(known) == 2 else "boot",
     }
 
@@ -69,12 +74,17 @@ def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) ->
     }
 
 
-def _falls(known: Sequence[Bar], names: Sequence[str]) -> list[dict[str, object]]:
-    """From the total of the first boot to that of the second, phase by phase, and what no phase holds."""
+def steps_between(known: Sequence[Bar]) -> list[tuple[str, int]]:
+    """What makes the total of the first boot that of the last, with its change in ns: of two boots each
+    phase and what no phase holds, of more each boot after the first."""
+    if len(known) != 2:
+        return [(b.name, b.total_ns - a.total_ns) for a, b in pairwise(known)]
     a, b = (_lengths(bar) for bar in known)
-    changes = [(name, b.get(name, 0) - a.get(name, 0)) for name in names]
+    bounded = known[0].bounded | known[1].bounded
+    changes = [(name, b.get(name, 0) - a.get(name, 0)) for name in {**a, **b} if name not in bounded]
     rest = known[1].total_ns - known[0].total_ns - sum(change for _, change in changes)
-    return _fall(known[0].total_ns, [*changes, *([("in no phase", rest)] if rest else [])], known[1].name)
+    name = "phases whose length is a bound" if bounded else "in no phase"
+    return [*changes, *([(name, rest)] if rest else [])]
 
 
 def _lengths(bar: Bar) -> dict[str, int]:
@@ -82,12 +92,6 @@ def _lengths(bar: Bar) -> dict[str, int]:
     for name, start_ns, end_ns in bar.phases:
         found[name] = found.get(name, 0) + end_ns - start_ns
     return found
-
-
-def _steps(known: Sequence[Bar]) -> list[dict[str, object]]:
-    """From the total of the first boot to that of the last, boot by boot."""
-    steps = [(b.name, b.total_ns - a.total_ns) for a, b in pairwise(known)]
-    return _fall(known[0].total_ns, steps, "the last")
 
 
 def _fall(first_ns: int, changes: Sequence[tuple[str, int]], last: str) -> list[dict[str, object]]:

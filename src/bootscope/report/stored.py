@@ -44,11 +44,11 @@ def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
     Raises UserError for a name of nothing, and for a boot that cannot be read.
     """
     found = [boot_of(store, name) for name in names]
-    sets = [_run(store, name) for name in names]
+    sets = [varying(store, name) for name in names]
     told = [
         {
-            **_told(boot_id, boot, _until(store, boot_id), boots),
-            "first": _first(store, boot_id, boot),
+            **_told(boot_id, boot, until_of(store, boot_id), boots),
+            "first": first_of(store, boot_id, recorded=isinstance(boot, View)),
             "consoles": _consoles(store, boots) if boots else (),
         }
         for (boot_id, boot), boots in zip(found, sets, strict=True)
@@ -67,21 +67,21 @@ def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
     return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
 
 
-def _run(store: Store, name: str) -> SampleSet | None:
+def varying(store: Store, name: str) -> SampleSet | None:
     """The run that a name means, where that is several boots that are not all the same."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
     return boots if boots and len(boots.boots) > 1 and not boots.exact else None
 
 
-def _first(store: Store, boot_id: str, boot: View | Trace) -> list[answer.Answer]:
+def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answer]:
     """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
     run_id, _, number = boot_id.rpartition("/")
     try:
         found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
     except UserError:
         return []
-    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=isinstance(boot, View))
+    return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
 
 
 def _told(boot_id: str, boot: View | Trace, until: str, boots: SampleSet | None) -> dict[str, object]:
@@ -101,7 +101,7 @@ def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
     return consoles((name, b.trace if isinstance(b, View) else b.trace()) for name, b in found)
 
 
-def _until(store: Store, boot_id: str) -> str:
+def until_of(store: Store, boot_id: str) -> str:
     """What a boot of a real board was for; empty for others, and for boots that did not get there."""
     run_id, _, number = boot_id.rpartition("/")
     run = run_of(store, run_id)
@@ -115,7 +115,7 @@ def _compared(
     if len(found) != 2 or found[0][0] == found[1][0]:
         return None
     (id_a, a), (id_b, b) = found
-    if isinstance(a, View) and isinstance(b, View) and not any(_run(store, name) for name in names):
+    if isinstance(a, View) and isinstance(b, View) and not any(varying(store, name) for name in names):
         return runs_html.of_exact(id_a, id_b, comparison(store, a, b))
     run_a, run_b = (sample_set(store, *run_and_boot(name)) for name in names)
     return runs_html.of_boots(against(run_a, run_b))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is drawn of stored runs, as they are named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bootscope.analysis import silence_rows
+from bootscope.analysis.rows import Rows
+from bootscope.analysis.trace_rows import rows_of_trace
+from bootscope.analysis.view_names import SILENCES, UNITS
+from bootscope.analysis.views import View
+from bootscope.capture.store import Store
+from bootscope.core.errors import UserError
+from bootscope.pictures.subject import Boot, Subject, Tables
+from bootscope.report.answer import Answer
+from bootscope.report.stored import first_of, until_of, varying
+from bootscope.runs.heard import MEASURED, SeenBoot
+from bootscope.runs.run import run_and_boot, run_of
+from bootscope.timeline.trace import Trace
+
+
+def subject_of(store: Store, names: Sequence[str]) -> Subject:
+    """The boots of these runs, one of each. Raises UserError for a name of nothing, or what cannot be
+    read."""
+    return Subject([_boot(store, name) for name in names])
+
+
+def findings(store: Store, subject: Subject) -> list[Answer]:
+    """What to do first about the last of the boots; nothing where that cannot be told."""
+    boot = subject.boots[-1]
+    return first_of(store, boot.boot_id, recorded=boot.recorded)
+
+
+def _boot(store: Store, name: str) -> Boot:
+    wanted, number = run_and_boot(name)
+    run_id = store.find_id(wanted)
+    boot = run_of(store, run_id).boot(number)
+    boots = varying(store, name)
+    summary = store.summary(run_id)
+    created = summary.created
+    if isinstance(boot, View):
+        info, ended = boot.run.info, boot.boot.info
+        title = f"{info.system.name} on {info.board.name}"
+        failure = "" if ended.complete else f"{ended.ended}: {ended.message}"
+        return Boot(
+            ended.boot_id, title, boot.trace, _recorded(boot), info.until, failure, True, created, boots
+        )
+    trace, measured = boot.trace(), boot.how == MEASURED
+    title = summary.board or boot.boot_id if measured else trace.title.rpartition("/")[2]
+    until = until_of(store, boot.boot_id)
+    failure = _failure(boot, trace, until)
+    return Boot(boot.boot_id, title, trace, _heard(boot), until, failure, False, created, boots, measured)
+
+
+def _failure(boot: SeenBoot, trace: Trace, until: str) -> str:
+    """Why a boot did not come to its end; empty where it did, or nobody knows what that is."""
+    if trace.failure and trace.failure.ends:
+        return trace.failure.words
+    return boot.message or f"{until} was not reached" if until and until not in trace.milestones() else ""
+
+
+def _recorded(view: View) -> Tables:
+    def tables(name: str) -> tuple[Rows, ...]:
+        if name == UNITS:
+            raise UserError("a recording of the emulator has no units of systemd", hint="--view processes")
+        return view.tables(name)
+
+    return tables
+
+
+def _heard(boot: SeenBoot) -> Tables:
+    def tables(name: str) -> tuple[Rows, ...]:
+        trace = boot.trace(lines=False)
+        if name == SILENCES:
+            return (silence_rows.of_heard(boot.understood, boot.index, trace),)
+        return rows_of_trace(name, trace)
+
+    return tables
