@@ -102,6 +102,8 @@ def by_time(blob: bytes, form: Form, first: re.Pattern[bytes]) -> tuple[bytes, i
     the line before it, without its stamp.
     """
     starts, times = _stamps(blob, form)
+    if not starts:
+        return blob, 0
     pieces = [blob[a:b] for a, b in zip(starts, [*starts[1:], len(blob)], strict=True)]
     begin_ns = next((at for at, piece in zip(times, pieces, strict=True) if first.search(piece)), 0)
     stamp = form.at_line_start()
