@@ -13,7 +13,9 @@ nothing kept. The bounds of the project are 5 s and 500 MB.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -27,6 +29,8 @@ from log_reading import FIXTURES, ROOT, console_log, dmesg_log, events_log, grap
 
 BOUND_S, BOUND_MB = 5.0, 500
 STEP_US = 100
+SHORT = 1000
+"""Lines of a log that is imported before it is measured."""
 _START = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 _PEER = """
 import re, sys
@@ -143,12 +147,24 @@ LINES: dict[str, Callable[[int, str], str]] = {
     "GitLab": stamped("%Y-%m-%dT%H:%M:%S.%fZ 01O "),
     "Jenkins": stamped("[%Y-%m-%dT%H:%M:%S.%LZ] "),
 }
+
+
+def babeltrace_log(lines: int) -> str:
+    """A trace as of `babeltrace2 --clock-cycles` of so many lines: a fixture over and over, stamped later."""
+    real = gzip.decompress((FIXTURES / "babeltrace" / "cycles.txt.gz").read_bytes()).decode().splitlines()
+    stamps = [int(line[1:21]) for line in real]
+    turn_ns = stamps[-1] - stamps[0] + 1000
+    places = (divmod(n, len(real)) for n in range(lines))
+    return "".join(f"[{stamps[at] + turn * turn_ns:020}{real[at][21:]}\n" for turn, at in places)
+
+
 WHOLE: dict[str, Callable[[int], str]] = {
     "grabserial -t, boots, initcall_debug": console_log,
     "dmesg, initcall_debug": dmesg_log,
     "strace -f -ttt -T": strace_log,
     "ftrace, events": events_log,
     "ftrace, function_graph": graph_log,
+    "babeltrace2 --clock-cycles": babeltrace_log,
 }
 
 
@@ -166,6 +182,8 @@ def write(kind: str, path: Path, lines: int) -> None:
 def measured(command: list[str], folder: Path) -> tuple[float, int, str]:
     """CPU time in s, peak memory in MB and the output of a command. Raises RuntimeError when it fails."""
     settings = {**os.environ, "BOOTSCOPE_STORE": str(folder / "store"), "COLUMNS": "100"}
+    # Modules are compiled once and kept, as they are for everybody.
+    settings |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=settings, cwd=folder, text=True)
     assert process.stdout
     said = process.stdout.read()
@@ -181,8 +199,13 @@ def cost(kind: str, lines: int, times: int) -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "long.log"
-        write(kind, path, lines)
+        # In a process of its own: its memory would count as that of the next one.
+        writer = multiprocessing.Process(target=write, args=(kind, path, lines))
+        writer.start()
+        writer.join()
         ours = [str(ROOT / "bin" / "bootscope"), "import", "--json", str(path)]
+        write(kind, folder / "short.log", SHORT)
+        measured([*ours[:-1], str(folder / "short.log")], folder)
         told = [measured(ours, folder) for _ in range(times)]
         peer = [measured([sys.executable, "-c", _PEER, str(path)], folder) for _ in range(times)]
         read_as = json.loads(told[0][2])["files"][0]["format"]

@@ -51,14 +51,22 @@ def lava(us: int) -> str:
     return f'- {{"dt": "2026-03-01T08:00:00.{us % 1_000_000:06}", "lvl": "target", "msg": {line}}}'
 
 
+def switch(us: int) -> str:
+    fields = f'prev_comm = "perf", prev_pid = 7, prev_state = 2, next_comm = "sh", next_pid = {us % 500}'
+    event = f"sched:sched_switch: {{ cpu_id = 0 }}, {{ perf_tid = 7, common_pid = 7, {fields} }}"
+    return f"[{us * 1000:020}] (+000000004617) {event}"
+
+
 @pytest.mark.parametrize(
     ("name", "line", "most"),
     [
-        ("dmesg", kernel, 30),
-        ("grabserial", lambda us: f"[{us // 1_000_000}.{us % 1_000_000:06} 0.000100] {kernel(us)}", 40),
-        ("logread", lambda us: f"Sun Mar  1 08:00:00 2026 kern.info kernel: {kernel(us)}", 40),
-        ("journalctl", record, 60),
-        ("lava", lava, 60),
+        ("dmesg", kernel, 20),
+        ("grabserial", lambda us: f"[{us // 1_000_000}.{us % 1_000_000:06} 0.000100] {kernel(us)}", 30),
+        ("logread", lambda us: f"Sun Mar  1 08:00:00 2026 kern.info kernel: {kernel(us)}", 20),
+        ("journalctl", record, 2),
+        ("journalctl", lambda us: kernel(us).replace("] ", "] board kernel: ", 1), 25),
+        ("lava", lava, 20),
+        ("babeltrace", switch, 3),
     ],
 )
 def test_reading_beside_a_plain_pass(name: str, line: Callable[[int], str], most: int) -> None:

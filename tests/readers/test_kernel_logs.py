@@ -173,6 +173,14 @@ def test_every_call_line_of_the_log_is_in_a_track() -> None:
     assert count == data.count(b"] initcall ") + data.count(b"] probe of ")
 
 
+def test_a_device_that_is_probed_again_and_again_tells_the_same_each_time() -> None:
+    lines = (f"[    1.00000{n}] probe of 1-1 returned -517 after 7 usecs\n" for n in range(9))
+    boot = DMESG.read(Source("log", "".join(lines).encode()), Options()).boots[0]
+    told = [dict(span.detail) for track in boot.tracks for span in track.spans]
+    same = {"returned": -517, "took_us": 7, "outcome": "deferred"}
+    assert told == [{**same, "attempt": n} for n in range(1, 10)]
+
+
 def test_callers_levels_modules_and_calls_that_run_at_once() -> None:
     boot = read(DMESG, "dmesg", "caller.txt").boots[0]
     assert boot.log.text(4) == "[    C0] clocksource: a line from an interrupt"

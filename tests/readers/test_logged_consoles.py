@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bootscope.capture.imported import Answers, Raw
@@ -109,6 +109,7 @@ def test_the_log_of_android(how: str, of: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["teraterm", "python-logging", "logread", "logcat"])
+@settings(deadline=None)
 @given(data=st.data())
 def test_damage_breaks_nothing(name: str, data: st.DataObject) -> None:
     whole = UNDATED.encode() + b"".join(CASES.values()) + LOGCAT.encode()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import compress, islice, pairwise
 from operator import le
 
@@ -46,7 +46,7 @@ def lead(at_ns: array[int], own: bytearray, first: int, end: int) -> None:
         at_ns[first:index] = array("q", [at_ns[index]]) * (index - first)
 
 
-def sum_gaps(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def sum_gaps(found: Columns, form: Form, first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     """Makes the gaps of lines first <= i < end into times from the first of them, in place."""
     at_ns, own = found.at_ns, found.own
     now_ns = gaps = 0
@@ -65,7 +65,7 @@ def sum_gaps(found: Columns, form: Form, first: int, end: int, line_of: array[in
     return [Repair(what, gaps, line_of[first])]
 
 
-def mend(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def mend(found: Columns, form: Form, first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     """Makes the stamps of lines first <= i < end never go back, where that is the clock's doing.
 
     `line_of[i]` is the number of line `i` in its file.
@@ -84,7 +84,7 @@ def _kernel_begins(found: Columns, first: int, end: int) -> int:
     return next((index for index, at in pairs if _BEGINS.match(found.blob, at)), first)
 
 
-def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def _set_forward(found: Columns, first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     """A calendar that was set forward, or went on while the system was suspended: the kernel's stamps in two
     lines tell how much time went by, and everything after is moved back."""
     at_ns, kernel_ns = found.at_ns, found.kernel_ns
@@ -108,7 +108,7 @@ def _set_forward(found: Columns, first: int, end: int, line_of: array[int]) -> l
     return [Repair(what, len(steps), line_of[steps[0]])] if steps else []
 
 
-def _mended(found: Columns, form: Form, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def _mended(found: Columns, form: Form, first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     at_ns = found.at_ns
     stamps = at_ns[first:end]
     if all(map(le, stamps, islice(stamps, 1, None))):
@@ -141,7 +141,7 @@ def _early(found: Columns, first: int, end: int) -> set[int]:
     return early
 
 
-def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: array[int]) -> list[Repair]:
+def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     """A clock that begins again at 0 every `wrap_ns`."""
     offset_ns = 0
     wraps: list[int] = []
@@ -155,7 +155,7 @@ def _unwrap(at_ns: array[int], wrap_ns: int, first: int, end: int, line_of: arra
     return repairs + _step(at_ns, 0, first, end, line_of)
 
 
-def _rebase(at_ns: array[int], first: int, end: int, line_of: array[int]) -> list[Repair]:
+def _rebase(at_ns: array[int], first: int, end: int, line_of: Sequence[int]) -> list[Repair]:
     """A clock that was set to 0 at a line (`grabserial -m`): the next stamp counts from there."""
     offset_ns = 0
     where: list[int] = []
@@ -189,7 +189,7 @@ def _step(
     allowed_ns: int,
     first: int,
     end: int,
-    line_of: array[int],
+    line_of: Sequence[int],
     early: Collection[int] = (),
 ) -> list[Repair]:
     """A clock that was set back: everything after is moved on, so that no time runs backwards.

@@ -113,7 +113,7 @@ def reading(
 ) -> Reading:
     """Boots and counts of lines that are in columns already."""
     result = Reading([], repairs=list(lines.repairs))
-    line_of = array("q", range(1, len(found) + 1)) if not found.dropped else _numbers(lines, found)
+    line_of = _numbers(lines, found) if found.dropped else range(1, len(found) + 1)
     _count(result, tool, form, lines, found, line_of)
     cut = parts(found)
     again = neutralise(found, cut.repeats)
@@ -192,7 +192,7 @@ def _ask(result: Reading, options: Options) -> None:
 
 
 def _count(
-    result: Reading, tool: Tool, form: Form, lines: Lines, found: Columns, line_of: array[int]
+    result: Reading, tool: Tool, form: Form, lines: Lines, found: Columns, line_of: Sequence[int]
 ) -> None:
     """Counts lines; those without a stamp are missed unless the form leaves them out."""
     result.lines_total = len(found) + found.dropped

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -50,14 +50,37 @@ def _names(symbol: bytes) -> tuple[str, str]:
     return name, text if plus and not offset.startswith("0x0/") else ""
 
 
+@lru_cache(maxsize=10_000)
 def _probe_detail(result: int, took_us: int, attempt: int) -> Mapping[str, str | int]:
-    """What a probe's span tells."""
+    """What a probe's span tells; the same for many of them, and kept once."""
     outcome = {"outcome": "deferred"} if result == _DEFERRED else {}
     return {"returned": result, "took_us": took_us, "attempt": attempt, **outcome}
 
 
-# The same for many of them, and kept once.
-_shared_detail = lru_cache(maxsize=10_000)(_probe_detail)
+class _Probed(Mapping[str, str | int]):
+    """The same of a device that is probed again and again, in a third of the memory: there are many."""
+
+    __slots__ = ("_attempt", "_result", "_took_us")
+
+    def __init__(self, result: int, took_us: int, attempt: int) -> None:
+        self._result, self._took_us, self._attempt = result, took_us, attempt
+
+    def _all(self) -> dict[str, str | int]:
+        told: dict[str, str | int] = {"returned": self._result, "took_us": self._took_us}
+        told["attempt"] = self._attempt
+        return told | ({"outcome": "deferred"} if self._result == _DEFERRED else {})
+
+    def __getitem__(self, label: str) -> str | int:
+        return self._all()[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
 
 
 @dataclass
@@ -137,7 +160,7 @@ class Calls:
         name, code, took = match.groups()
         device, result, took_us = self._devices[name], int(code), int(took)
         attempt = self._attempts[device] = self._attempts[device] + 1
-        detail = (_shared_detail if attempt <= _FEW else _probe_detail)(result, took_us, attempt)
+        detail = (_probe_detail if attempt <= _FEW else _Probed)(result, took_us, attempt)
         start_ns = at_ns - took_us * 1000
         if start_ns < 0:
             start_ns = self._unseen_start(start_ns, at_ns)
