@@ -167,11 +167,24 @@ def test_what_cannot_be_is_told(
 
 def test_a_port_that_is_in_use_is_told(bootscope: Bootscope, fake: Make) -> None:
     board = fake(lambda b: b.says(HELLO))
-    first = bootscope.start("record", "--board", f"serial:{board.port}", "--until-time", "3")
-    time.sleep(1.5)
+    first = bootscope.start("record", "--board", f"serial:{board.port}", "--until-time", "100")
+    while not others_have_open(board.port):
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.05)
     _, err = bootscope("record", "--board", f"serial:{board.port}", status=3)
     assert "in use by another program" in err
+    first.send_signal(signal.SIGINT)
     first.communicate(timeout=60)
+
+
+def others_have_open(path: Path) -> bool:
+    """Whether a process other than this one has a file open: a recording listens in a process of its own."""
+    wanted = str(path.resolve())
+    for entry in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if entry.parts[2] != str(os.getpid()) and str(entry.readlink()) == wanted:
+                return True
+    return False
 
 
 def serve(data: bytes) -> int:
