@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -21,7 +20,7 @@ from bootscope.artefacts.tree import (
     Entry,
 )
 from bootscope.core.errors import UserError
-from bootscope.core.process import end, run, spawn
+from bootscope.core.process import first_bytes, run
 
 _TIMEOUT_S = 120
 _DEEPEST = 32
@@ -112,15 +111,7 @@ class ExtImage:
 
     def head(self, inode: int, most: int) -> bytes:
         """The first bytes of a file, which is not kept."""
-        command = ["debugfs", "-R", f"cat <{inode}>", self._device]
-        child = spawn(command, stderr=subprocess.DEVNULL)
-        assert child.stdout
-        try:
-            return child.stdout.read(most)
-        finally:
-            end(child)
-            child.wait()
-            child.stdout.close()
+        return first_bytes(["debugfs", "-R", f"cat <{inode}>", self._device], most)
 
     def _targets(self, links: dict[int, Found]) -> None:
         if not links:

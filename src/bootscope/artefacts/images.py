@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +25,7 @@ from bootscope.artefacts.tree import (
     Entry,
 )
 from bootscope.core.errors import ToolError, UserError, printable
-from bootscope.core.process import end, run, spawn
+from bootscope.core.process import first_bytes, run
 
 _EXT_MAGIC_AT, _EXT_MAGIC = 0x438, b"\x53\xef"
 _JOURNAL, _EXTENTS = 0x4, 0x40
@@ -118,11 +117,4 @@ def _cat(image: Path, begin: tuple[str, ...], cats: list[int], path: str, most: 
     cats[0] += 1
     if cats[0] > _MOST_CATS:
         return b""
-    child = spawn(["unsquashfs", *begin, "-no-wildcards", "-cat", image, path], stderr=subprocess.DEVNULL)
-    assert child.stdout
-    try:
-        return child.stdout.read(most)
-    finally:
-        end(child)
-        child.wait()
-        child.stdout.close()
+    return first_bytes(["unsquashfs", *begin, "-no-wildcards", "-cat", image, path], most)

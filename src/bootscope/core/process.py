@@ -122,6 +122,18 @@ def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
             child.wait(grace_s)
 
 
+def first_bytes(command: Sequence[str | Path], most: int) -> bytes:
+    """At most `most` bytes of what a command prints; it is ended then. What it says of faults is dropped."""
+    child = spawn(command, stderr=subprocess.DEVNULL)
+    assert child.stdout
+    try:
+        return child.stdout.read(most)
+    finally:
+        end(child)
+        child.wait()
+        child.stdout.close()
+
+
 def run(
     command: Sequence[str | Path],
     *,
