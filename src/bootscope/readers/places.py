@@ -47,8 +47,4 @@ class Places:
             for text, start, _ in search.find_matches_as_indexes(part, overlapping=True):
                 if start < _STEP:
                     found[text].append(first + start)
-        return {text: _ordered(offsets) for text, offsets in zip(self._texts, found, strict=True)}
-
-
-def _ordered(offsets: array[int]) -> array[int]:
-    return array("q", sorted(offsets)) if any(a > b for a, b in zip(offsets, offsets[1:])) else offsets
+        return dict(zip(self._texts, found, strict=True))
