@@ -101,8 +101,9 @@ class KernelEntries:
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
     delay: str
     """Waits by the processor's own counter; the first argument is for how many of its ticks."""
-    saved_arguments: bool = False
-    """Whether the first argument of `syscall` points to the caller's arguments, a word each, in order."""
+    saved_arguments: tuple[int, ...] = ()
+    """Where in what the first argument of `syscall` points to the caller's arguments are, in bytes; empty where
+    they are the arguments of `syscall` themselves."""
 
 
 @dataclass(frozen=True, slots=True)
