@@ -102,8 +102,8 @@ class KernelEntries:
     delay: str
     """Waits by the processor's own counter; the first argument is for how many of its ticks."""
     saved_arguments: tuple[int, ...] = ()
-    """Where in what the first argument of `syscall` points to the caller's arguments are, in bytes; empty where
-    they are the arguments of `syscall` themselves."""
+    """How many bytes into what the first argument of `syscall` points to the caller's arguments lie; empty
+    where it has them as its own."""
 
 
 @dataclass(frozen=True, slots=True)
