@@ -167,7 +167,7 @@ ARM = Architecture(
         offset_mask=0x0FFFFFFC,
         relative_initcalls=False,
         argument_on_stack=0,
-        delay="__timer_delay",
+        delays=("__timer_delay",),
     ),
     program_symbols={
         "VFP": "programs use the floating point unit",

@@ -129,7 +129,7 @@ ARM64 = Architecture(
         offset_mask=0,
         relative_initcalls=True,
         argument_on_stack=0,
-        delay="__delay",
+        delays=("__delay",),
         saved_arguments=(0, 8),
     ),
     program_symbols={},

@@ -171,7 +171,8 @@ def _messages(hooks: Hooks, code: Code, m: _Members) -> None:
 
 def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep are seen as switches."""
-    hooks.span("delay", code, code.function(m.arch.kernel.delay), f"{m.argument(0)} {m.link}")
+    for name in m.arch.kernel.delays:
+        hooks.span("delay", code, code.function(name), f"{m.argument(0)} {m.link}")
     hooks.span("delay", code, code.function("calibrate_delay"), f"{NOTHING} {m.link}")
     # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
     # every loop and so must not be hooked there.
