@@ -24,7 +24,8 @@ def add_starts(
         code = programs[program.name]
         moving = code.function(program.functions[Hooked.RELOCATE]) if program.moves else None
         if moving:
-            moved = hooks.add(program.hook(Hooked.RELOCATE), moving.address, f"once {argument(code.arch, 0)}")
+            target = argument(code.arch, loader.moves_to)
+            moved = hooks.add(program.hook(Hooked.RELOCATE), moving.address, f"once {target}")
             lines.append(f"move {moved} {addresses[program.name]:#x}")
     return lines
 
