@@ -17,7 +17,8 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 	debian-archive-keyring ca-certificates"
 # What compiling U-Boot, kernel and BusyBox needs besides.
 BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache
-	gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	qemu-system-riscv gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
 TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
@@ -48,7 +49,9 @@ is_qemu() { case $1 in qemu-system-*) ;; *) return 1 ;; esac; }
 
 # qemu_good PACKAGE: whether the QEMU of a package is there and new enough.
 qemu_good() {
-	version=$("$1" --version 2> /dev/null | sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p')
+	program=$1
+	[ "$1" != qemu-system-riscv ] || program=qemu-system-riscv64
+	version=$("$program" --version 2> /dev/null | sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p')
 	[ -n "$version" ] && [ "$version" -ge "$QEMU_MAJOR" ]
 }
 
@@ -108,6 +111,8 @@ check_beforehand() {
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 32-bit ARM here" ;;
 		gcc-aarch64-linux-gnu | libc6-dev-arm64-cross)
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 64-bit ARM here" ;;
+		gcc-riscv64-linux-gnu | libc6-dev-riscv64-cross)
+			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for RISC-V here" ;;
 		*) fail "apt knows no package $package; is the network there, and Debian's main part among apt's sources?" ;;
 		esac
 	done

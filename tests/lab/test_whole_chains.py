@@ -32,6 +32,7 @@ class Chain:
 
 CHAINS = [
     Chain("virt-arm64", "debian-arm64", ["bl1", "bl2", "bl31"], ("BL1", "BL2")),
+    Chain("virt-riscv64", "debian-riscv64", ["spl", "opensbi"], ("SPL", "OpenSBI")),
 ]
 
 
