@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from bootscope.loaders.model import Hooked, Loader, Program
+from bootscope.loaders.opensbi import UBOOT_OPENSBI
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import UBOOT
 
-LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT, TFA)}
+LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI)}
 BUILT = UBOOT
 """The boot loader that systems are built with."""
 PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program in found.programs))
