@@ -156,7 +156,7 @@ ARM64 = Architecture(
         relative_initcalls=True,
         argument_on_stack=0,
         delay="__delay",
-        saved_arguments=True,
+        saved_arguments=(0, _WORD),
     ),
     program_symbols={},
     load_instructions=_load,

@@ -23,6 +23,9 @@ from bootscope.builder.steps import (
     configure,
     falcon,
     firmware,
+)
+from bootscope.builder.steps import grub as grub_step
+from bootscope.builder.steps import (
     initramfs,
     kernel,
     payload,
@@ -36,7 +39,7 @@ from bootscope.capture.record import Extent, Part, SourceFact
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
-from bootscope.loaders import tfa
+from bootscope.loaders import grub, tfa
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
@@ -62,12 +65,14 @@ class Built:
         loader = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
         if isinstance(system.firmware, Firmware):
             loader = there[tfa.TREE] / tfa.IMAGE
+        bios = there[grub.FIRMWARE_TREE] if _has_bios(system) else None
         return Media(
             self.card,
-            loader,
+            bios / grub.BIOS_IMAGE if bios else loader,
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
+            bios / grub.VIDEO_IMAGE if bios and (bios / grub.VIDEO_IMAGE).exists() else None,
         )
 
     def extents(self) -> tuple[Extent, ...]:
@@ -92,9 +97,15 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
+    below += (grub.FIRMWARE_TREE,) if _has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
     used = dict.fromkeys((*trees, *below, *libc, *headers))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
+
+
+def _has_bios(system: System) -> bool:
+    """Whether the board begins in firmware that is built already."""
+    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
 def architecture(loaded: LoadedSystem) -> Architecture:
@@ -114,7 +125,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
-        card.step(s, _script(s), arch),
+        card.step(s, _script(s), board),
     ]
 
 
@@ -138,14 +149,22 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
-        taken = [prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))]
-        loaders = _loaders(s, board) if builds_loader(s) else taken
+        loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         return [*loaders, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application
     libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
     loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]
     return [*loaders, *libc, application, *archive, kernel.step(s, arch)]
+
+
+def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
+    """Boot loaders and firmware that are built already."""
+    source = found[s.uboot.source]
+    bios = [prebuilt.firmware_step(p, found[grub.FIRMWARE_TREE])] if _has_bios(s) else []
+    if board.boot_loader is grub.GRUB:
+        return [grub_step.step(p, source, grub.GRUB.tree), *bios]
+    return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
 
 
 def _loaders(system: System, board: Board) -> list[Step]:

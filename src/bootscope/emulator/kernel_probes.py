@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.emulator.probes import NOTHING, Hooks, argument, when
+from bootscope.emulator.probes import NOTHING, Hooks, argument, caller, when
 from bootscope.image.code import Code
 
 Layout = Mapping[str, int]
@@ -29,7 +29,7 @@ class _Members:
     @property
     def link(self) -> str:
         """The item for the address that a function returns to."""
-        return f"reg {self._registers.link}"
+        return caller(self.arch)
 
     def argument(self, *numbers: int) -> str:
         """The items for arguments of the function."""
@@ -113,10 +113,12 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
 def _executed(hooks: Hooks, code: Code, m: _Members) -> None:
     """Programs that are executed: file and arguments, as the kernel or a program asks for them. Later in the
     system call the kernel has closed user memory to itself, and so to us."""
-    entries, word = m.arch.kernel, m.arch.word_bytes
+    entries = m.arch.kernel
     of_kernel = f"str {m.register(0)}", f"args {m.chain(1, 0)}"
-    saved = f"str {m.chain(0, 0)}>0", f"args {m.chain(0, word)}>0"
-    of_program = saved if entries.saved_arguments else of_kernel
+    of_program = of_kernel
+    if entries.saved_arguments:
+        name, list_of_words, *_ = entries.saved_arguments
+        of_program = f"str {m.chain(0, name)}>0", f"args {m.chain(0, list_of_words)}>0"
     only = f" if {entries.syscall_register} {entries.execve}" if entries.syscall_register else ""
     for function, (file, words), test in (
         (code.function("kernel_execve"), of_kernel, ""),

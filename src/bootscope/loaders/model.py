@@ -196,6 +196,10 @@ class Loader:
     cures: Cures
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
+    script_file: str = "boot.scr"
+    """Its script on the boot partition."""
+    wrapped_script: bool = True
+    """Whether the script has a header with a checksum."""
     payload: str = ""
     """The image of its build that firmware starts; empty where a chip's ROM starts it."""
 

@@ -14,14 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.model import Architecture
+from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, initramfs, payload, rootfs
+from bootscope.builder.steps import falcon, grub, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
+from bootscope.loaders.grub import CORE_IMAGE, GRUB
+from bootscope.loaders.model import Loader
 from bootscope.system.model import Card, Environment, System, has_device_tree
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
@@ -35,6 +37,8 @@ _FAT_NAMES = {
     "uImage": "kernel",
     "board.dtb": "device tree",
     "boot.scr": "boot script",
+    "grub.cfg": "boot script",
+    "bzImage": "kernel",
     "initrd": "initramfs",
     "falcon.dtb": "device tree",
     "u-boot.img": "U-Boot",
@@ -42,21 +46,21 @@ _FAT_NAMES = {
 }
 
 
-def step(system: System, script: str, arch: Architecture) -> Step:
-    """The step `card`: the image that the board boots from, with `script` for U-Boot."""
+def step(system: System, script: str, board: Board) -> Step:
+    """The step `card`: the image that the board boots from, with `script` for its boot loader."""
     card = system.card
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
-        files = _boot_files(context, system, script, arch)
+        files = _boot_files(context, system, script, board)
         boot = _fat(context, card, files)
         _partition(context, image, card)
         if card.loader_sector:
-            _put_loader(context, image, card)
+            _put_loader(context, image, card, board.boot_loader)
         copy_sparse(boot, image, card.boot_sector * SECTOR_BYTES)
         copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
-        layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
+        layout = [*_fixed_extents(context, card, board.boot_loader), *_fat_extents(context, boot, card.boot_sector, files)]
         if card.raw_sector:
             layout += _raw(context, image, system)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
@@ -73,9 +77,12 @@ def step(system: System, script: str, arch: Architecture) -> Step:
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
 
 
-def _put_loader(context: Context, image: Path, card: Card) -> None:
-    loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
+def _put_loader(context: Context, image: Path, card: Card, of_board: Loader) -> None:
     room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
+    if of_board is GRUB:
+        grub.put(context.results["uboot"], image, card.loader_sector, room)
+        return
+    loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
     if loader.stat().st_size > room:
         raise ToolError(f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}")
     copy_sparse(loader, image, card.loader_sector * SECTOR_BYTES)
@@ -99,16 +106,18 @@ def _raw(context: Context, image: Path, system: System) -> list[Extent]:
     return found
 
 
-def _boot_files(context: Context, system: System, script: str, arch: Architecture) -> list[Path]:
+def _boot_files(context: Context, system: System, script: str, board: Board) -> list[Path]:
     """What goes to the boot partition, with the build's time on it."""
     folder = context.scratch / "boot"
     folder.mkdir()
-    text = folder.with_name("boot.cmd")
+    loader = board.boot_loader
+    wrapped = folder / loader.script_file
+    text = folder.with_name("boot.cmd") if loader.wrapped_script else wrapped
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
-    wrapped = folder / "boot.scr"
-    options = ["-A", arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
-    context.run(["mkimage", *options, "-d", text, wrapped])
+    options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
+    if loader.wrapped_script:
+        context.run(["mkimage", *options, "-d", text, wrapped])
     built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
@@ -177,10 +186,13 @@ def _sectors(size_bytes: int) -> int:
     return (size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
 
 
-def _fixed_extents(context: Context, card: Card) -> list[Extent]:
+def _fixed_extents(context: Context, card: Card, of_board: Loader) -> list[Extent]:
     loader = context.results["uboot"]
     programs: list[Extent] = []
-    if card.loader_sector:
+    if of_board is GRUB:
+        core = _sectors((loader / CORE_IMAGE).stat().st_size)
+        programs = [Extent(name=GRUB.title, sector=card.loader_sector, sectors=core)]
+    elif card.loader_sector:
         spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
         whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
         programs = [

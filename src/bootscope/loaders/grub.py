@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest from
+behind the partition table. Neither program comes with symbols.
+
+Sources: GRUB's manual, chapter 11 ("GRUB image files"); grub-core/boot/i386/pc/boot.S and diskboot.S of GRUB 2.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, ImageLines, Program, Settings, Stage
+from bootscope.loaders.uboot import UBOOT
+
+FIRMWARE_TREE = "firmware"
+"""What the BIOS is called in systems and steps."""
+BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
+BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
+"""Its first sector, and what that reads."""
+SCRIPT = "grub.cfg"
+_NEVER = r"(?!)"
+_NOTHING_SAID = "\0"
+
+
+def _program(name: str, title: str, phrase: str, tree: str) -> Program:
+    return Program(
+        name=name,
+        title=title,
+        phrase=phrase,
+        symbols=name,
+        symbols_file=f"{name}.map",
+        code=f"{name}-program",
+        code_file=f"{name}.elf",
+        functions={},
+        linked="",
+        tree=tree,
+    )
+
+
+BIOS = _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE_TREE)
+LOADER = _program("grub", "GRUB", "GRUB", "")
+GRUB = replace(
+    UBOOT,
+    name="grub",
+    title="GRUB",
+    countdown=_NEVER,
+    script_commands=(),
+    boot_commands=(),
+    first_boots_title="",
+    settings=Settings(
+        commands_variable="",
+        delay_variable="timeout",
+        delay="",
+        silent_variable="",
+        silent="",
+        rate="",
+        first_boots="",
+    ),
+    images=ImageLines(
+        header=_NOTHING_SAID,
+        tree=_NOTHING_SAID,
+        moves=_NOTHING_SAID,
+        starts=_NOTHING_SAID,
+        checks=(),
+        plain="",
+        headed=(),
+    ),
+    announced=(),
+    stages=(
+        ROM,
+        Stage("firmware", BIOS.hook(Hooked.START), "firmware", BIOS),
+        Stage("bootloader", LOADER.hook(Hooked.START), "bootloader", LOADER),
+        Stage(LOAD, program=LOADER),
+        *KERNEL,
+    ),
+    script_file=SCRIPT,
+    wrapped_script=False,
+)
