@@ -121,7 +121,7 @@ X86_64 = Architecture(
         mkimage="x86_64",
         qemu="qemu-system-x86_64",
         qemu_package="qemu-system-x86",
-        kernel_flags=("-m64", "-mno-sse", "-mno-red-zone", "-mcmodel=kernel", "-fcf-protection=none"),
+        kernel_flags=("-m64", "-mno-sse", "-mno-red-zone", "-mcmodel=kernel", "-fno-pie"),
         libraries=("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libresolv.so.2"),
     ),
     registers=Registers(
