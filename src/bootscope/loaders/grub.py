@@ -37,7 +37,10 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
     )
 
 
-BIOS = _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE_TREE)
+# The programs after it call it to read and to print; it lies below the first MiB, the graphics card's before it.
+BIOS = replace(
+    _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE_TREE), stays=True, lies=(0xC0000, 0x100000)
+)
 LOADER = _program("grub", "GRUB", "GRUB", "")
 GRUB = replace(
     UBOOT,

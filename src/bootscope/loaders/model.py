@@ -32,7 +32,8 @@ class Program:
     stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
     `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
     `linked`: where its build leaves the program. `tree`: what its sources are called, where that is not what
-    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses.
+    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses. `lies`:
+    where, as (first address, first behind it), of one that stays and has no symbols.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Program:
     linked: str
     tree: str = ""
     stays: bool = False
+    lies: tuple[int, int] | None = None
 
     def hook(self, what: Hooked) -> str:
         """What recordings call a hook in it."""
