@@ -96,7 +96,7 @@ def test_the_phases_are_as_they_always_were() -> None:
     linux = ("bootloader", "load", "decompress", "kernel", "init", "application")
     assert UBOOT.phases == ("rom", "spl", *linux)
     assert TFA.phases == ("rom", "bl1", "bl2", "bl31", *linux)
-    assert ("rom", "bl1", "bl2", "bl31", "spl", *linux) == PHASES
+    assert ("rom", "firmware", "bl1", "bl2", "bl31", "spl", *linux) == PHASES
     assert hooks(Hooked.DELAY)[:2] == ("spl.delay", "uboot.delay")
     assert hooks(Hooked.START) == ("spl.start", "uboot.start", "bl1.start", "bl2.start", "bl31.start")
     assert hooks(Hooked.COMMAND) == ("uboot.command",)

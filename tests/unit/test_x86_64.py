@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import pytest
 
+from bootscope.analysis.unwind import Unwinder
 from bootscope.arch.model import ALWAYS, StackGrowth
 from bootscope.arch.x86_64 import X86_64
-from bootscope.capture.stream import StackSample
-from bootscope.analysis.unwind import Unwinder
 from bootscope.image import vmlinux
 from bootscope.image.code import Code
 from bootscope.image.kallsyms import Symbol
+
+from .builders import stack
 
 AT = 0xFFFFFFFF81002A30
 CALLED = StackGrowth(AT - 1, 8, 0)
@@ -68,6 +69,12 @@ def test_returns_calls_and_jumps() -> None:
     assert reader.condition(branch) == ALWAYS
 
 
+def ends_in_call(data: bytes) -> bool:
+    """Whether the plugin takes an address behind these bytes for one that a call comes back to."""
+    fitting = [o for o in X86_64.calls if o.size <= len(data)]
+    return any(int.from_bytes(data[-o.size :], "little") & o.mask == o.value for o in fitting)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -79,16 +86,12 @@ def test_returns_calls_and_jumps() -> None:
     ],
 )
 def test_what_is_before_a_return_address_is_a_call(text: str) -> None:
-    data = code(text)
-    words = [(o, int.from_bytes(data[len(data) - o.size :], "little")) for o in X86_64.calls if o.size <= len(data)]
-    assert any(word & o.mask == o.value for o, word in words)
+    assert ends_in_call(code(text))
 
 
 @pytest.mark.parametrize("text", ["0f 1f 44 00 00", "48 83 ec 48", "ff e0", "e9 00 d3 d1 00", "48 ff c0"])
 def test_and_other_instructions_are_none(text: str) -> None:
-    data = code(text)
-    words = [(o, int.from_bytes(data[len(data) - o.size :], "little")) for o in X86_64.calls if o.size <= len(data)]
-    assert not any(word & o.mask == o.value for o, word in words)
+    assert not ends_in_call(code(text))
 
 
 def program() -> Code:
@@ -115,11 +118,10 @@ def test_a_call_by_way_of_a_thunk_is_one_of_a_register() -> None:
 def test_a_path_is_found_by_what_calls_and_functions_put_on_the_stack() -> None:
     """In the thunk: its return address is on top, that of its caller behind what this has pushed."""
     linked = program()
-    sample = StackSample(time_ns=0, pc=AT + 0x20, lr=0, flags=0, words={0: AT + 14, 1 + 2 + 1: AT + 0x35})
-    assert Unwinder(linked, roots=frozenset({"__x86_return_thunk"})).path(sample).addresses == (
-        AT + 14,
-        AT + 0x35,
-    )
+    # rbx, two words of its own, and the return address
+    sample = stack(0, AT + 0x20, words={0: AT + 14, 1 + 1 + 2: AT + 0x31})
+    path = Unwinder(linked, roots=frozenset({"__x86_return_thunk"})).path(sample)
+    assert (path.addresses, path.cut) == ((AT + 14, AT + 0x31), False)
 
 
 def test_what_puts_the_cpu_to_sleep() -> None:

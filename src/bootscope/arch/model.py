@@ -125,11 +125,12 @@ class KernelEntries:
     """Whether the table of initcalls has distances of 32 bits from where they stand, not addresses."""
     argument_on_stack: int
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
-    delay: str
-    """Waits by the processor's own counter; the first argument is for how many of its ticks."""
+    delays: tuple[str, ...]
+    """Functions that wait by the processor's own counter, none by way of another; the first argument is how
+    long."""
     saved_arguments: tuple[int, ...] = ()
-    """How many bytes behind what the first argument of `syscall` points to each of the caller's arguments
-    lies; empty where they are arguments of `syscall` as well."""
+    """How many bytes into what the first argument of `syscall` points to the caller's arguments lie; empty
+    where it has them as its own."""
 
 
 @dataclass(frozen=True, slots=True)

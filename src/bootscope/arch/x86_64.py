@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
+from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     ALWAYS,
     Architecture,
@@ -24,11 +24,7 @@ from bootscope.arch.model import (
     ToolChain,
 )
 
-if TYPE_CHECKING:
-    import capstone
-
 _WORD = 8
-_UNKNOWN = -1
 _ADDRESS = 0xFFFFFFFFFFFFFFFF
 _OPERAND_SIZE, _REPEAT = 0x66, 0xF3
 
@@ -38,7 +34,7 @@ def _load() -> Instructions:
     return _X86()
 
 
-class _X86:
+class _X86(Disassembler):
     """The instructions of 64-bit code, by capstone."""
 
     def __init__(self) -> None:
@@ -48,12 +44,7 @@ class _X86:
         self._const = x86_const
         names = ("RET", "RETF", "RETFQ", "IRET", "IRETD", "IRETQ", "SYSRET", "SYSEXIT")
         self._returns = frozenset(getattr(x86_const, f"X86_INS_{name}") for name in names)
-        self._reader = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-        self._reader.detail = True
-        self._reader.skipdata = True
-
-    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
-        return (insn for insn in self._reader.disasm(code, address) if insn.id)
+        super().__init__({False: capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)})
 
     def condition(self, insn: Insn) -> int:
         # Only jumps have one, and of those `jump` tells the plain ones. What their conditions look at is kept
@@ -82,22 +73,19 @@ class _X86:
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
         # The call has put the return address on the stack before the first instruction runs.
         yield StackGrowth(address - 1, _WORD, 0)
-        # Operands cost much more than the text; few instructions touch the stack pointer.
-        for at, size, name, operands in self._reader.disasm_lite(code, address):
-            if name.startswith("push"):
-                yield StackGrowth(at, _WORD, -1)
-            elif name in ("sub", "add", "and") and operands.startswith("rsp, "):
-                begin = at - address
-                for insn in self._reader.disasm(code[begin : begin + size], at, 1):
-                    if grown := self._grows_by(insn):
-                        yield StackGrowth(at, grown, -1)
+        yield from super().stack_growth(code, address, alternate)
 
-    def _grows_by(self, insn: Insn) -> int:
-        """Bytes by which an operation on the stack pointer makes the stack grow; -1 where nobody knows."""
-        x86, by = self._const, insn.operands[1]
+    def _may_grow(self, name: str, operands: str) -> bool:
+        return name.startswith("push") or (name in ("sub", "add", "and") and operands.startswith("rsp, "))
+
+    def _grows_by(self, insn: Insn) -> tuple[int, int]:
+        x86 = self._const
+        if insn.id not in (x86.X86_INS_SUB, x86.X86_INS_ADD, x86.X86_INS_AND):
+            return _WORD, NOWHERE
+        by = insn.operands[1]
         if by.type != x86.X86_OP_IMM or insn.id == x86.X86_INS_AND:
-            return _UNKNOWN
-        return max(0, int(by.imm if insn.id == x86.X86_INS_SUB else -by.imm))
+            return UNKNOWN, NOWHERE
+        return max(0, int(by.imm if insn.id == x86.X86_INS_SUB else -by.imm)), NOWHERE
 
 
 X86_64 = Architecture(
@@ -143,7 +131,7 @@ X86_64 = Architecture(
         offset_mask=0x1FFFFF,
         relative_initcalls=True,
         argument_on_stack=8,
-        delay="delay_tsc",
+        delays=("delay_tsc",),
         saved_arguments=(112, 104, 96),
     ),
     program_symbols={},

@@ -23,11 +23,10 @@ from bootscope.builder.steps import (
     configure,
     falcon,
     firmware,
-)
-from bootscope.builder.steps import grub as grub_step
-from bootscope.builder.steps import (
+    grub,
     initramfs,
     kernel,
+    loader_tree,
     payload,
     prebuilt,
     rootfs,
@@ -36,10 +35,12 @@ from bootscope.builder.steps import (
     userland,
 )
 from bootscope.capture.record import Extent, Part, SourceFact
+from bootscope.core.errors import UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
-from bootscope.loaders import grub, tfa
+from bootscope.loaders.grub import GRUB
+from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
@@ -59,20 +60,25 @@ class Built:
         """The SD card image."""
         return self.results["card"] / card.IMAGE
 
-    def media(self, system: System) -> Media:
-        """What a board boots from."""
+    def media(self, system: System, loader: Loader) -> Media:
+        """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
-        loader = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        if isinstance(system.firmware, Firmware):
-            loader = there[tfa.TREE] / tfa.IMAGE
-        bios = there[grub.FIRMWARE_TREE] if _has_bios(system) else None
+        first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
+        bios = there[FIRMWARE] if _has_bios(system) else None
+        if loader.first_image:
+            first = there[loader.tree] / Path(loader.first_image).name
+        elif loader.firmware:
+            first = there[FIRMWARE] / loader.firmware.image
+        elif bios:
+            first = bios / prebuilt.BIOS_IMAGE
+        video = bios / prebuilt.VIDEO_IMAGE if bios else None
         return Media(
             self.card,
-            bios / grub.BIOS_IMAGE if bios else loader,
+            first,
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
-            bios / grub.VIDEO_IMAGE if bios and (bios / grub.VIDEO_IMAGE).exists() else None,
+            video if video and video.exists() else None,
         )
 
     def extents(self) -> tuple[Extent, ...]:
@@ -97,7 +103,7 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
-    below += (grub.FIRMWARE_TREE,) if _has_bios(system) else ()
+    below += (FIRMWARE,) if _has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
     used = dict.fromkeys((*trees, *below, *libc, *headers))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
@@ -119,7 +125,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     arch = board.arch
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
-        *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
+        *([loader_tree.step(s.uboot)] if s.uboot.falcon or s.uboot.files else []),
         *_programs(loaded, found, board),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
@@ -161,16 +167,26 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
     """Boot loaders and firmware that are built already."""
     source = found[s.uboot.source]
-    bios = [prebuilt.firmware_step(p, found[grub.FIRMWARE_TREE])] if _has_bios(s) else []
-    if board.boot_loader is grub.GRUB:
-        return [grub_step.step(p, source, grub.GRUB.tree), *bios]
+    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if _has_bios(s) else []
+    if board.boot_loader is GRUB:
+        return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
     return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
 
 
 def _loaders(system: System, board: Board) -> list[Step]:
+    """The boot loader, and programs before it: those that it holds come first, others hold it."""
     arch, loader, below = board.arch, board.boot_loader, system.firmware
-    first = [firmware.step(below, arch, loader)] if isinstance(below, Firmware) else []
-    return [uboot.step(system, arch, loader), *first]
+    if not loader.firmware:
+        return [uboot.step(system, arch, loader)]
+    if not isinstance(below, Firmware):
+        raise UserError(
+            f"{system.name} has no [firmware], and {board.name} needs {loader.firmware.title} to boot",
+            hint="add the section to the system file, as docs/systems.md says",
+        )
+    if loader.firmware.package and not below.package_at:
+        raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
+    steps = [firmware.step(below, arch, loader, loader.firmware), uboot.step(system, arch, loader)]
+    return steps if loader.firmware.told_by else steps[::-1]
 
 
 def _script(system: System) -> str:

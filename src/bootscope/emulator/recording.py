@@ -221,7 +221,7 @@ def _one_boot(
     made = _watch(order, watched, folder)
     (folder / record.WATCH).write_text(made.text())
     power = qemu.Power(
-        media=order.built.media(order.system),
+        media=order.built.media(order.system, order.board.boot_loader),
         plugin=order.plugin,
         watch=folder / record.WATCH,
         stream=folder / record.STREAM,

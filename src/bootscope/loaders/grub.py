@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, ImageLines, Program, Settings, Stage
+from bootscope.loaders.model import FIRMWARE, KERNEL, LOAD, ROM, Hooked, ImageLines, Program, Settings, Stage
 from bootscope.loaders.uboot import UBOOT
 
-FIRMWARE_TREE = "firmware"
-"""What the BIOS is called in systems and steps."""
-BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
 BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
 """Its first sector, and what that reads."""
 SCRIPT = "grub.cfg"
@@ -39,7 +36,7 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
 
 # The programs after it call it to read and to print; it lies below the first MiB, the graphics card's before it.
 BIOS = replace(
-    _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE_TREE), stays=True, lies=(0xC0000, 0x100000)
+    _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000)
 )
 LOADER = _program("grub", "GRUB", "GRUB", "")
 GRUB = replace(
@@ -76,6 +73,8 @@ GRUB = replace(
         Stage(LOAD, program=LOADER),
         *KERNEL,
     ),
+    card_image=CORE_IMAGE,
+    sector_image=BOOT_IMAGE,
     script_file=SCRIPT,
     wrapped_script=False,
 )

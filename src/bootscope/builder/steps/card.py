@@ -16,13 +16,12 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, grub, initramfs, payload, rootfs
+from bootscope.builder.steps import falcon, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.loaders.grub import CORE_IMAGE, GRUB
 from bootscope.loaders.model import Loader
 from bootscope.system.model import Card, Environment, System, has_device_tree
 
@@ -30,6 +29,8 @@ IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
 """As CONFIG_ENV_FAT_FILE calls it by default."""
 
+_CODE_BYTES = 0x1B8
+"""Of a card's first sector; behind them are the card's identity and the table of partitions."""
 _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
 _FAT_NAMES = {
     "zImage": "kernel",
@@ -48,7 +49,7 @@ _FAT_NAMES = {
 
 def step(system: System, script: str, board: Board) -> Step:
     """The step `card`: the image that the board boots from, with `script` for its boot loader."""
-    card = system.card
+    card, loader = system.card, board.boot_loader
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
@@ -57,10 +58,13 @@ def step(system: System, script: str, board: Board) -> Step:
         boot = _fat(context, card, files)
         _partition(context, image, card)
         if card.loader_sector:
-            _put_loader(context, image, card, board.boot_loader)
+            _put_loader(context, image, card, loader)
         copy_sparse(boot, image, card.boot_sector * SECTOR_BYTES)
         copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
-        layout = [*_fixed_extents(context, card, board.boot_loader), *_fat_extents(context, boot, card.boot_sector, files)]
+        layout = [
+            *_fixed_extents(context, card, loader),
+            *_fat_extents(context, boot, card.boot_sector, files),
+        ]
         if card.raw_sector:
             layout += _raw(context, image, system)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
@@ -77,15 +81,15 @@ def step(system: System, script: str, board: Board) -> Step:
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
 
 
-def _put_loader(context: Context, image: Path, card: Card, of_board: Loader) -> None:
+def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> None:
+    whole = context.results["uboot"] / (loader.card_image or sunxi_boot_rom.IMAGE)
     room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
-    if of_board is GRUB:
-        grub.put(context.results["uboot"], image, card.loader_sector, room)
-        return
-    loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
-    if loader.stat().st_size > room:
-        raise ToolError(f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}")
-    copy_sparse(loader, image, card.loader_sector * SECTOR_BYTES)
+    if whole.stat().st_size > room:
+        raise ToolError(f"the boot loader has {whole.stat().st_size:,} bytes, there is room for {room:,}")
+    copy_sparse(whole, image, card.loader_sector * SECTOR_BYTES)
+    if loader.sector_image:
+        with image.open("r+b") as f:
+            f.write((context.results["uboot"] / loader.sector_image).read_bytes()[:_CODE_BYTES])
 
 
 def _raw(context: Context, image: Path, system: System) -> list[Extent]:
@@ -186,15 +190,16 @@ def _sectors(size_bytes: int) -> int:
     return (size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
 
 
-def _fixed_extents(context: Context, card: Card, of_board: Loader) -> list[Extent]:
-    loader = context.results["uboot"]
+def _fixed_extents(context: Context, card: Card, loader: Loader) -> list[Extent]:
+    built = context.results["uboot"]
     programs: list[Extent] = []
-    if of_board is GRUB:
-        core = _sectors((loader / CORE_IMAGE).stat().st_size)
-        programs = [Extent(name=GRUB.title, sector=card.loader_sector, sectors=core)]
+    if card.loader_sector and loader.card_image:
+        whole = _sectors((built / loader.card_image).stat().st_size)
+        held = " and ".join(program.title for program in loader.programs[1:])
+        programs = [Extent(name=held, sector=card.loader_sector, sectors=whole)]
     elif card.loader_sector:
-        spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
-        whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
+        spl = _sectors((built / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
+        whole = _sectors((built / sunxi_boot_rom.IMAGE).stat().st_size)
         programs = [
             Extent(name="SPL", sector=card.loader_sector, sectors=spl),
             Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),

@@ -18,10 +18,11 @@ from bootscope.builder.steps import kernel, kernel_headers, rootfs, userland
 from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
 from bootscope.image import kallsyms, vmlinux
-from bootscope.loaders import grub
+from bootscope.loaders.model import FIRMWARE
 from bootscope.system.model import Prebuilt, System
 
 DPKG = "dpkg-deb"
+BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
 _LARGEST_TABLE_BYTES = 0x10000
 
 
@@ -42,7 +43,7 @@ def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
 
 def firmware_step(prebuilt: Prebuilt, source: Resolved) -> Step:
     """The step `firmware`: that of a PC, and of its graphics card if it has one."""
-    wanted = {grub.BIOS_IMAGE: prebuilt.firmware, grub.VIDEO_IMAGE: prebuilt.video}
+    wanted = {BIOS_IMAGE: prebuilt.firmware, VIDEO_IMAGE: prebuilt.video}
     paths = {name: path for name, path in wanted.items() if isinstance(path, str)}
 
     def work(context: Context) -> None:
@@ -51,7 +52,7 @@ def firmware_step(prebuilt: Prebuilt, source: Resolved) -> Step:
             shutil.copy(only(tree, path), context.out / name)
 
     inputs = {"paths": paths, "source": source.sha256}
-    return Step(grub.FIRMWARE_TREE, "taking the firmware out of its package", 1, work, inputs, (), (DPKG,))
+    return Step(FIRMWARE, "taking the firmware out of its package", 1, work, inputs, (), (DPKG,))
 
 
 def _spl(image: Path) -> bytes:
