@@ -171,13 +171,13 @@ def _add_devices(w: Watch, board: Board) -> None:
         what = "port" if device.address_space == PORTS else "io"
         w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
     if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
-        w.lines += _outputs(ports)
+        w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):
         w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")
 
 
-def _outputs(ports: Ports) -> list[str]:
-    """How the instructions look that output to I/O ports."""
+def output_lines(ports: Ports) -> list[str]:
+    """Lines for the plugin: how the instructions look that output to I/O ports."""
     lines = [f"ports {ports.mask:#x}", *(f"prefix {first:#x} {last:#x}" for first, last in ports.prefixes)]
     for out in ports.outputs:
         repeat = f" {out.repeat[0]} {out.repeat[1]:#x}" if out.repeat else ""
