@@ -98,7 +98,8 @@ def test_the_phases_are_as_they_always_were() -> None:
     assert TFA.phases == ("rom", "bl1", "bl2", "bl31", *linux)
     assert ("rom", "firmware", "bl1", "bl2", "bl31", "spl", *linux) == PHASES
     assert hooks(Hooked.DELAY)[:2] == ("spl.delay", "uboot.delay")
-    assert hooks(Hooked.START) == ("spl.start", "uboot.start", "bl1.start", "bl2.start", "bl31.start")
+    of_flash = ("bl1.start", "bl2.start", "bl31.start")
+    assert hooks(Hooked.START) == ("spl.start", "uboot.start", *of_flash, "seabios.start", "grub.start")
     assert hooks(Hooked.COMMAND) == ("uboot.command",)
 
 

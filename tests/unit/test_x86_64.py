@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""64-bit x86: its instructions, as the plugin and the call paths need them. Their bytes are those of a kernel."""
+"""64-bit x86: its instructions, as the plugin and the call paths need them. The bytes are those of code."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_and_other_instructions_are_none(text: str) -> None:
 
 
 def program() -> Code:
-    """A function that calls what rbx holds by way of a thunk and ends in another one, as kernels are compiled."""
+    """A function that calls what rbx holds by way of a thunk and ends in another, as kernels are compiled."""
     body = code("f3 0f 1e fa  53  48 83 ec 10  e8 12 00 00 00  85 c0  48 83 c4 10  5b  e9 15 00 00 00")
     text = body.ljust(0x20, b"\xcc") + code("ff e3").ljust(0x10, b"\xcc") + code("c3")
     names = [

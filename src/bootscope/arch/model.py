@@ -35,10 +35,10 @@ class Opcode:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Instructions with the one-byte `opcode` give `size` bytes to the I/O port in register `port` (empty: that
-    in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory that it
-    points to. `narrow`: (a prefix, how many bytes behind it); `repeat`: (the register that counts down, the
-    prefix that has it count)."""
+    """Instructions with the one-byte `opcode` give `size` bytes to the I/O port in register `port` (empty:
+    that in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory
+    that it points to. `narrow`: (a prefix, how many bytes behind it); `repeat`: (the register that counts
+    down, the prefix that has it count)."""
 
     opcode: int
     size: int

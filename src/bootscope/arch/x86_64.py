@@ -117,7 +117,8 @@ X86_64 = Architecture(
     ),
     conditions=(),
     # Linux 6: arch/x86/include/asm/syscall_wrapper.h and ptrace.h (struct pt_regs: rdi, rsi and rdx),
-    # arch/x86/entry/entry_64.S, Documentation/arch/x86/x86_64/mm.rst; the image begins at a multiple of 2 MiB.
+    # arch/x86/entry/entry_64.S, Documentation/arch/x86/x86_64/mm.rst. The image begins at 2 MiB
+    # or a multiple.
     kernel=KernelEntries(
         syscall="__x64_sys_execve",
         syscall_register="",

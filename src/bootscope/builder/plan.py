@@ -103,9 +103,9 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
-    below += (FIRMWARE,) if _has_bios(system) else ()
+    bios = (FIRMWARE,) if _has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    used = dict.fromkeys((*trees, *below, *libc, *headers))
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 

@@ -18,7 +18,7 @@ SECTOR_BYTES = 512
 
 
 MEMORY, PORTS = "memory", "ports"
-"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures that have them."""
+"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures that have such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def in_option(path: Path) -> str:
 
 
 class Device(Protocol):
-    """A device whose registers the plugin watches: `size` bytes from the physical address, or the port, `base`
-    on."""
+    """A device whose registers the plugin watches: `size` bytes from `base` on, a physical address or a
+    port."""
 
     @property
     def address_space(self) -> str:

@@ -10,7 +10,15 @@ from typing import ClassVar
 
 from bootscope.core.settings import Setting
 from bootscope.devices import sd_card
-from bootscope.devices.model import MEMORY, SECTOR_BYTES, CardClass, DeviceEvent, Media, StorageCommand, in_option
+from bootscope.devices.model import (
+    MEMORY,
+    SECTOR_BYTES,
+    CardClass,
+    DeviceEvent,
+    Media,
+    StorageCommand,
+    in_option,
+)
 
 
 class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):

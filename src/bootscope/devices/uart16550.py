@@ -9,12 +9,12 @@ from typing import ClassVar, Literal, Self
 import msgspec
 
 from bootscope.core.settings import Setting, Sourced
-from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
+from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE
 
 
 class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_field="kind"):
-    """A 16550-class serial port with registers `register_bytes` apart, in memory or, as in a PC, I/O ports."""
+    """A 16550-class serial port with registers `register_bytes` apart, in memory or, as in PCs, at ports."""
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"
@@ -25,7 +25,7 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
     clock_hz: Sourced
     fifo_bytes: Sourced
     default_baud: Sourced
-    address_space: Literal["memory", "ports"] = MEMORY
+    address_space: Literal["memory", "ports"] = "memory"
 
     def decoder(self, name: str, medium_bytes: int) -> Uart16550Decoder:
         return Uart16550Decoder(name, self)

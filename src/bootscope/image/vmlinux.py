@@ -60,7 +60,7 @@ def version(kernel: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A kernel as it lies in memory: the addresses that its first byte and its first instruction are linked to."""
+    """A kernel as it lies in memory: where its first byte and its first instruction are linked to."""
 
     data: bytes
     base: int

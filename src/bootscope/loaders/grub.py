@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest from
-behind the partition table. Neither program comes with symbols.
+"""GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest
+from behind the partition table. Neither program comes with symbols.
 
-Sources: GRUB's manual, chapter 11 ("GRUB image files"); grub-core/boot/i386/pc/boot.S and diskboot.S of GRUB 2.12.
+Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of GRUB
+2.12.
 """
 
 from __future__ import annotations
@@ -34,10 +35,8 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
     )
 
 
-# The programs after it call it to read and to print; it lies below the first MiB, the graphics card's before it.
-BIOS = replace(
-    _program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000)
-)
+# The programs after it call it to read and to print. It lies below 1 MiB, that of the graphics card before it.
+BIOS = replace(_program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000))
 LOADER = _program("grub", "GRUB", "GRUB", "")
 GRUB = replace(
     UBOOT,

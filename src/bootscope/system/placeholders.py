@@ -28,8 +28,8 @@ ADDRESSES = {
 
 _TEXTS = ("command_line", "framebuffer_mode")
 FRAMEBUFFER_BY_LOADER = ("{framebuffer_address}", "{framebuffer_mode}")
-"""In the script of a boot loader that adds the frame buffer to the device tree that it has, or sets the mode of
-the graphics card."""
+"""In the script of a boot loader that adds the frame buffer to the device tree that it has, or sets the mode
+of the graphics card."""
 
 
 def boot_script(script: str, settings: Mapping[str, str]) -> str:

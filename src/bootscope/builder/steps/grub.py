@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """GRUB for a PC with a BIOS, out of its package: its first sector and the image that this reads.
 
-The tool that comes with GRUB installs it onto disks of the computer that it runs on, as root. Here both parts go
-into an image: what that tool would write into them are the sectors that follow.
+The tool that comes with GRUB installs it onto disks of the computer that it runs on, as root. Here both parts
+go into an image: what that tool would write into them are the sectors that follow.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _LIST_AT, _LOAD_SEGMENT = 0x1F4, 0x820
 
 
 def step(wanted: Prebuilt, source: Resolved, name: str, sector: int) -> Step:
-    """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card, which looks for SCRIPT on
-    the first partition."""
+    """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card, which looks for SCRIPT
+    on the first partition."""
 
     def work(context: Context) -> None:
         boot, core = context.out / BOOT_IMAGE, context.out / CORE_IMAGE
@@ -43,7 +43,7 @@ def step(wanted: Prebuilt, source: Resolved, name: str, sector: int) -> Step:
         shutil.copy(from_package, boot)
         begin = context.scratch / "begin.cfg"
         begin.write_text(f"configfile {_PREFIX}{SCRIPT}\n")
-        options = ["-O", _FORMAT, "-d", from_package.parent, "-p", _PREFIX, "-c", begin]
+        options: list[str | Path] = ["-O", _FORMAT, "-d", from_package.parent, "-p", _PREFIX, "-c", begin]
         context.run([_TOOL, *options, "-o", core, *_MODULES])
         _installed(boot, core, sector)
 

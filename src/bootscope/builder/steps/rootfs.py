@@ -129,9 +129,7 @@ def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
             continue
         path = _library(arch, name)
         if not path.exists():
-            raise ToolError(
-                f"the cross compiler has no {name}", hint=f"install {arch.tools.library_package}"
-            )
+            raise ToolError(f"the cross compiler has no {name}", hint=f"install {arch.tools.library_package}")
         found[name] = path
         queue += needed_libraries(path)
     return [found[name] for name in sorted(found)]
