@@ -13,7 +13,7 @@ class Hooked(StrEnum):
 
     START = "start"
     RELOCATE = "relocate"
-    """A function that moves the program: its first argument is where to."""
+    """A function that moves the program: its argument `Loader.moves_to` is where to."""
     DELAY = "delay"
     """A loop that waits for a clock; the first argument is how long."""
     INITCALL = "initcall"
@@ -236,6 +236,8 @@ class Loader:
     """The image of the code in the card's first sector, before the table of partitions; empty for none."""
     firmware: Firmware | None = None
     """What is built of other sources; None for a boot loader that is all there is."""
+    moves_to: int = 0
+    """Which argument of the function that moves a program is where to; they count from 0."""
 
     @property
     def boot_images(self) -> tuple[str, ...]:
