@@ -18,7 +18,7 @@ SECTOR_BYTES = 512
 
 
 MEMORY, PORTS = "memory", "ports"
-"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures that have such."""
+"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures with such."""
 
 
 @dataclass(frozen=True, slots=True)

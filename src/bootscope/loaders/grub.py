@@ -2,8 +2,8 @@
 """GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest
 from behind the partition table. Neither program comes with symbols.
 
-Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of GRUB
-2.12.
+Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of
+GRUB 2.12.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
     )
 
 
-# The programs after it call it to read and to print. It lies below 1 MiB, that of the graphics card before it.
+# The programs after it call it to read and to print. It lies below 1 MiB, behind that of the graphics card.
 BIOS = replace(_program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000))
 LOADER = _program("grub", "GRUB", "GRUB", "")
 GRUB = replace(
