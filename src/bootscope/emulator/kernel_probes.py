@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.emulator.probes import NOTHING, Hooks, argument, when
+from bootscope.emulator.probes import NOTHING, Hooks, argument, caller, when
 from bootscope.image.code import Code
 
 Layout = Mapping[str, int]
@@ -29,7 +29,7 @@ class _Members:
     @property
     def link(self) -> str:
         """The item for the address that a function returns to."""
-        return f"reg {self._registers.link}"
+        return caller(self.arch)
 
     def argument(self, *numbers: int) -> str:
         """The items for arguments of the function."""

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.arch.model import Architecture
+from bootscope.arch.model import Architecture, Ports
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
+from bootscope.devices.model import PORTS
 from bootscope.emulator import kernel_probes, loader_probes
 from bootscope.emulator.kernel_probes import Layout
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.image.code import Code
 from bootscope.system.load import PIXEL_BYTES, milestones
-from bootscope.system.model import COMPRESSED_IMAGE, System
+from bootscope.system.model import UNPACKING_IMAGES, System
 from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
@@ -139,6 +140,7 @@ def _machine(arch: Architecture) -> list[str]:
     tests = [" ".join(f"{m:#x} {v:#x}" for m, v in condition) for condition in arch.conditions]
     return [
         f"word {arch.word_bytes} {arch.mode_bit}",
+        *([f"segment {arch.segment_bytes}"] if arch.segment_bytes else []),
         *(f"register {part} {name}" for part, name in parts.items() if name),
         *(f"condition {number} {test}" for number, test in enumerate(tests)),
     ]
@@ -166,9 +168,23 @@ def default_until(system: System) -> str:
 def _add_devices(w: Watch, board: Board) -> None:
     for number, (name, device) in enumerate(board.devices.items(), start=1):
         w.devices[number] = name
-        w.lines.append(f"io {number} {device.base:#x} {device.size:#x}")
+        what = "port" if device.address_space == PORTS else "io"
+        w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
+    if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
+        w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):
         w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")
+
+
+def output_lines(ports: Ports) -> list[str]:
+    """Lines for the plugin: how the instructions look that output to I/O ports."""
+    lines = [f"ports {ports.mask:#x}", *(f"prefix {first:#x} {last:#x}" for first, last in ports.prefixes)]
+    for out in ports.outputs:
+        repeat = f" {out.repeat[0]} {out.repeat[1]:#x}" if out.repeat else ""
+        narrow = f" {out.narrow[0]:#x} {out.narrow[1]}" if out.narrow else ""
+        what = f"{out.opcode:#x} {out.size} {out.port or 'next'} {out.value}{repeat}{narrow}"
+        lines.append(f"{'outputs' if out.repeat else 'output'} {what}")
+    return lines
 
 
 def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> None:
@@ -179,7 +195,7 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     hooks, kernel = w.hooks, programs.kernel
     w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
     # One that is not compressed begins with the kernel itself.
-    if system.kernel.image == COMPRESSED_IMAGE:
+    if system.kernel.image in UNPACKING_IMAGES:
         hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
     hooks.add("kernel.start", _kernel_start(board, kernel), "once")
     first, second, *_ = kernel.arch.registers.arguments

@@ -157,8 +157,20 @@ class Code:
         return [
             IndirectCall(insn.address, register, insn.address + insn.size, reader.condition(insn))
             for insn in self._instructions(function)
-            if (register := reader.called_register(insn)) is not None
+            if (register := reader.called_register(insn) or self._by_thunk(insn)) is not None
         ]
+
+    def _by_thunk(self, insn: Insn) -> str | None:
+        """The register whose address an instruction calls by way of a function that does just that."""
+        prefix, reader = self.arch.call_thunks, self._reader
+        if not prefix or reader.jump(insn) is not None or (target := reader.call(insn)) is None:
+            return None
+        return self._thunks.get(target)
+
+    @cached_property
+    def _thunks(self) -> dict[int, str]:
+        prefix = self.arch.call_thunks
+        return {f.address: f.name.removeprefix(prefix) for f in self.functions if f.name.startswith(prefix)}
 
     @cached_property
     def _reader(self) -> Instructions:

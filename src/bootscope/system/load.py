@@ -20,11 +20,11 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Firmware, Prebuilt, Source, System, builds_loader
-from bootscope.system.placeholders import FRAMEBUFFER_ADDRESS
+from bootscope.system.model import SCHEMA, UNPACKING_IMAGES, Firmware, Prebuilt, Source, System, builds_loader
+from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
-KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
+KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
@@ -194,7 +194,7 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         archive = system.initramfs
         inside = archive is not None and archive.place != "external"
         require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
-        by_loader = FRAMEBUFFER_ADDRESS in system.uboot.script
+        by_loader = any(name in system.uboot.script for name in FRAMEBUFFER_BY_LOADER)
         framebuffer = system.framebuffer and not by_loader
         changed = framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")

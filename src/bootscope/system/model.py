@@ -10,6 +10,8 @@ from bootscope.core.settings import Setting
 SCHEMA = 1
 COMPRESSED_IMAGE = "zImage"
 """The kernel image that unpacks itself."""
+UNPACKING_IMAGES = (COMPRESSED_IMAGE, "bzImage")
+"""All that do; the second is that of a PC."""
 
 Symbols = dict[str, str | int | bool]
 """Kconfig symbols without ``CONFIG_``: true is y, false is n, "m" is a module, else a value."""
@@ -94,7 +96,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
     `config` has its say, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
-    `image`: ``zImage`` (it unpacks itself) or ``Image`` (it is not compressed). `append_device_tree`: the
+    `image`: ``zImage`` (it unpacks itself), ``bzImage`` (so does that of a PC) or ``Image`` (it is not
+    compressed). `append_device_tree`: the
     device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
@@ -126,6 +129,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     sources that hold the headers of that very kernel: without them, views lack what only the layout of its
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
+    `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     """
 
     uboot: str = ""
@@ -135,6 +139,8 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     busybox: str
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    firmware: str | msgspec.UnsetType = msgspec.UNSET
+    video: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -146,6 +152,11 @@ class FrameBuffer(Setting, frozen=True):
     stride_bytes: int
     format: str
     reserved_bytes: int
+
+    @property
+    def mode(self) -> str:
+        """What a PC's boot loader calls the mode of the graphics card: width, height and bits of a pixel."""
+        return f"{self.width}x{self.height}x{self.stride_bytes // self.width * 8}"
 
 
 class BusyBox(Setting, frozen=True):

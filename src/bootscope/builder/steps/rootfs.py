@@ -104,7 +104,8 @@ def library_hashes(arch: Architecture) -> dict[str, str]:
 
 
 def _library(arch: Architecture, name: str) -> Path:
-    return Path(f"/usr/{arch.tools.triplet}/lib", name)
+    places = [Path("/", folder, name) for folder in arch.tools.library_folders]
+    return next((path for path in places if path.exists()), places[0])
 
 
 def needed_libraries(program: Path) -> list[str]:
@@ -128,9 +129,7 @@ def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
             continue
         path = _library(arch, name)
         if not path.exists():
-            raise ToolError(
-                f"the cross compiler has no {name}", hint=f"install libc6-{arch.tools.debian}-cross"
-            )
+            raise ToolError(f"the cross compiler has no {name}", hint=f"install {arch.tools.library_package}")
         found[name] = path
         queue += needed_libraries(path)
     return [found[name] for name in sorted(found)]
