@@ -25,6 +25,7 @@ from bootscope.builder.steps import (
     firmware,
     initramfs,
     kernel,
+    packages,
     payload,
     prebuilt,
     rootfs,
@@ -38,7 +39,7 @@ from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
 from bootscope.loaders import tfa
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
+from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree, packaged_root
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -93,7 +94,8 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    used = dict.fromkeys((*trees, *below, *libc, *headers))
+    root = (packaged_root(system),) if packaged_root(system) else ()
+    used = dict.fromkeys((*trees, *below, *libc, *headers, *root))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -141,7 +143,8 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         taken = [prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))]
         loaders = _loaders(s, board) if builds_loader(s) else taken
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
-        return [*loaders, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
+        root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
+        return [*loaders, busybox, *root, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application
     libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
     loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]

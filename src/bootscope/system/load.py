@@ -20,7 +20,16 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Firmware, Prebuilt, Source, System, builds_loader
+from bootscope.system.model import (
+    COMPRESSED_IMAGE,
+    SCHEMA,
+    Firmware,
+    Prebuilt,
+    Source,
+    System,
+    builds_loader,
+    packaged_root,
+)
 from bootscope.system.placeholders import FRAMEBUFFER_ADDRESS
 
 LIBCS = ("glibc", "musl")
@@ -191,6 +200,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+        root = packaged_root(system)
+        require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
@@ -199,8 +210,8 @@ PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 
 def _check_source(name: str, source: Source, path: Path) -> None:
     archive = source.archive
-    if not (source.path or source.url or archive or source.package):
-        raise wrong(path, f"sources.{name}", "a path, a url, an archive or a package")
+    if not (source.path or source.url or archive or source.package or source.packages):
+        raise wrong(path, f"sources.{name}", "a path, a url, an archive, a package or packages")
     if source.url and not source.sha256:
         raise wrong(path, f"sources.{name}.sha256", "a hash beside the url")
     if archive and not ((archive.source and archive.file) or (archive.package and archive.member)):

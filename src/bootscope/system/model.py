@@ -39,8 +39,18 @@ class Package(Setting, frozen=True):
     follow: tuple[str, ...] = ()
 
 
+class PackageSet(Setting, frozen=True):
+    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
+    what they only recommend."""
+
+    suite: str
+    architecture: str
+    names: tuple[str, ...]
+
+
 class Source(Setting, frozen=True):
-    """Where a source tree comes from, in order of preference: `path`, `url`, `archive` or `package`."""
+    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`, `package` or
+    `packages`."""
 
     version: str
     path: str | None = None
@@ -48,6 +58,7 @@ class Source(Setting, frozen=True):
     sha256: str | None = None
     archive: Archive | None = None
     package: Package | msgspec.UnsetType = msgspec.UNSET
+    packages: PackageSet | msgspec.UnsetType = msgspec.UNSET
 
 
 class Environment(Setting, frozen=True):
@@ -124,6 +135,8 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     sources that hold the headers of that very kernel: without them, views lack what only the layout of its
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
+    `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
+    initramfs only.
     """
 
     uboot: str = ""
@@ -133,6 +146,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     busybox: str
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    root: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -271,3 +285,9 @@ def has_device_tree(system: System) -> bool:
 def has_modules(system: System) -> bool:
     """Whether modules of the kernel go to the root file system."""
     return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))
+
+
+def packaged_root(system: System) -> str:
+    """The source of packages that the root file system is made of; empty where it is BusyBox's."""
+    root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
+    return root if isinstance(root, str) else ""
