@@ -24,6 +24,7 @@ from bootscope.system.model import (
     COMPRESSED_IMAGE,
     SCHEMA,
     Firmware,
+    Milestone,
     Prebuilt,
     Source,
     System,
@@ -36,6 +37,9 @@ LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
+
+_LONGEST_TEXT_BYTES, _MOST_FIELDS = 120, 4
+"""What the plugin can look for."""
 
 BUILT_IN_MILESTONES = (*MILESTONES, "first-frame")
 
@@ -141,13 +145,25 @@ def check_system(system: System, path: Path) -> None:
     require(bool(application.process), "application.process", "the name of a process")
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
-        text = milestone.console.encode()
-        require(0 < len(text) <= 120, f"milestones.{name}.console", "a string of 1 to 120 bytes")
+        _check_milestone(f"milestones.{name}", milestone, require)
     if system.framebuffer:
         fb = system.framebuffer
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
+
+
+def _check_milestone(key: str, milestone: Milestone, require: Callable[[bool, str, str], None]) -> None:
+    text, fields = milestone.console.encode(), milestone.journal
+    if isinstance(fields, msgspec.UnsetType):
+        require(0 < len(text) <= _LONGEST_TEXT_BYTES, f"{key}.console", "a string of 1 to 120 bytes")
+        return
+    require(not text, f"{key}.console", "nothing beside journal")
+    require(0 < len(fields) <= _MOST_FIELDS, f"{key}.journal", "1 to 4 fields")
+    for field in fields:
+        good = re.fullmatch(r"[A-Z_0-9]+=[^\n]+", field) is not None
+        fits = len(field.encode()) + 2 <= _LONGEST_TEXT_BYTES
+        require(good and fits, f"{key}.journal", "fields as 'UNIT=getty.target', of 118 bytes at most")
 
 
 def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:

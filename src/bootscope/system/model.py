@@ -241,14 +241,16 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
 
 class Milestone(Setting, frozen=True):
-    """An event a user cares about: a text on the console.
+    """An event a user cares about: a text on the console, or `journal`: fields, as ``FIELD=value``, all of
+    which are in one record that a program sends to the journal.
 
     `required`: a variant that does not come to it does not work, whatever it saves. For services: a text
     that they print when they are ready, such as ``login:``.
     """
 
-    console: str
+    console: str = ""
     required: bool = False
+    journal: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class System(Setting, frozen=True):

@@ -75,21 +75,23 @@ def _enable(
     if unit.name in seen:
         return
     seen.add(unit.name)
-    template = "@." in unit.name
-    default = unit.last("Install", "DefaultInstance")
-    names = [unit.name]
-    if template:
-        names = [instance_name(unit.name, one) for one in instances or ([default] if default else [])]
-    for name in names:
+    for name in _names(unit, instances):
         for key, folder in _BY:
-            for other in filled_in(unit.words("Install", key), name):
-                if is_unit(other):
-                    found[f"{ENABLED}/{other}.{folder}/{name}"] = unit.path
+            others = (other for other in filled_in(unit.words("Install", key), name) if is_unit(other))
+            found.update({f"{ENABLED}/{other}.{folder}/{name}": unit.path for other in others})
     for alias in unit.words("Install", "Alias"):
         # One in a folder of another unit was a way to say WantedBy once.
         if is_unit(alias):
             found[f"{ENABLED}/{alias}"] = unit.path
     for also in unit.words("Install", "Also"):
-        other = known.unit(also)
-        if other and not other.masked:
-            _enable(other, known, found, seen, ())
+        beside = known.unit(also)
+        if beside and not beside.masked:
+            _enable(beside, known, found, seen, ())
+
+
+def _names(unit: UnitFile, instances: Sequence[str]) -> list[str]:
+    """The unit, or those instances of a template that are enabled."""
+    if "@." not in unit.name:
+        return [unit.name]
+    default = unit.last("Install", "DefaultInstance")
+    return [instance_name(unit.name, one) for one in instances or ([default] if default else [])]

@@ -62,8 +62,8 @@ def _take(found: _Users, line: str, where: str) -> None:
         texts = [text for text in (gecos, home, shell) if ":" in text or not text.isprintable()]
         if texts:
             raise _wrong(where, f"'{printable(texts[0])}' cannot be in a file of users")
-        plain = tuple("" if text == "-" else text for text in (gecos, home, shell))
-        found.users[name] = (_number(first, where), group, *plain)
+        gecos, home, shell = ("" if text == "-" else text for text in (gecos, home, shell))
+        found.users[name] = (_number(first, where), group, gecos, home, shell)
 
 
 def _number(text: str, where: str) -> int | None:

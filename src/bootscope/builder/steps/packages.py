@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -105,6 +106,36 @@ def entries(result: Path) -> Iterator[Entry]:
             program = not path.is_dir() and bool(path.stat().st_mode & 0o100)
             source = None if path.is_dir() else path
             yield Entry(name, source=source, program=program, permissions=modes.get(str(name)))
+
+
+class Merged:
+    """Entries of a root file system in which folders such as /lib may be links, into /usr."""
+
+    def __init__(self) -> None:
+        self.entries: dict[PurePosixPath, Entry] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Adds an entry, with the folders above it, where these lead to; a folder replaces nothing.
+
+        Raises UserError where a link leads out of the root file system.
+        """
+        for parent in reversed(entry.path.parents[:-1]):
+            there = self.entries.setdefault(parent, Entry(parent))
+            if there.target is not None:
+                below = entry.path.relative_to(parent)
+                self.add(replace(entry, path=_leads_to(parent, there.target) / below))
+                return
+        is_folder = entry.source is None and entry.target is None
+        if not (is_folder and entry.path in self.entries):
+            self.entries[entry.path] = entry
+
+
+def _leads_to(link: PurePosixPath, target: str) -> PurePosixPath:
+    path = PurePosixPath(target)
+    path = path.relative_to("/") if path.is_absolute() else link.parent / path
+    if ".." in path.parts or path == link or link in path.parents:
+        raise UserError(f"/{printable(str(link))} is a link that leads to {printable(target)}")
+    return path
 
 
 def set_up(context: Context, there: Mapping[PurePosixPath, Entry]) -> Iterator[Entry]:

@@ -8,7 +8,7 @@ application.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from elftools.elf.dynamic import DynamicSection
@@ -174,44 +174,20 @@ def packaged(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str, arch: Architecture
 ) -> dict[PurePosixPath, Entry]:
     """All that goes into a root file system of packages; the C library is theirs, whatever `arch` has."""
-    entries: dict[PurePosixPath, Entry] = {}
-
-    def add(entry: Entry) -> None:
-        # Folders such as /lib are links here, into /usr.
-        for parent in reversed(entry.path.parents[:-1]):
-            target = entries[parent].target if parent in entries else None
-            if target is not None:
-                add(replace(entry, path=_below(parent, target) / entry.path.relative_to(parent)))
-                return
-            entries.setdefault(parent, Entry(parent))
-        is_folder = entry.source is None and entry.target is None
-        if not (is_folder and entry.path in entries):
-            entries[entry.path] = entry
-
-    for entry in packages.entries(context.results[packages.NAME]):
-        add(entry)
-    for name in rootfs.folders:
-        add(Entry(PurePosixPath(name)))
-    for entry in _own(context, overlay, application_path):
-        add(entry)
+    tree = packages.Merged()
+    base = (Entry(PurePosixPath(name)) for name in rootfs.folders)
+    own = _own(context, overlay, application_path)
+    for entry in chain(packages.entries(context.results[packages.NAME]), base, own):
+        tree.add(entry)
+    entries = tree.entries
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
         _make_room(entries, entry)
-        add(entry)
-    for entry in list(packages.set_up(context, entries)):
-        if entry.path not in entries:
-            add(entry)
+        tree.add(entry)
+    for entry in [entry for entry in packages.set_up(context, entries) if entry.path not in entries]:
+        tree.add(entry)
     return entries
-
-
-def _below(link: PurePosixPath, target: str) -> PurePosixPath:
-    """Where a link of a folder leads to. Raises UserError where that is outside."""
-    path = PurePosixPath(target)
-    path = path.relative_to("/") if path.is_absolute() else link.parent / path
-    if ".." in path.parts:
-        raise UserError(f"/{printable(str(link))} is a link that leads to {printable(target)}")
-    return path
 
 
 def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:
