@@ -29,6 +29,7 @@ _USUAL_FOLDER, _USUAL_FILES = 0o755, (0o644, 0o755)
 _OWN = 0o5777
 """All permissions but that of a group: who the group is, a file of ours does not say."""
 _LARGEST_TEXT_BYTES = 256 * 1024
+_MOST_LINKS = 16
 
 
 def step(source: Resolved) -> Step:
@@ -114,16 +115,18 @@ class Merged:
     def __init__(self) -> None:
         self.entries: dict[PurePosixPath, Entry] = {}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, links: int = 0) -> None:
         """Adds an entry, with the folders above it, where these lead to; a folder replaces nothing.
 
-        Raises UserError where a link leads out of the root file system.
+        Raises UserError where a link leads out of the root file system, or (after so many `links`) nowhere.
         """
+        if links > _MOST_LINKS:
+            raise UserError(f"/{printable(str(entry.path))} lies below links that lead to each other")
         for parent in reversed(entry.path.parents[:-1]):
             there = self.entries.setdefault(parent, Entry(parent))
             if there.target is not None:
                 below = entry.path.relative_to(parent)
-                self.add(replace(entry, path=_leads_to(parent, there.target) / below))
+                self.add(replace(entry, path=_leads_to(parent, there.target) / below), links + 1)
                 return
         is_folder = entry.source is None and entry.target is None
         if not (is_folder and entry.path in self.entries):
