@@ -106,4 +106,5 @@ def tracks(evidence: Evidence, known: Jobs | None = None) -> list[Track]:
         units.append(
             Unit(job.unit, job.begin_ns, end, None, job.end_ns, order.get(job.unit, ()), detail=detail)
         )
-    return unit_tracks(units)
+    # From the last of them on, a unit waits for nothing but PID 1, which starts one after the other.
+    return unit_tracks(units, release_ns=evidence.timeline.total_ns)

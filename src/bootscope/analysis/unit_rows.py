@@ -53,9 +53,8 @@ def units(trace: Trace) -> Rows:
 
 
 def recorded(evidence: Evidence) -> Rows:
-    """Each unit whose job was over in a recorded boot, the longest first. Raises UserError where the recording
-    shows none.
-    """
+    """Each unit whose job was over in a recorded boot, the longest first. Raises UserError where there is
+    none."""
     known = unit_jobs.jobs(evidence) if unit_jobs.recorded(evidence) else unit_jobs.Jobs()
     rows = _ranked(unit_jobs.tracks(evidence, known))
     if not rows:
@@ -92,7 +91,8 @@ def chain_to(evidence: Evidence, milestone: str, at_ns: int) -> Rows | None:
         "gap: from then on until PID 1 began with the unit",
     )
     title = f"Units on the way to {visible(milestone)}"
-    return Rows("critical-chain", title, CHAIN, tuple(rows), "in order of time", notes)
+    both = [row | {"both_ns": int(row["gap_ns"] or 0) + int(row["total_ns"] or 0)} for row in rows]
+    return Rows("critical-chain", title, CHAIN, tuple(both), "in order of time", notes, weight="both_ns")
 
 
 def _before_units(
