@@ -32,7 +32,7 @@ def after(names: Iterable[str], files: Mapping[str, str]) -> dict[str, tuple[str
     """Unit -> the units of `names` that it is ordered after, by name."""
     known = UnitFiles(files)
     wanted = sorted(set(names))
-    units = {name: unit for name in wanted if (unit := known.unit(name))}
+    units = {name: unit for name in wanted if (unit := known.unit(name)) and not unit.masked}
     aliases: dict[str, list[str]] = {}
     for name in wanted:
         aliases.setdefault(known.real_name(name), []).append(name)
