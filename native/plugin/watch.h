@@ -34,6 +34,9 @@
  *       none                               0, for a value that is not there
  *       str CHAIN [is HEX]                 the text there; with 'is', only if it is this one
  *       args CHAIN                         the texts in the list of pointers there, parted by 0 bytes
+ *       bytes CHAIN CHAIN                  the bytes at the first place, as many as the integer of 32 bits
+ *                                          at the second one says, BS_MAX_BYTES at most: right after the hook
+ *       has HEX                            only if the text or these bytes hold this, as often as given
  *       path CHAIN NAME PARENT             names from the root down to the node there: NAME and
  *                                          PARENT are where a node keeps those two pointers
  *       stack                              and, right after it, the stack as under 'stack' below
@@ -83,6 +86,7 @@
 #define BS_MAX_TESTS 4
 #define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
+#define BS_MAX_HAS 4
 
 struct bs_io {
 	uint32_t id;
@@ -138,6 +142,13 @@ struct bs_hook {
 	int32_t name_at, parent_at; /* for BS_PATH */
 	uint8_t *only;		    /* the only text that counts, or NULL */
 	size_t only_size;
+	bool bytes; /* of bytes_at, as many as the integer at size_at says */
+	struct bs_chain bytes_at, size_at;
+	struct {
+		uint8_t *bytes;
+		size_t size;
+	} has[BS_MAX_HAS];
+	size_t n_has;
 };
 
 struct bs_stack {

@@ -27,6 +27,7 @@ from bootscope.builder.steps import (
     initramfs,
     kernel,
     loader_tree,
+    packages,
     payload,
     prebuilt,
     rootfs,
@@ -42,7 +43,7 @@ from bootscope.kbuild import kconfig
 from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
+from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree, packaged_root
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -105,7 +106,8 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     bios = (FIRMWARE,) if _has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers))
+    root = (packaged_root(system),) if packaged_root(system) else ()
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -157,7 +159,8 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         p = s.prebuilt
         loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
-        return [*loaders, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
+        root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
+        return [*loaders, busybox, *root, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application
     libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
     loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]

@@ -15,7 +15,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
 from bootscope.devices.model import PORTS
-from bootscope.emulator import kernel_probes, loader_probes
+from bootscope.emulator import kernel_probes, loader_probes, message_probes
 from bootscope.emulator.kernel_probes import Layout
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.image.code import Code
@@ -54,12 +54,13 @@ class Limits:
 class Programs:
     """The programs of a build whose code is watched, and the layout of the kernel's structures.
 
-    `loader`: those of the boot loader, by name.
+    `loader`: those of the boot loader, by name. `units`: the root file system has systemd's.
     """
 
     loader: Mapping[str, Code]
     kernel: Code
     layout: Layout
+    units: bool = False
 
 
 @dataclass
@@ -113,6 +114,8 @@ def watch(
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
+        if programs.units:
+            message_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
     _add_texts(w, board, system)
@@ -207,6 +210,9 @@ def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> N
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
+    for called, milestone in system.milestones.items():
+        if isinstance(milestone.journal, tuple):
+            message_probes.add_milestone(hooks, kernel, programs.layout, called, milestone.journal)
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 
@@ -239,7 +245,8 @@ def _add_texts(w: Watch, board: Board, system: System) -> None:
     device = next(number for number, name in w.devices.items() if name == board.console)
     offset = board.console_called(board.console).data_offset
     for name, milestone in system.milestones.items():
-        w.console_text(MILESTONE_TEXT + name, device, offset, milestone.console.encode())
+        if milestone.console:
+            w.console_text(MILESTONE_TEXT + name, device, offset, milestone.console.encode())
     w.console_text(PANIC_TEXT, device, offset, PANIC_END.encode())
 
 
@@ -291,6 +298,7 @@ def _add_stops(w: Watch, until: str, board: Board) -> None:
         w.lines.append(f"stop frame {_FRAME_ID}")
     else:
         hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
+        hooks += w.numbers(MILESTONE_TEXT + until)
         if not hooks:
             raise UserError(f"milestone {until} cannot be observed: the kernel has no symbol for it")
         w.lines += [f"stop hook {hook}" for hook in hooks]

@@ -48,6 +48,7 @@ _OBJECTS = {
     objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
     objects.BLOCKS: ("rootfs", BLOCK_MAP),
     objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
+    objects.UNITS: ("rootfs", rootfs.UNITS),
     **{kept: (tree, linkmap.OBJECTS) for tree, kept in objects.OBJECTS_OF.items()},
     **{kept: (tree, "config") for tree, kept in objects.CONFIG_OF.items()},
 }
@@ -119,6 +120,7 @@ def _programs(order: Order) -> Programs:
         {program.name: code(loader.tree_of(program), program.code_file) for program in loader.programs},
         code(*_OBJECTS[objects.KERNEL]),
         layout,
+        (results["rootfs"] / rootfs.UNITS).exists(),
     )
 
 

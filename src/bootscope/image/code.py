@@ -138,7 +138,14 @@ class Code:
 
     def calls(self, function: Function, other: Function) -> bool:
         """Whether a function calls another one by its address, or ends in it."""
-        return any(self._reader.call(insn) == other.address for insn in self._instructions(function))
+        return bool(self.calls_of(function, other))
+
+    def calls_of(self, function: Function, other: Function | None) -> list[int]:
+        """The addresses at which a function calls another one by its address, or ends in it."""
+        if other is None:
+            return []
+        instructions = self._instructions(function)
+        return [insn.address for insn in instructions if self._reader.call(insn) == other.address]
 
     def _jumps_away(self, insn: Insn, function: Function) -> bool:
         """Whether an instruction branches out of its function; its cold part belongs to it."""

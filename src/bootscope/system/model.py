@@ -41,8 +41,18 @@ class Package(Setting, frozen=True):
     follow: tuple[str, ...] = ()
 
 
+class PackageSet(Setting, frozen=True):
+    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
+    what they only recommend."""
+
+    suite: str
+    architecture: str
+    names: tuple[str, ...]
+
+
 class Source(Setting, frozen=True):
-    """Where a source tree comes from, in order of preference: `path`, `url`, `archive` or `package`."""
+    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`, `package` or
+    `packages`."""
 
     version: str
     path: str | None = None
@@ -50,6 +60,7 @@ class Source(Setting, frozen=True):
     sha256: str | None = None
     archive: Archive | None = None
     package: Package | msgspec.UnsetType = msgspec.UNSET
+    packages: PackageSet | msgspec.UnsetType = msgspec.UNSET
 
 
 class Environment(Setting, frozen=True):
@@ -130,6 +141,8 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
+    `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
+    initramfs only.
     """
 
     uboot: str = ""
@@ -141,6 +154,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
+    root: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -240,14 +254,16 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
 
 class Milestone(Setting, frozen=True):
-    """An event a user cares about: a text on the console.
+    """An event a user cares about: a text on the console, or `journal`: fields, as ``FIELD=value``, all of
+    which are in one record that a program sends to the journal.
 
     `required`: a variant that does not come to it does not work, whatever it saves. For services: a text
     that they print when they are ready, such as ``login:``.
     """
 
-    console: str
+    console: str = ""
     required: bool = False
+    journal: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class System(Setting, frozen=True):
@@ -284,3 +300,9 @@ def has_device_tree(system: System) -> bool:
 def has_modules(system: System) -> bool:
     """Whether modules of the kernel go to the root file system."""
     return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))
+
+
+def packaged_root(system: System) -> str:
+    """The source of packages that the root file system is made of; empty where it is BusyBox's."""
+    root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
+    return root if isinstance(root, str) else ""

@@ -10,7 +10,7 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
-from bootscope.capture.stream import Clock, Frame, Idle, Io, Record, Sample, StackSample, Text
+from bootscope.capture.stream import Clock, Frame, Hook, Idle, Io, Record, Sample, StackSample, Text
 from bootscope.core.errors import UserError
 from bootscope.devices.model import Decoder, DeviceEvent, PinChange, StorageCommand
 from bootscope.loaders.model import Hooked
@@ -109,6 +109,10 @@ def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run:
             name = run.watch.texts.get(record.text, "")
             if name.startswith(MILESTONE_TEXT):
                 found.setdefault(name.removeprefix(MILESTONE_TEXT), clock.after(index))
+        elif isinstance(record, Hook):
+            name = run.watch.hooks.get(record.hook, "")
+            if name.startswith(MILESTONE_TEXT):
+                found.setdefault(name.removeprefix(MILESTONE_TEXT), clock.before(index))
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 

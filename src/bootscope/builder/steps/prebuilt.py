@@ -19,7 +19,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
 from bootscope.image import kallsyms, vmlinux
 from bootscope.loaders.model import FIRMWARE
-from bootscope.system.model import Prebuilt, System
+from bootscope.system.model import Prebuilt, System, packaged_root
 
 DPKG = "dpkg-deb"
 BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
@@ -84,14 +84,16 @@ def kernel_step(
         (context.out / kernel.PROGRAM).write_bytes(linked)
         (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols, arch))
         trees = [unpacked(context, one) for one in headers]
-        kernel_headers.write(context, arch, trees, vmlinux.version(program))
+        kernel_headers.write(context, arch, trees, vmlinux.version(program), bool(packaged_root(system)))
         _modules(context, tree, prebuilt.modules)
 
-    inputs = {
+    inputs: dict[str, object] = {
         "prebuilt": prebuilt,
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
     }
+    if packaged_root(system):
+        inputs["sockets"] = True
     tools = (DPKG, *((arch.tools.tool("gcc"),) if headers else ()))
     return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
 
