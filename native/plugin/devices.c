@@ -70,6 +70,14 @@ static void record_store(struct bs_watch *w, const struct bs_io *ranges, size_t 
 	}
 }
 
+static bool is_watched(const struct bs_watch *w, uint64_t phys)
+{
+	for (size_t i = 0; i < w->n_io; i++)
+		if (phys >= w->io[i].start && phys < w->io[i].end)
+			return true;
+	return false;
+}
+
 void bs_ports_output(struct bs_watch *w, uint64_t port, uint8_t bytes, uint64_t value, int64_t now_ns)
 {
 	record_store(w, w->port, w->n_port, port, bytes, value, now_ns);
@@ -106,7 +114,7 @@ void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 	int64_t now_ns = bs_clock_now(0);
 	if (jump.slept)
 		after_sleep(&jump);
-	if (store)
+	if (store && is_watched(w, phys))
 		record_store(udata, w->io, w->n_io, phys, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)),
 			     stored_value(info), now_ns);
 	bs_run_check(now_ns);

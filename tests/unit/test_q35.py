@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board q35: what stores of a boot of debian-amd64 mean, its chain, a kernel that is an ELF program."""
+"""The board q35: what stores of a boot of debian-amd64 mean, its chain, and kernels that are ELF programs."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _loaders(system: System, board: Board) -> list[Step]:
     if not isinstance(below, Firmware):
         raise UserError(
             f"{system.name} has no [firmware], and {board.name} needs {loader.firmware.title} to boot",
-            hint="add the section to the system file, as docs/systems.md says",
+            hint="add the section to the system file (bootscope help systems)",
         )
     if loader.firmware.package and not below.package_at:
         raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
