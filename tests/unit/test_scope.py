@@ -103,6 +103,11 @@ def test_the_architecture_is_known_by_lines_of_its_kernel(lines: list[str], name
     assert architecture(inventory_of(log=lines)) == name
 
 
+def test_the_architecture_of_a_board_is_the_one_that_techniques_name() -> None:
+    named = {architecture(inventory_of(architecture=name)) for name in EMULATED}
+    assert named == {"arm", "arm64", "riscv", "x86"} <= set(ARCHITECTURES)
+
+
 def test_a_root_in_memory_is_one_that_nothing_replaces() -> None:
     run = "[    1.000000] Run /init as init process"
     assert root_kind(inventory_of(log=[run], command_line="quiet")) == "memory"
@@ -122,7 +127,7 @@ def test_its_systems_are_such_as_there_are(t: Technique) -> None:
     for names in (scope.architectures, scope.inits, scope.roots):
         assert list(names) == sorted(set(names))
     assert not scope.most_cpus or scope.least_cpus <= scope.most_cpus
-    assert set(EMULATED) <= set(ARCHITECTURES)
+    assert {found.tools.kernel for found in EMULATED.values()} <= set(ARCHITECTURES)
 
 
 @every

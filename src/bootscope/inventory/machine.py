@@ -6,6 +6,7 @@ Each function gives the empty value for what nothing tells: then nothing speaks 
 
 from __future__ import annotations
 
+from bootscope.arch.registry import ARCHITECTURES as EMULATED
 from bootscope.arch.told import ARCHITECTURES, PATTERNS
 from bootscope.inventory.inventory import Inventory
 
@@ -36,6 +37,8 @@ _RAM = "/dev/ram"
 
 def architecture(facts: Inventory) -> str:
     """One of `arch.told.ARCHITECTURES`, by the board or else by the log."""
+    if emulated := EMULATED.get(facts.architecture):
+        return emulated.tools.kernel
     return facts.architecture or next((name for name, told in PATTERNS.items() if facts.logged(told)), "")
 
 
