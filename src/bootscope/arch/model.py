@@ -101,6 +101,9 @@ class KernelEntries:
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
     delay: str
     """Waits by the processor's own counter; the first argument is for how many of its ticks."""
+    handed_over: Callable[[bytes, int], int] | None = None
+    """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
+    -> address of its first instruction. None where that is not known."""
     saved_arguments: bool = False
     """Whether the first argument of `syscall` points to the caller's arguments, a word each, in order."""
 
