@@ -77,6 +77,7 @@ class Media:
     """What a board boots from: the image of a card, and files that QEMU may hand over without one.
 
     `loader`: a boot loader that is not on the card. `initramfs`: one that is not a part of the kernel.
+    `card_format`: what QEMU calls the form of the card's file. `has_card`: whether there is a card at all.
     """
 
     card: Path
@@ -84,6 +85,8 @@ class Media:
     kernel: Path | None = None
     initramfs: Path | None = None
     command_line: str = ""
+    card_format: str = "raw"
+    has_card: bool = True
 
 
 def in_option(path: Path) -> str:
@@ -117,6 +120,10 @@ class Console(Device, Protocol):
     @property
     def rate_key(self) -> str:
         """The setting that the line's rate depends on most."""
+
+    @property
+    def linux_name(self) -> str:
+        """What Linux calls the first port of this kind."""
 
     @property
     def fifo_bytes(self) -> Sourced:

@@ -60,7 +60,7 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),
         *(word for store in stores for word in store.firmware_arguments(media)),
-        *board.storage_device.qemu_arguments(media),
+        *(board.storage_device.qemu_arguments(media) if media.has_card else ()),
         *([] if board.boot_loader.programs else _handed_over(media)),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
