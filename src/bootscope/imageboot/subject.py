@@ -76,7 +76,8 @@ def _direct(image: Image, board: Board, wish: Wish, folder: Path, name: str) -> 
     got = given.of_image(image, board, wish.append, folder)
     address = start(got.program, direct.memory)
     board = msgspec.structs.replace(board, loader=DIRECT.name, addresses={"kernel": address})
-    goal = watching.goal(image, DIRECT, wish.until, wish.text)
+    port = board.console_called(board.console).linux_name
+    goal = watching.goal(image, DIRECT, port, wish.until, wish.text)
     subject = _subject(image, got, board, goal, _media(got, folder), name)
     told = (*got.taken, f"until: {goal.until}: {goal.words}")
     return Ready(subject, board, goal, told, (*got.notes, *_unseen(subject, got)))

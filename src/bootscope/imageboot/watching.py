@@ -42,8 +42,9 @@ _CALLS = {
 }
 STRUCTS = {"filename": ("name",)}
 """Members that these need beside those that all recordings do."""
-_GETTY = re.compile(r"^[^#\n]*\b(?:getty|agetty|login|sulogin)\b", re.MULTILINE)
-_ASKS = re.compile(r"^[^#\n]*:askfirst:", re.MULTILINE)
+_GETTY = r"^(?!#)(?:[^\n]*[ /]{port}\b|console:|::respawn:)[^\n]*|^{port}:[^\n]*"
+_ASKS = r"^(?:{port}|console)?::askfirst:"
+"""Lines of /etc/inittab that are for the console; without a terminal named, they are."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Goal:
     words: str
 
 
-def goal(image: Image, loader: Loader, until: str, text: str, late_entry: bool = False) -> Goal:
+def goal(image: Image, loader: Loader, port: str, until: str, text: str, late_entry: bool = False) -> Goal:
     """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is best
-    for the image. Raises UserError for what cannot be waited for."""
+    for the image on a board whose serial port Linux calls `port`. Raises UserError for what cannot be waited for."""
     texts, calls, process, why = dict(_TEXTS), dict[str, Reached](), "", ""
     if text:
         if until:
@@ -79,7 +80,7 @@ def goal(image: Image, loader: Loader, until: str, text: str, late_entry: bool =
             f"'{printable(until)}' is not a milestone", hint=f"{', '.join(f'{k}:NAME' for k in KINDS)}"
         )
     if not until:
-        until, why = _best(image)
+        until, why = _best(image, port)
     there = [stage.milestone for stage in loader.stages if stage.milestone]
     known = tuple(m for m in MILESTONES if m in there and (m != "application" or process))
     watched = Watched(process, texts, (*known, *texts, *calls), calls=calls, late_entry=late_entry)
@@ -93,22 +94,24 @@ def _checked(text: str) -> bytes:
     return data
 
 
-def _best(image: Image) -> tuple[str, str]:
+def _best(image: Image, port: str) -> tuple[str, str]:
     """(milestone, why) for an image that the user says nothing of."""
     roots = [image.files[root.place.volume] for root in image.understood.roots if root.init]
     # Where there is a root file system, an initramfs goes over to it.
     early = image.early_files()
     for files in roots or ([early] if early else []):
         table = files.text("/etc/inittab") or ""
-        if _asks_for_name(files, table):
+        if _asks_for_name(files, table, port):
             return LOGIN, "the first login prompt: the root file system has one"
-        if _ASKS.search(table):
+        if re.search(_ASKS.format(port=re.escape(port)), table, re.MULTILINE):
             return SHELL, "BusyBox's offer of a shell: /etc/inittab has one"
-    why = "no login prompt is seen in" if roots or early else "nothing can be read of"
+    why = f"no login prompt on {port} is seen in" if roots or early else "nothing can be read of"
     return "init", f"the start of init: {why} the root file system"
 
 
-def _asks_for_name(files: Files, table: str) -> bool:
-    units = (*files.matching("/usr/lib/systemd/system/*getty@.service"),
-             *files.matching("/lib/systemd/system/*getty@.service"))  # fmt: skip
-    return bool(_GETTY.search(table)) or any(True for _ in units)
+def _asks_for_name(files: Files, table: str, port: str) -> bool:
+    lines = re.finditer(_GETTY.format(port=re.escape(port)), table, re.MULTILINE)
+    units = (f"{folder}/systemd/system/*getty@.service" for folder in ("/usr/lib", "/lib"))
+    return any("getty" in line[0] or "login" in line[0] for line in lines) or any(
+        True for pattern in units for _ in files.matching(pattern)
+    )
