@@ -172,6 +172,7 @@ ARM64 = Architecture(
         argument_on_stack=0,
         delay="__delay",
         handed_over=_handed_over,
+        mapped=("__primary_switched", "start_kernel"),
         saved_arguments=True,
     ),
     program_symbols={},

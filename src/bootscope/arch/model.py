@@ -104,6 +104,8 @@ class KernelEntries:
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""
+    mapped: tuple[str, ...] = ()
+    """The first code behind its MMU being switched on: the first of these that it has."""
     saved_arguments: bool = False
     """Whether the first argument of `syscall` points to the caller's arguments, a word each, in order."""
 

@@ -12,7 +12,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli.arguments import option
-from bootscope.cli.common import refuse, runner
+from bootscope.cli.common import runner
 from bootscope.cli.observers import observer
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import terminal
@@ -21,7 +21,7 @@ from bootscope.core.paths import cache_dir
 from bootscope.emulator.plugin_config import Limits
 from bootscope.system.load import system_names
 
-IMAGE_OPTIONS = ("append", "machine")
+IMAGE_OPTIONS = ("append", "machine", "through")
 """Options that are for images alone, by their names in the result of the parser."""
 
 
@@ -29,6 +29,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for images alone."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
     option(group, "--append", "WORDS", "words behind the kernel's command line, such as console=ttyAMA0")
+    group.add_argument(
+        "--through",
+        choices=("kernel", "firmware"),
+        help="what the boot begins with: the kernel, started by the emulator (default), or the board's own "
+        "firmware, whose boot loader finds what is on the card",
+    )
     option(group, "--machine", "M", "the machine, if the folder of a build has several")
 
 
@@ -57,19 +63,17 @@ def record(
     # Other systems need none of it.
     from bootscope.boards.profile import load_board
     from bootscope.imageboot.start import recorded
-    from bootscope.imageboot.subject import Wish, opened
+    from bootscope.imageboot.subject import KERNEL, Wish, opened
 
-    if args.jobs is not None or args.no_ccache:
-        refuse(
-            args, ("jobs", "no_ccache"), "is for systems that bootscope builds; an image is booted as it is"
-        )
     if not args.board:
         raise UserError("name the board that the image is to boot on", hint="--board virt-arm64")
-    wish = Wish(args.append or "", args.until or "", args.until_text or "", args.machine or "")
-    with opened(names, load_board(args.board), wish, name) as ready:
+    wish = Wish(
+        args.append or "", args.until or "", args.until_text or "", args.machine or "", args.through or KERNEL
+    )
+    make = runner(args, Cache(cache_dir()), progress(quiet=args.json))
+    with opened(names, load_board(args.board), wish, make, name) as ready:
         if not args.json:
             _say(ready.told, ready.notes)
-        make = runner(args, Cache(cache_dir()), progress(quiet=args.json))
         run = recorded(
             ready, store, make, observer(args.json), args.n or 1, timeout_s=args.timeout or 900, limits=limits
         )

@@ -168,6 +168,8 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
     hooks.add("kernel.image", watched.image_at, "once")
     hooks.add("kernel.start", _kernel_start(board, kernel), "once")
+    if watched.late_entry:
+        hooks.add("kernel.start", address(kernel, *kernel.arch.kernel.mapped), "once")
     first, second, *_ = kernel.arch.registers.arguments
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), f"once str {first}")
     process = watched.process.encode()

@@ -25,10 +25,12 @@ _MOST_WORDS_BYTES = 2000
 
 @dataclass(frozen=True)
 class Given:
-    """Of an image: `program` is the uncompressed kernel, `initramfs` empty for none, `card` the raw image of
-    one or None. `notes`: what a person should know of how this boot differs from the one on a product."""
+    """Of an image: `file` is the kernel as it lies there, `program` the uncompressed one, `initramfs` empty
+    for none, `card` the raw image of one or None. `notes`: what a person should know of how this boot differs
+    from the one on a product."""
 
     kernel: Kernel
+    file: bytes = field(repr=False)
     program: bytes = field(repr=False)
     symbols: list[Symbol] = field(repr=False)
     config: str = field(repr=False)
@@ -45,21 +47,14 @@ def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
     Raises UserError where the image cannot boot there, with what was seen.
     """
     known = image.understood
-    check_architecture(known, board)
-    found, opened = image.kernel(), image.opened_kernel()
-    if found is None or opened is None:
-        raise _no_kernel(known)
-    _, kernel, symbols = found
-    if not opened.program:
-        raise UserError(
-            f"the kernel {_place(kernel)} cannot be unpacked: {'; '.join(opened.notes)}",
-            hint="name the kernel as the build made it, too",
-        )
+    file, kernel, opened, symbols = _kernel(image, board)
     early = image.initramfs()
-    card, root_words, taken = _card(image, board, folder)
+    card, root_words, taken = _card(image, folder)
     words, added = _command_line(known, root_words, append)
+    doubts = _doubts(known, board, words, card is not None)
     return Given(
         kernel=kernel,
+        file=file,
         program=opened.program,
         symbols=symbols,
         config=image.configuration(),
@@ -72,8 +67,62 @@ def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
             *taken,
             *_words_from(known, words, added),
         ),
-        notes=(*_doubts(known, board, words, bool(card)), *known.problems),
+        notes=(*doubts, *_tree_words(image), *known.problems),
     )
+
+
+def of_disk(image: Image, board: Board) -> Given:
+    """What a board that boots a card has of a disk image. Raises UserError as :func:`of_image` does, and for
+    an image that is none of a disk."""
+    known = image.understood
+    if image.disk is None:
+        raise UserError(
+            f"{printable(known.name)} has no table of partitions: firmware finds nothing to boot on such a card",
+            hint="--through kernel, which starts the kernel itself; or the disk image that the build made",
+        )
+    file, kernel, opened, symbols = _kernel(image, board)
+    words = _cut(known.command_line)
+    return Given(
+        kernel=kernel,
+        file=file,
+        program=opened.program,
+        symbols=symbols,
+        config=image.configuration(),
+        initramfs=image.initramfs(),
+        card=image.disk,
+        command_line=words,
+        taken=(
+            f"card: the disk image, as {sd_card.DISK}",
+            f"kernel, by what the image says: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
+            *_words_from(known, words, ""),
+        ),
+        notes=(*_doubts(known, board, words, True), *known.problems),
+    )
+
+
+def _kernel(image: Image, board: Board) -> tuple[bytes, Kernel, KernelFile, list[Symbol]]:
+    """(its file, what is known of it, unpacked, symbols) of the kernel that boots."""
+    check_architecture(image.understood, board)
+    found, opened = image.kernel(), image.opened_kernel()
+    if found is None or opened is None:
+        raise _no_kernel(image.understood)
+    file, kernel, symbols = found
+    if not opened.program:
+        raise UserError(
+            f"the kernel {_place(kernel)} cannot be unpacked: {'; '.join(opened.notes)}",
+            hint="name the kernel as the build made it, too",
+        )
+    return file, kernel, opened, symbols
+
+
+def _tree_words(image: Image) -> list[str]:
+    place = image.chosen().device_tree
+    tree = next((t for t in image.understood.device_trees if t.place == place), None)
+    if tree is None:
+        return []
+    return [
+        f"the device tree for {tree.model or 'another board'} is not used: the emulator makes the board's own"
+    ]
 
 
 def check_architecture(known: Understood, board: Board) -> None:
@@ -118,7 +167,7 @@ def _early_words(image: Image, early: bytes) -> str:
     return f"initramfs: {f'{chosen.volume} {chosen.path}'.strip()}, {len(early):,} bytes"
 
 
-def _card(image: Image, board: Board, folder: Path) -> tuple[Path | None, str, list[str]]:
+def _card(image: Image, folder: Path) -> tuple[Path | None, str, list[str]]:
     """(the raw image of a card, words for the command line that name the root on it, what is told)."""
     if image.disk:
         return image.disk, "", [f"card: the disk image, as {sd_card.DISK}"]

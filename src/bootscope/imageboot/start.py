@@ -30,5 +30,5 @@ def recorded(
     step = plugin.step()
     shared = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
     task = Task(ready.subject, ready.board, shared, ready.goal.until, boots, timeout_s, limits)
-    with runner.cache.use([shared.parent.name]):
+    with runner.cache.use([shared.parent.name, *ready.steps]):
         return store.load(record_boots(store, task, observer))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as recording takes it: its kernel with symbols, the layout of its structures, what is kept of it."""
+"""An image, ready to boot: by the kernel, which the emulator starts itself, or through the board's firmware."""
 
 from __future__ import annotations
 
@@ -12,60 +12,64 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope import __version__
 from bootscope.boards.profile import Board, Direct
 from bootscope.bootimage.understand import Image, open_image
-from bootscope.builder.ids import id_of
-from bootscope.builder.steps.kernel_layout import STRUCTS
-from bootscope.capture import objects
-from bootscope.capture.record import Extent, Part, SystemFacts
-from bootscope.core.errors import UserError
-from bootscope.devices.model import SECTOR_BYTES, Media
-from bootscope.emulator.subject import Programs, Subject
-from bootscope.image import btf, vmlinux
-from bootscope.image.code import Code
-from bootscope.imageboot import content, given, overlay, watching
+from bootscope.builder.step import Runner
+from bootscope.core.errors import UserError, unknown
+from bootscope.devices.model import Media
+from bootscope.emulator.subject import Subject
+from bootscope.imageboot import described, firmware, given, overlay, watching
 from bootscope.imageboot.given import Given
 from bootscope.imageboot.watching import Goal
 from bootscope.loaders.direct import DIRECT
 
-_SETTINGS = "image"
+KERNEL, FIRMWARE = "kernel", "firmware"
+THROUGH = (KERNEL, FIRMWARE)
 
 
 @dataclass(frozen=True)
 class Wish:
     """What the user says: words for the kernel's command line, where the recording ends (a milestone or a
-    text), the machine where a build has several."""
+    text), the machine where a build has several, and what the boot goes through (KERNEL or FIRMWARE)."""
 
     append: str = ""
     until: str = ""
     text: str = ""
     machine: str = ""
+    through: str = KERNEL
 
 
 @dataclass(frozen=True)
 class Ready:
     """An image that can be booted: on which board, what is recorded of it, until what; `told` and `notes` are
-    for people."""
+    for people, `steps` what of the cache is in use."""
 
     subject: Subject
     board: Board
     goal: Goal
     told: tuple[str, ...]
     notes: tuple[str, ...]
+    steps: tuple[str, ...] = ()
 
 
 @contextmanager
-def opened(paths: Sequence[str], board: Board, wish: Wish, name: str = "") -> Iterator[Ready]:
-    """Files and folders of an image, ready to boot; what was unpacked goes in the end.
+def opened(paths: Sequence[str], board: Board, wish: Wish, runner: Runner, name: str = "") -> Iterator[Ready]:
+    """Files and folders of an image, ready to boot; what was unpacked goes in the end. `runner` builds the
+    board's firmware where the boot goes through it.
 
     Raises UserError where the image is not understood or cannot boot on this board.
     """
+    if wish.through not in THROUGH:
+        raise unknown("way to boot", wish.through, list(THROUGH))
     with open_image(paths, wish.machine) as image, tempfile.TemporaryDirectory(prefix="bootscope-") as place:
-        yield _direct(image, board, wish, Path(place), name or _name(paths[0]))
+        folder, name = Path(place), name or _name(paths[0])
+        if wish.through == FIRMWARE:
+            yield _by_firmware(image, board, wish, folder, name, runner)
+        else:
+            yield _by_kernel(image, board, wish, folder, name)
 
 
-def _direct(image: Image, board: Board, wish: Wish, folder: Path, name: str) -> Ready:
+def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str) -> Ready:
     """Kernel and initramfs put into memory by the emulator."""
     start, direct = board.arch.kernel.handed_over, board.direct
     if start is None or not isinstance(direct, Direct):
@@ -76,11 +80,11 @@ def _direct(image: Image, board: Board, wish: Wish, folder: Path, name: str) -> 
     got = given.of_image(image, board, wish.append, folder)
     address = start(got.program, direct.memory)
     board = msgspec.structs.replace(board, loader=DIRECT.name, addresses={"kernel": address})
-    port = board.console_called(board.console).linux_name
-    goal = watching.goal(image, DIRECT, port, wish.until, wish.text)
-    subject = _subject(image, got, board, goal, _media(got, folder), name)
-    told = (*got.taken, f"until: {goal.until}: {goal.words}")
-    return Ready(subject, board, goal, told, (*got.notes, *_unseen(subject, got)))
+    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols))
+    media = _media(got, folder)
+    subject = described.subject(image, got, board, goal.watched, media, name)
+    told = ("started: by the emulator: nothing of firmware and boot loader is in this boot", *got.taken)
+    return _ready(subject, board, goal, told, got)
 
 
 def _media(got: Given, folder: Path) -> Media:
@@ -99,106 +103,29 @@ def _media(got: Given, folder: Path) -> Media:
     )
 
 
-def _subject(image: Image, got: Given, board: Board, goal: Goal, media: Media, name: str) -> Subject:
-    code, table = _code(got, board)
-    parts = _parts(got, image)
-    kept: dict[str, bytes] = {objects.KERNEL_SYMBOLS: table}
-    if code:
-        kept[objects.KERNEL] = code
-    if got.config:
-        kept[objects.KERNEL_CONFIG] = got.config.encode()
-    return Subject(
-        build_id=id_of([[part.name, part.sha256] for part in parts] + [got.command_line, board.loader]),
-        facts=_facts(image, got, goal, name, media),
-        watched=goal.watched,
-        programs=Programs({}, Code(code) if code else Code.empty(board.arch), _layout(got)),
-        media=media,
-        kept=kept,
-        parts=parts,
-    )
-
-
-def _code(got: Given, board: Board) -> tuple[bytes, bytes]:
-    """(the kernel as an ELF program with symbols, its table of symbols); empty where it has none."""
-    if not got.symbols:
-        return b"", b""
-    table = vmlinux.symbol_map(got.symbols, board.arch).encode()
-    try:
-        base = vmlinux.base_address(got.program, got.symbols, board.arch)
-    except UserError:
-        return b"", table
-    return vmlinux.elf(got.program, base, got.symbols, board.arch), table
-
-
-def _layout(got: Given) -> dict[str, int]:
-    """Where the kernel's structures have the members that views need; empty where it does not say so."""
-    types = btf.read(got.program)
-    wanted = {**STRUCTS, **watching.STRUCTS}
-    return types.offsets(f"{struct}.{m}" for struct, names in wanted.items() for m in names) if types else {}
-
-
-def _unseen(subject: Subject, got: Given) -> list[str]:
-    """What views cannot know, and why."""
-    told = []
-    if not subject.programs.kernel.functions:
-        told.append(
-            f"no symbols of the kernel: {got.kernel.symbols.note or 'it holds none'}: phases, processes, initcalls "
-            "and functions of the kernel are not seen; name its System.map or vmlinux, too"
+def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str, runner: Runner) -> Ready:
+    """The card as it is, behind the board's firmware, which finds on it what it boots."""
+    if wish.append:
+        raise UserError(
+            "--append needs --through kernel: the boot loader takes the command line from the card",
+            hint="leave one of the two out",
         )
-    elif not subject.programs.layout:
-        told.append(
-            "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF): names of "
-            "processes, drivers and files are not seen"
-        )
-    return told
+    got = given.of_disk(image, board)
+    assert got.card
+    below = firmware.built(board, runner)
+    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), late_entry=True)
+    card, form = overlay.over(got.card, folder)
+    media = Media(card, loader=below.flash, card_format=form)
+    subject = described.subject(image, got, board, goal.watched, media, name, below)
+    told = (f"started: through the board's firmware, {board.boot_loader.title}", *got.taken)
+    return _ready(subject, board, goal, told, got, below.steps)
 
 
-def _parts(got: Given, image: Image) -> tuple[Part, ...]:
-    """What boots, by content."""
-    parts = [
-        Part(
-            name="image/kernel", step_id="", sha256=content.of_bytes(got.program), size_bytes=len(got.program)
-        )
-    ]
-    if got.initramfs:
-        sha256, count = content.of_bytes(got.initramfs), len(got.initramfs)
-        parts.append(Part(name="image/initramfs", step_id="", sha256=sha256, size_bytes=count))
-    if got.card:
-        count = got.card.stat().st_size
-        parts.append(Part(name="image/card", step_id="", sha256=content.of_file(got.card), size_bytes=count))
-    return tuple(parts)
-
-
-def _facts(image: Image, got: Given, goal: Goal, name: str, media: Media) -> SystemFacts:
-    known = image.understood
-    size = got.card.stat().st_size if got.card else 0
-    return SystemFacts(
-        name=name,
-        title=f"image: {known.name}",
-        application=goal.watched.process or None,
-        screen=None,
-        card_bytes=overlay.card_bytes(size) if size else 0,
-        extents=_extents(image),
-        symbols={},
-        command_line=got.command_line,
-        settings={
-            f"{_SETTINGS}.kernel": got.kernel.version,
-            f"{_SETTINGS}.bootscope": __version__,
-            "kernel.command_line": got.command_line,
-        },
-    )
-
-
-def _extents(image: Image) -> tuple[Extent, ...]:
-    """What lies where on the card, by the table of partitions."""
-    found = []
-    for area in image.understood.areas:
-        part = area.partition
-        if part and part.type != "extended":
-            first, count = part.start_bytes // SECTOR_BYTES, part.size_bytes // SECTOR_BYTES
-            label = f"{area.volume}{f': {area.filesystem.kind}' if area.filesystem else ''}"
-            found.append(Extent(name=label, sector=first, sectors=count))
-    return tuple(found)
+def _ready(
+    subject: Subject, board: Board, goal: Goal, told: Sequence[str], got: Given, steps: tuple[str, ...] = ()
+) -> Ready:
+    words = (*told, f"until: {goal.until}: {goal.words}")
+    return Ready(subject, board, goal, words, (*got.notes, *described.unseen(subject, got)), steps)
 
 
 def _name(path: str) -> str:

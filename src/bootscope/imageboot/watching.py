@@ -6,15 +6,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bootscope.boards.profile import Board
 from bootscope.bootimage.files import Files
 from bootscope.bootimage.understand import Image
 from bootscope.core.errors import UserError, printable
 from bootscope.emulator.subject import Reached, Watched
-from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
 
-LOGIN, FINISHED, SHELL, TEXT = "login", "startup-finished", "shell", "console-text"
+LOGIN, FINISHED, SHELL, TEXT, INIT_SAID = "login", "startup-finished", "shell", "console-text", "init-said"
 _TEXTS = {
+    INIT_SAID: (b" as init process",),
     LOGIN: (b"login: ",),
     FINISHED: (b"Startup finished in ",),
     SHELL: (b"Please press Enter to activate this console", b"(initramfs) "),
@@ -56,9 +57,11 @@ class Goal:
     words: str
 
 
-def goal(image: Image, loader: Loader, port: str, until: str, text: str, late_entry: bool = False) -> Goal:
+def goal(
+    image: Image, board: Board, until: str, text: str, *, symbols: bool, late_entry: bool = False
+) -> Goal:
     """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is best
-    for the image on a board whose serial port Linux calls `port`. Raises UserError for what cannot be waited for."""
+    for the image; `symbols`: whether the kernel's are known. Raises UserError for what cannot be waited for."""
     texts, calls, process, why = dict(_TEXTS), dict[str, Reached](), "", ""
     if text:
         if until:
@@ -80,8 +83,10 @@ def goal(image: Image, loader: Loader, port: str, until: str, text: str, late_en
             f"'{printable(until)}' is not a milestone", hint=f"{', '.join(f'{k}:NAME' for k in KINDS)}"
         )
     if not until:
-        until, why = _best(image, port)
-    there = [stage.milestone for stage in loader.stages if stage.milestone]
+        until, why = _best(image, board.console_called(board.console).linux_name)
+        if until == "init" and not symbols:
+            until, why = INIT_SAID, f"the kernel's word that it starts init, since it has no symbols; {why}"
+    there = [stage.milestone for stage in board.boot_loader.stages if stage.milestone]
     known = tuple(m for m in MILESTONES if m in there and (m != "application" or process))
     watched = Watched(process, texts, (*known, *texts, *calls), calls=calls, late_entry=late_entry)
     return Goal(until, watched, why or until)
