@@ -32,7 +32,7 @@ from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
-_LIMIT_S, _HANG_S = 120, 30
+_LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout")
 """Options that are for an emulated board alone."""
 
@@ -51,7 +51,7 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         parser,
         "--hang-timeout",
         "S",
-        "limit of the board's own time without any event, in seconds (default 30)",
+        "limit of the board's own time without any event, in seconds (default 30; 15 for an image)",
         type=float,
     )
     renamed(parser, "--limit", "board_timeout", type=float)
@@ -110,12 +110,13 @@ class Record(Verb):
             why = "is for systems on an emulated board; a real one boots what is on it"
             refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
             return _record_board(args)
+        image = record_image.is_image(args.system)
         limits = Limits(
             limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
-            quiet_ns=int((args.hang_timeout or _HANG_S) * 1e9),
+            quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
         )
-        if record_image.is_image(args.system):
+        if image:
             return _record_image(args, limits)
         refuse(
             args,
@@ -143,7 +144,12 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
     """Records an image that is built already; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
     made = record_image.record(args, _store(args), limits, args.system)
-    about = {"until": made.until, "taken": list(made.taken), "notes": list(made.notes)}
+    about = {
+        "until": made.until,
+        "taken": list(made.taken),
+        "notes": list(made.notes),
+        "advice": list(made.advice),
+    }
     return _tell(args.json, made.run, partial(_figures, made.run), _sameness(made.run), about)
 
 

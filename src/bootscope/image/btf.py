@@ -2,8 +2,8 @@
 """Where a kernel's structures have their members, out of the kernel's own image: its BTF section.
 
 Kernels with CONFIG_DEBUG_INFO_BTF hold a description of all their types, exactly as they were compiled.
-Source: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. Nothing in an image points to the section,
-so it is found by its header, whose parts confirm each other.
+Source: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. Nothing in an image points to the
+section, so it is found by its header, whose parts confirm each other.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ def of_bytes(data: bytes) -> str:
 
 
 def of_file(path: Path) -> str:
-    """A hash of a file's size and of those blocks that are not zeros, with their places: a file with holes has
-    that of the same file without, and is read where there are data alone."""
+    """A hash of a file's size and of those blocks that are not zeros, with their places: a file with holes
+    has that of the same file without, and is read where there are data alone."""
     digest = hashlib.sha256()
     with path.open("rb") as opened:
         descriptor = opened.fileno()

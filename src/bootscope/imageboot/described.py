@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as recording takes it: its kernel with symbols, the layout of its structures, what is kept of it."""
+"""An image as recording takes it: its kernel with symbols, the layout of structures, what is kept of it."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def unseen(made: Subject, got: Given) -> list[str]:
         ]
     if not made.programs.layout:
         return [
-            "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF): names of "
-            "processes, drivers and files are not seen"
+            "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF): names "
+            "of processes, drivers and files are not seen"
         ]
     return []
 
@@ -112,7 +112,7 @@ def _facts(image: Image, got: Given, watched: Watched, name: str, at_load: bool)
         application=watched.process or None,
         screen=None,
         card_bytes=overlay.card_bytes(size) if size else 0,
-        extents=(*_partitions(image), *(_on_card(got) if at_load else ())),
+        extents=(*_partitions(image, size), *(_on_card(got) if at_load else ())),
         symbols={},
         command_line=got.command_line,
         settings={"image.kernel": got.kernel.version, "kernel.command_line": got.command_line},
@@ -126,8 +126,8 @@ def _on_card(got: Given) -> Iterator[Extent]:
             yield from located.extents(_EXTENTS_OF[name], data, got.card)
 
 
-def _partitions(image: Image) -> tuple[Extent, ...]:
-    """What lies where on the card, by the table of partitions."""
+def _partitions(image: Image, size: int) -> tuple[Extent, ...]:
+    """What lies where on a card of `size` bytes, by the table of partitions; without one it is the root."""
     found = []
     for area in image.understood.areas:
         part = area.partition
@@ -135,4 +135,6 @@ def _partitions(image: Image) -> tuple[Extent, ...]:
             first, count = part.start_bytes // SECTOR_BYTES, part.size_bytes // SECTOR_BYTES
             label = f"{area.volume}{f': {area.filesystem.kind}' if area.filesystem else ''}"
             found.append(Extent(name=label, sector=first, sectors=count))
+    if not found and size:
+        found.append(Extent(name="root file system", sector=0, sectors=-(-size // SECTOR_BYTES)))
     return tuple(found)

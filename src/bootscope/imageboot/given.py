@@ -19,6 +19,7 @@ from bootscope.imageboot import root_image
 
 _ROOT = re.compile(r"(?:^|\s)root=(\S+)")
 _CONSOLE = re.compile(r"(?:^|\s)console=([^\s,]+)")
+_RATE = re.compile(r"(?:^|\s)console=tty[A-Z][A-Za-z]*\d+,\d")
 _ALWAYS = ("tty0", "tty1", "null")
 _MOST_WORDS_BYTES = 2000
 
@@ -51,7 +52,7 @@ def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
     early = image.initramfs()
     card, root_words, taken = _card(image, folder)
     words, added = _command_line(known, root_words, append)
-    doubts = _doubts(known, board, words, card is not None)
+    doubts = _doubts(known, board, words, card is not None, by_kernel=True)
     return Given(
         kernel=kernel,
         file=file,
@@ -77,7 +78,7 @@ def of_disk(image: Image, board: Board) -> Given:
     known = image.understood
     if image.disk is None:
         raise UserError(
-            f"{printable(known.name)} has no table of partitions: firmware finds nothing to boot on such a card",
+            f"{printable(known.name)} has no table of partitions: firmware finds nothing to boot there",
             hint="--through kernel, which starts the kernel itself; or the disk image that the build made",
         )
     file, kernel, opened, symbols = _kernel(image, board)
@@ -96,7 +97,7 @@ def of_disk(image: Image, board: Board) -> Given:
             f"kernel, by what the image says: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
             *_words_from(known, words, ""),
         ),
-        notes=(*_doubts(known, board, words, True), *known.problems),
+        notes=(*_doubts(known, board, words, has_card=True, by_kernel=False), *known.problems),
     )
 
 
@@ -219,14 +220,19 @@ def _words_from(known: Understood, words: str, added: str) -> list[str]:
     return [*told, f"  added: {added}"] if added else told
 
 
-def _doubts(known: Understood, board: Board, words: str, has_card: bool) -> list[str]:
+def _doubts(known: Understood, board: Board, words: str, has_card: bool, by_kernel: bool) -> list[str]:
     port = board.console_called(board.console).linux_name
     consoles = _CONSOLE.findall(words)
     told = []
+    if by_kernel and not _RATE.search(words) and (not consoles or consoles[-1] == port):
+        told.append(
+            "no boot loader set the rate of the serial port, and the command line names none: Linux takes a "
+            f"slow one: --append console={port},115200"
+        )
     if consoles and consoles[-1] != port and consoles[-1] not in _ALWAYS:
         told.append(
             f"console={consoles[-1]}: the board's serial port is {port}, so that the console may stay silent: "
-            f"--append console={port}"
+            f"--append console={port},115200"
         )
     root = next(iter(_ROOT.findall(words)[::-1]), "")
     if root.startswith("/dev/") and not root.startswith(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A root file system for a card, from an archive or a folder: an ext4, made without root rights, the same bytes
-from the same files.
+"""A root file system for a card, from an archive or a folder: an ext4, made without root rights, the same
+bytes from the same files.
 
 The files of an archive keep owners, modes and devices; those of a folder belong to root.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image, ready to boot: by the kernel, which the emulator starts itself, or through the board's firmware."""
+"""An image, ready to boot: by its kernel, which the emulator starts, or through the board's firmware."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for in the boot of an image that nobody described: milestones, and where a recording ends."""
+"""What is looked for in the boot of an image that nobody described: milestones, and where it ends."""
 
 from __future__ import annotations
 
