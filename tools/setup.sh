@@ -17,7 +17,8 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 	debian-archive-keyring ca-certificates"
 # What compiling U-Boot, kernel and BusyBox needs besides.
 BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache
-	gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	qemu-system-riscv gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
 TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
@@ -44,9 +45,13 @@ as_root() {
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null | grep -qx installed; }
 
-# Whether QEMU is there and new enough.
+is_qemu() { case $1 in qemu-system-*) ;; *) return 1 ;; esac; }
+
+# qemu_good PACKAGE: whether the QEMU of a package is there and new enough.
 qemu_good() {
-	version=$(qemu-system-arm --version 2> /dev/null | sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p')
+	program=$1
+	[ "$1" != qemu-system-riscv ] || program=qemu-system-riscv64
+	version=$("$program" --version 2> /dev/null | sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p')
 	[ -n "$version" ] && [ "$version" -ge "$QEMU_MAJOR" ]
 }
 
@@ -58,8 +63,8 @@ is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
 # Packages of the list that are not installed; QEMU also when it is too old.
 missing() {
 	for package in "$@"; do
-		if [ "$package" = qemu-system-arm ]; then
-			qemu_good || printf '%s ' "$package"
+		if is_qemu "$package"; then
+			qemu_good "$package" || printf '%s ' "$package"
 		elif [ "$package" = chromium ]; then
 			has_browser || is_ubuntu || printf '%s ' "$package"
 		else
@@ -68,9 +73,10 @@ missing() {
 	done
 }
 
-# Debian 12 has QEMU 10 in bookworm-backports. It is used for this one call: apt's own list of sources
-# stays as it is.
+# Debian 12 has QEMU 10 in bookworm-backports. It is used for this one call, with the packages that are named:
+# apt's own list of sources stays as it is.
 install_from_backports() {
+	wanted=$*
 	# shellcheck disable=SC2016
 	mirror=$(apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)' 'Created-By: Packages' |
 		sed -n '/security/d; s/|Debian$//p' | head -n 1)
@@ -84,7 +90,8 @@ install_from_backports() {
 	set -- -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts" \
 		-o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root
 	as_root apt-get "$@" update
-	as_root apt-get "$@" install -y --no-install-recommends -t bookworm-backports qemu-system-arm
+	# shellcheck disable=SC2086
+	as_root apt-get "$@" install -y --no-install-recommends -t bookworm-backports $wanted
 	as_root rm -rf "$work"
 }
 
@@ -104,6 +111,8 @@ check_beforehand() {
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 32-bit ARM here" ;;
 		gcc-aarch64-linux-gnu | libc6-dev-arm64-cross)
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 64-bit ARM here" ;;
+		gcc-riscv64-linux-gnu | libc6-dev-riscv64-cross)
+			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for RISC-V here" ;;
 		*) fail "apt knows no package $package; is the network there, and Debian's main part among apt's sources?" ;;
 		esac
 	done
@@ -132,12 +141,12 @@ install_packages() {
 	. /etc/os-release
 	say "setup: will install these system packages with apt (as root):"
 	say "  $*"
-	backports=no
+	backports=
 	others=
 	for package in "$@"; do
-		if [ "$package" = qemu-system-arm ] && [ "${VERSION_CODENAME:-}" = bookworm ]; then
-			backports=yes
-			say "  (qemu-system-arm from bookworm-backports, without changing apt's sources)"
+		if is_qemu "$package" && [ "${VERSION_CODENAME:-}" = bookworm ]; then
+			backports="$backports $package"
+			say "  ($package from bookworm-backports, without changing apt's sources)"
 		else
 			others="$others $package"
 		fi
@@ -146,8 +155,12 @@ install_packages() {
 	check_beforehand $others
 	# shellcheck disable=SC2086
 	[ -z "$others" ] || as_root apt-get -q install -y --no-install-recommends $others
-	[ "$backports" = no ] || install_from_backports
-	qemu_good || fail "this distribution's QEMU is older than $QEMU_MAJOR; Debian 12, 13 or a current Ubuntu is needed"
+	# shellcheck disable=SC2086
+	[ -z "$backports" ] || install_from_backports $backports
+	for package in "$@"; do
+		! is_qemu "$package" || qemu_good "$package" ||
+			fail "this distribution's $package is older than $QEMU_MAJOR; Debian 12, 13 or a current Ubuntu is needed"
+	done
 }
 
 # install_python FOLDER LOCK: a virtual environment, made anew when the lock file or the interpreter has changed.

@@ -13,6 +13,7 @@ from bootscope.boards.profile import Board, load_board, to_json
 from bootscope.core.errors import UserError
 from bootscope.loaders import console
 from bootscope.loaders.model import KERNEL, LOAD, ROM, Hooked, Loader, Stage
+from bootscope.loaders.opensbi import UBOOT_OPENSBI
 from bootscope.loaders.registry import LOADERS, PHASES, PROGRAMS, hooks, merged, program_of
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import PROPER, SPL, UBOOT
@@ -96,9 +97,17 @@ def test_the_phases_are_as_they_always_were() -> None:
     linux = ("bootloader", "load", "decompress", "kernel", "init", "application")
     assert UBOOT.phases == ("rom", "spl", *linux)
     assert TFA.phases == ("rom", "bl1", "bl2", "bl31", *linux)
-    assert ("rom", "bl1", "bl2", "bl31", "spl", *linux) == PHASES
+    assert UBOOT_OPENSBI.phases == ("rom", "spl", "opensbi", *linux)
+    assert ("rom", "bl1", "bl2", "bl31", "spl", "opensbi", *linux) == PHASES
     assert hooks(Hooked.DELAY)[:2] == ("spl.delay", "uboot.delay")
-    assert hooks(Hooked.START) == ("spl.start", "uboot.start", "bl1.start", "bl2.start", "bl31.start")
+    assert hooks(Hooked.START) == (
+        "spl.start",
+        "uboot.start",
+        "bl1.start",
+        "bl2.start",
+        "bl31.start",
+        "opensbi.start",
+    )
     assert hooks(Hooked.COMMAND) == ("uboot.command",)
 
 

@@ -19,6 +19,7 @@ from bootscope.cli.main import main
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
+from bootscope.loaders.uboot import UBOOT
 from bootscope.system.load import load_system, system_dir
 
 TABLE = b"\1[\0[[\0ash\0cat\0insmod\0sh\0zcat\0/var/log/wtmp\0"
@@ -86,12 +87,12 @@ def test_a_board_may_have_boot_loader_and_device_tree_of_its_own(tmp_path: Path)
     assert "device-tree" not in steps
     assert steps["card"].needs == ("uboot", "kernel", "rootfs", "initramfs")
     results = {name: Path(f"/{name}") for name in steps}
-    media = Built("", {}, results, {}).media(loaded.system)
+    media = Built("", {}, results, {}).media(loaded.system, UBOOT)
     assert media == Media(
         Path("/card/sd.img"), Path("/uboot") / sunxi_boot_rom.IMAGE, Path("/kernel/zImage"),
         Path("/initramfs/initrd"), "console=ttyS0,115200",
     )  # fmt: skip
-    assert Built("", {}, results, {}).media(load_system("debian").system).loader is None
+    assert Built("", {}, results, {}).media(load_system("debian").system, UBOOT).loader is None
     image = tmp_path / "uboot/usr/lib/u-boot/Cubieboard/u-boot-sunxi-with-spl.bin"
     image.parent.mkdir(parents=True)
     image.write_bytes(bytes(4096))

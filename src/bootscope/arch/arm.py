@@ -3,29 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
+from bootscope.arch import nzcv
+from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
-    ALWAYS,
     Architecture,
     Insn,
     Instructions,
     KernelEntries,
     Opcode,
     Registers,
-    StackGrowth,
     ToolChain,
 )
-from bootscope.arch.nzcv import CONDITIONS
-
-if TYPE_CHECKING:
-    import capstone
 
 _WORD = 4
 _NAMES = (*(f"r{n}" for n in range(13)), "sp", "lr", "pc")
-_UNKNOWN = -1
 
 
 @cache
@@ -33,7 +26,7 @@ def _load() -> Instructions:
     return _Arm()
 
 
-class _Arm:
+class _Arm(Disassembler):
     """ARM's and Thumb's instructions, by capstone."""
 
     def __init__(self) -> None:
@@ -50,17 +43,10 @@ class _Arm:
         names = ("POP", "LDM", "LDMDA", "LDMDB", "LDMIB")
         self._loads = frozenset(getattr(arm_const, f"ARM_INS_{name}") for name in names)
         modes = {False: capstone.CS_MODE_ARM, True: capstone.CS_MODE_THUMB}
-        self._readers = {thumb: capstone.Cs(capstone.CS_ARCH_ARM, mode) for thumb, mode in modes.items()}
-        for reader in self._readers.values():
-            reader.detail = True
-            reader.skipdata = True
-
-    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
-        return (insn for insn in self._readers[alternate].disasm(code, address) if insn.id)
+        super().__init__({thumb: capstone.Cs(capstone.CS_ARCH_ARM, mode) for thumb, mode in modes.items()})
 
     def condition(self, insn: Insn) -> int:
-        # capstone counts from 1 and calls 'always' 15.
-        return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS
+        return nzcv.condition(insn)
 
     def returns(self, insn: Insn) -> bool:
         # It jumps to a register, or loads the program counter off the stack.
@@ -93,34 +79,31 @@ class _Arm:
             return None
         return self._names[insn.operands[0].reg]
 
-    def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
-        reader = self._readers[alternate]
-        # Operands cost much more than the text; few instructions touch the stack pointer.
-        for at, size, name, operands in reader.disasm_lite(code, address):
-            if _may_grow(name, operands):
-                begin = at - address
-                for insn in reader.disasm(code[begin : begin + size], at, 1):
-                    grown, link_at = self._grows_by(insn)
-                    if grown or link_at >= 0:
-                        yield StackGrowth(at, grown, link_at)
+    def _may_grow(self, name: str, operands: str) -> bool:
+        if name.startswith(("push", "vpush")):
+            return True
+        if "sp" not in operands:
+            return False
+        # Most stores on the stack put a local variable there.
+        stores = name.startswith("str") and (operands.endswith("!") or operands.startswith("lr,"))
+        return stores or name.startswith(("stmdb", "sub"))
 
     def _grows_by(self, insn: Insn) -> tuple[int, int]:
-        """(bytes by which the instruction makes the stack grow, or -1; where above it lr is, or -1)."""
         arm, operands = self._const, insn.operands
         if insn.id == arm.ARM_INS_PUSH:
             return self._pushed([o.reg for o in operands])
         if insn.id == arm.ARM_INS_STMDB and operands[0].reg == arm.ARM_REG_SP and insn.writeback:
             return self._pushed([o.reg for o in operands[1:]])
         if insn.id == arm.ARM_INS_VPUSH:
-            return sum(_WORD if o.reg in self._singles else 2 * _WORD for o in operands), -1
+            return sum(_WORD if o.reg in self._singles else 2 * _WORD for o in operands), NOWHERE
         if insn.id in (arm.ARM_INS_STR, arm.ARM_INS_STRD) and operands[-1].mem.base == arm.ARM_REG_SP:
             return self._stored(insn)
         if insn.id == arm.ARM_INS_SUB and operands[0].reg == arm.ARM_REG_SP:
             if len(operands) == 3 and operands[1].reg != arm.ARM_REG_SP:
-                return 0, -1  # back to what a frame pointer says: the function is about to end
+                return 0, NOWHERE  # back to what a frame pointer says: the function is about to end
             last = operands[-1]
-            return (last.imm if last.type == arm.ARM_OP_IMM else _UNKNOWN), -1
-        return 0, -1
+            return (last.imm if last.type == arm.ARM_OP_IMM else UNKNOWN), NOWHERE
+        return 0, NOWHERE
 
     def _stored(self, insn: Insn) -> tuple[int, int]:
         """The same for a store on the stack, which may move the stack pointer."""
@@ -128,24 +111,13 @@ class _Arm:
         is_lr = insn.id == arm.ARM_INS_STR and operands[0].reg == arm.ARM_REG_LR
         offset = operands[-1].mem.disp
         if insn.writeback:
-            return (-offset, 0 if is_lr else -1) if offset < 0 else (0, -1)
-        return 0, offset if is_lr and offset >= 0 else -1
+            return (-offset, 0 if is_lr else NOWHERE) if offset < 0 else (0, NOWHERE)
+        return 0, offset if is_lr and offset >= 0 else NOWHERE
 
     def _pushed(self, registers: list[int]) -> tuple[int, int]:
         ordered = sorted(registers, key=lambda r: self._number.get(r, 99))
         link = self._const.ARM_REG_LR
-        return _WORD * len(ordered), ordered.index(link) * _WORD if link in ordered else -1
-
-
-def _may_grow(name: str, operands: str) -> bool:
-    """Whether an instruction, as text, is worth a closer look."""
-    if name.startswith(("push", "vpush")):
-        return True
-    if "sp" not in operands:
-        return False
-    # Most stores on the stack put a local variable there.
-    stores = name.startswith("str") and (operands.endswith("!") or operands.startswith("lr,"))
-    return stores or name.startswith(("stmdb", "sub"))
+        return _WORD * len(ordered), ordered.index(link) * _WORD if link in ordered else NOWHERE
 
 
 ARM = Architecture(
@@ -180,7 +152,7 @@ ARM = Architecture(
     ),
     # The procedure call standard (AAPCS): r0 to r3, the rest on the stack.
     registers=Registers(("r0", "r1", "r2", "r3"), "r0", counter="pc", stack="sp", link="lr", flags="cpsr"),
-    conditions=CONDITIONS,
+    conditions=nzcv.CONDITIONS,
     # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI has the call's number in r7.
     kernel=KernelEntries(
         syscall="vector_swi",
@@ -195,7 +167,7 @@ ARM = Architecture(
         offset_mask=0x0FFFFFFC,
         relative_initcalls=False,
         argument_on_stack=0,
-        delay="__timer_delay",
+        delays=("__timer_delay",),
     ),
     program_symbols={
         "VFP": "programs use the floating point unit",

@@ -3,28 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
+from bootscope.arch import nzcv
+from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
-    ALWAYS,
     Architecture,
     Insn,
     Instructions,
     KernelEntries,
     Opcode,
     Registers,
-    StackGrowth,
     ToolChain,
 )
-from bootscope.arch.nzcv import CONDITIONS
-
-if TYPE_CHECKING:
-    import capstone
 
 _WORD = 8
-_UNKNOWN = -1
 _ADDRESS = 0xFFFFFFFFFFFFFFFF
 
 
@@ -33,7 +26,7 @@ def _load() -> Instructions:
     return _Arm64()
 
 
-class _Arm64:
+class _Arm64(Disassembler):
     """The instructions, by capstone."""
 
     def __init__(self) -> None:
@@ -46,16 +39,10 @@ class _Arm64:
         )
         names = ("BLR", "BLRAA", "BLRAAZ", "BLRAB", "BLRABZ")
         self._calls = frozenset(getattr(arm64_const, f"ARM64_INS_{name}") for name in names)
-        self._reader = capstone.Cs(capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN)
-        self._reader.detail = True
-        self._reader.skipdata = True
-
-    def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
-        return (insn for insn in self._reader.disasm(code, address) if insn.id)
+        super().__init__({False: capstone.Cs(capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN)})
 
     def condition(self, insn: Insn) -> int:
-        # capstone counts from 1 and calls 'always' 15 and 16.
-        return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS
+        return nzcv.condition(insn)
 
     def returns(self, insn: Insn) -> bool:
         return insn.id in self._returns
@@ -69,42 +56,29 @@ class _Arm64:
     def called_register(self, insn: Insn) -> str | None:
         return str(insn.reg_name(insn.operands[0].reg)) if insn.id in self._calls else None
 
-    def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
-        # Operands cost much more than the text; few instructions touch the stack pointer.
-        for at, size, name, operands in self._reader.disasm_lite(code, address):
-            if _may_grow(name, operands):
-                begin = at - address
-                for insn in self._reader.disasm(code[begin : begin + size], at, 1):
-                    grown, link_at = self._grows_by(insn)
-                    if grown or link_at >= 0:
-                        yield StackGrowth(at, grown, link_at)
+    def _may_grow(self, name: str, operands: str) -> bool:
+        if name in ("stp", "str"):
+            # Most stores on the stack put a local variable there.
+            return "[sp" in operands and (operands.endswith("]!") or "x30" in operands)
+        return name == "sub" and operands.startswith("sp, sp,")
 
     def _grows_by(self, insn: Insn) -> tuple[int, int]:
-        """(bytes by which the instruction makes the stack grow, or -1; where above it x30 is, or -1)."""
         arm, operands = self._const, insn.operands
         if insn.id == arm.ARM64_INS_SUB:
             last = operands[2]
-            return (last.imm << last.shift.value if last.type == arm.ARM64_OP_IMM else _UNKNOWN), -1
+            return (last.imm << last.shift.value if last.type == arm.ARM64_OP_IMM else UNKNOWN), NOWHERE
         stored = [o.reg for o in operands if o.type == arm.ARM64_OP_REG]
-        link = stored.index(arm.ARM64_REG_X30) * _WORD if arm.ARM64_REG_X30 in stored else -1
+        link = stored.index(arm.ARM64_REG_X30) * _WORD if arm.ARM64_REG_X30 in stored else NOWHERE
         offset = next(o.mem.disp for o in operands if o.type == arm.ARM64_OP_MEM)
         if insn.writeback:
             # Before the store: the form that moves the pointer after it is for loads, as a function ends.
-            return (-offset, link) if offset < 0 else (0, -1)
-        return 0, offset + link if link >= 0 else -1
+            return (-offset, link) if offset < 0 else (0, NOWHERE)
+        return 0, offset + link if link >= 0 else NOWHERE
 
 
 def _target(insn: Insn) -> int:
     """Where a jump or call goes to."""
     return int(insn.operands[0].imm) & _ADDRESS
-
-
-def _may_grow(name: str, operands: str) -> bool:
-    """Whether an instruction, as text, is worth a closer look."""
-    if name in ("stp", "str"):
-        # Most stores on the stack put a local variable there.
-        return "[sp" in operands and (operands.endswith("]!") or "x30" in operands)
-    return name == "sub" and operands.startswith("sp, sp,")
 
 
 _LOWEST_BYTES, _STEP_BYTES, _OLD_OFFSET = 0x1000, 0x200000, 0x80000
@@ -154,7 +128,7 @@ ARM64 = Architecture(
     registers=Registers(
         tuple(f"x{n}" for n in range(8)), "x0", counter="pc", stack="sp", link="x30", flags="cpsr"
     ),
-    conditions=CONDITIONS,
+    conditions=nzcv.CONDITIONS,
     # Linux 6: arch/arm64/include/asm/syscall_wrapper.h (struct pt_regs begins with x0 to x30),
     # arch/arm64/kernel/process.c, arch/arm64/include/asm/memory.h (52 bits of virtual addresses).
     kernel=KernelEntries(
@@ -170,10 +144,10 @@ ARM64 = Architecture(
         offset_mask=0,
         relative_initcalls=True,
         argument_on_stack=0,
-        delay="__delay",
         handed_over=_handed_over,
         mapped=("__primary_switched", "start_kernel"),
-        saved_arguments=True,
+        delays=("__delay",),
+        saved_arguments=(0, 8),
     ),
     program_symbols={},
     load_instructions=_load,

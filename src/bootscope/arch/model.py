@@ -99,15 +99,17 @@ class KernelEntries:
     """Whether the table of initcalls has distances of 32 bits from where they stand, not addresses."""
     argument_on_stack: int
     """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
-    delay: str
-    """Waits by the processor's own counter; the first argument is for how many of its ticks."""
+    delays: tuple[str, ...]
+    """Functions that wait by the processor's own counter, none by way of another; the first argument is how
+    long."""
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""
     mapped: tuple[str, ...] = ()
     """The first code behind its MMU being switched on: the first of these that it has."""
-    saved_arguments: bool = False
-    """Whether the first argument of `syscall` points to the caller's arguments, a word each, in order."""
+    saved_arguments: tuple[int, ...] = ()
+    """How many bytes into what the first argument of `syscall` points to the caller's arguments lie; empty
+    where it has them as its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ Source: Arm Architecture Reference Manual, DDI 0406 A8.3 and DDI 0487 C1.2.4; th
 
 from __future__ import annotations
 
+from bootscope.arch.model import ALWAYS, Insn
+
 _N, _Z, _C, _V = (1 << bit for bit in (31, 30, 29, 28))
 CONDITIONS = (
     *(((_Z, _Z),), ((_Z, 0),)),  # eq, ne
@@ -18,3 +20,9 @@ CONDITIONS = (
     ((_Z, _Z), (_N | _V, _N), (_N | _V, _V)),  # le
 )
 """As `Architecture.conditions` has them, by the number that instructions hold."""
+
+
+def condition(insn: Insn) -> int:
+    """The number of an instruction's condition; ALWAYS for none."""
+    # capstone counts from 1 and calls 'always' 15 and 16.
+    return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS

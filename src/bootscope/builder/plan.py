@@ -25,6 +25,7 @@ from bootscope.builder.steps import (
     firmware,
     initramfs,
     kernel,
+    loader_tree,
     payload,
     prebuilt,
     rootfs,
@@ -33,10 +34,11 @@ from bootscope.builder.steps import (
     userland,
 )
 from bootscope.capture.record import Extent, Part, SourceFact
+from bootscope.core.errors import UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
-from bootscope.loaders import tfa
+from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
@@ -56,15 +58,17 @@ class Built:
         """The SD card image."""
         return self.results["card"] / card.IMAGE
 
-    def media(self, system: System) -> Media:
-        """What a board boots from."""
+    def media(self, system: System, loader: Loader) -> Media:
+        """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
-        loader = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        if isinstance(system.firmware, Firmware):
-            loader = there[tfa.TREE] / tfa.IMAGE
+        first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
+        if loader.first_image:
+            first = there[loader.tree] / Path(loader.first_image).name
+        elif loader.firmware:
+            first = there[FIRMWARE] / loader.firmware.image
         return Media(
             self.card,
-            loader,
+            first,
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
@@ -108,13 +112,13 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     arch = board.arch
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
-        *([falcon.tree_step(s.uboot)] if s.uboot.falcon else []),
+        *([loader_tree.step(s.uboot)] if s.uboot.falcon or s.uboot.files else []),
         *_programs(loaded, found, board),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
-        card.step(s, _script(s), arch),
+        card.step(s, _script(s), board),
     ]
 
 
@@ -149,9 +153,19 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
 
 
 def _loaders(system: System, board: Board) -> list[Step]:
+    """The boot loader, and programs before it: those that it holds come first, others hold it."""
     arch, loader, below = board.arch, board.boot_loader, system.firmware
-    first = [firmware.step(below, arch, loader)] if isinstance(below, Firmware) else []
-    return [uboot.step(system, arch, loader), *first]
+    if not loader.firmware:
+        return [uboot.step(system, arch, loader)]
+    if not isinstance(below, Firmware):
+        raise UserError(
+            f"{system.name} has no [firmware], and {board.name} needs {loader.firmware.title} to boot",
+            hint="add the section to the system file, as docs/systems.md says",
+        )
+    if loader.firmware.package and not below.package_at:
+        raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
+    steps = [firmware.step(below, arch, loader, loader.firmware), uboot.step(system, arch, loader)]
+    return steps if loader.firmware.told_by else steps[::-1]
 
 
 def _script(system: System) -> str:

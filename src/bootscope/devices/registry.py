@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011
 from bootscope.devices.sdhci_pci import SdhciPci
@@ -10,5 +11,5 @@ from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
 
-AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash
+AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash | BootMemory
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""

@@ -110,10 +110,12 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
 def _executed(hooks: Hooks, code: Code, m: _Members) -> None:
     """Programs that are executed: file and arguments, as the kernel or a program asks for them. Later in the
     system call the kernel has closed user memory to itself, and so to us."""
-    entries, word = m.arch.kernel, m.arch.word_bytes
+    entries = m.arch.kernel
     of_kernel = f"str {m.register(0)}", f"args {m.chain(1, 0)}"
-    saved = f"str {m.chain(0, 0)}>0", f"args {m.chain(0, word)}>0"
-    of_program = saved if entries.saved_arguments else of_kernel
+    of_program = of_kernel
+    if entries.saved_arguments:
+        name_at, words_at, *_ = entries.saved_arguments
+        of_program = f"str {m.chain(0, name_at)}>0", f"args {m.chain(0, words_at)}>0"
     only = f" if {entries.syscall_register} {entries.execve}" if entries.syscall_register else ""
     for function, (file, words), test in (
         (code.function("kernel_execve"), of_kernel, ""),
@@ -166,7 +168,8 @@ def _messages(hooks: Hooks, code: Code, m: _Members) -> None:
 
 def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep are seen as switches."""
-    hooks.span("delay", code, code.function(m.arch.kernel.delay), f"{m.argument(0)} {m.link}")
+    for name in m.arch.kernel.delays:
+        hooks.span("delay", code, code.function(name), f"{m.argument(0)} {m.link}")
     hooks.span("delay", code, code.function("calibrate_delay"), f"{NOTHING} {m.link}")
     # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
     # every loop and so must not be hooked there.

@@ -22,9 +22,10 @@ def add_starts(
         hooks.add(program.hook(Hooked.START), addresses[program.name], "once")
     for program in loader.programs:
         code = programs[program.name]
-        moving = code.function(program.functions[Hooked.RELOCATE]) if program.moves else None
-        if moving:
-            moved = hooks.add(program.hook(Hooked.RELOCATE), moving.address, f"once {argument(code.arch, 0)}")
+        moving = code.address(program.functions[Hooked.RELOCATE]) if program.moves else None
+        if moving is not None:
+            target = argument(code.arch, loader.moves_to)
+            moved = hooks.add(program.hook(Hooked.RELOCATE), moving, f"once {target}")
             lines.append(f"move {moved} {addresses[program.name]:#x}")
     return lines
 

@@ -120,7 +120,7 @@ def of_build(system: System, board: Board, built: Built) -> Subject:
         facts=_facts(system, built),
         watched=watched(system, board),
         programs=_programs(board, built),
-        media=built.media(system),
+        media=built.media(system, loader),
         # What is built already comes with less than what is compiled here.
         kept={name: path for name, path in found.items() if path.exists()},
         parts=built.parts(),

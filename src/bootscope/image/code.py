@@ -105,6 +105,11 @@ class Code:
         """The first of `names` that exists, also as a variant that the compiler made of it."""
         return next((self._by_name[name] for name in names if name in self._by_name), None)
 
+    def address(self, name: str) -> int | None:
+        """Where a function begins, also one of assembler code that is not marked so; None for no symbol."""
+        function = self.function(name)
+        return function.address if function else self.marks.get(name)
+
     def extent(self) -> tuple[int, int]:
         """Lowest address of a function, and the end of the highest; (0, 0) for a program without any."""
         code = [f for f in self.functions if f.size]

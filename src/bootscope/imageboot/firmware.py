@@ -17,7 +17,8 @@ from bootscope.builder.steps import firmware, uboot, unpack
 from bootscope.capture.record import SourceFact
 from bootscope.core.errors import UserError
 from bootscope.image.code import Code
-from bootscope.loaders import tfa
+from bootscope.loaders.model import FIRMWARE
+from bootscope.loaders.model import Firmware as FirmwareKind
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import Firmware, System
 
@@ -62,17 +63,25 @@ def built(board: Board, runner: Runner) -> Built:
     assert isinstance(system.firmware, Firmware)
     results, facts = _run(loaded, system, system.firmware, board, runner)
     loader = board.boot_loader
+    flash = results[FIRMWARE] / _known(board).image
     files = {p.name: results[loader.tree_of(p)] / p.code_file for p in loader.programs}
     kept = {p.code: files[p.name] for p in loader.programs}
     kept |= {p.symbols: results[loader.tree_of(p)] / p.symbols_file for p in loader.programs}
     return Built(
-        flash=results[tfa.TREE] / tfa.IMAGE,
-        content=results[tfa.TREE].name,
+        flash=flash,
+        content=results[FIRMWARE].name,
         code={name: Code(path.read_bytes()) for name, path in files.items()},
         kept={**kept, loader.config: results[loader.tree] / "config"},
         sources=facts,
         steps=tuple(path.name for path in results.values()),
     )
+
+
+def _known(board: Board) -> FirmwareKind:
+    """What is known of the program below its boot loader."""
+    known = board.boot_loader.firmware
+    assert known
+    return known
 
 
 def _configured(system: System, config: object) -> System:
@@ -90,7 +99,7 @@ def _run(
     found = fetch_all(wanted, runner.cache, runner.progress)
     steps: list[Step] = [unpack.step(name, source) for name, source in found.items()]
     steps += [uboot.step(system, board.arch, board.boot_loader)]
-    steps += [firmware.step(below, board.arch, board.boot_loader)]
+    steps += [firmware.step(below, board.arch, board.boot_loader, _known(board))]
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}
     for step in steps:

@@ -13,7 +13,7 @@ class Hooked(StrEnum):
 
     START = "start"
     RELOCATE = "relocate"
-    """A function that moves the program: its first argument is where to."""
+    """A function that moves the program: its argument `Loader.moves_to` is where to."""
     DELAY = "delay"
     """A loop that waits for a clock; the first argument is how long."""
     INITCALL = "initcall"
@@ -173,6 +173,30 @@ KERNEL = (
 """What every chain ends with."""
 
 
+FIRMWARE = "firmware"
+"""What the sources of the programs before a boot loader are called in systems and steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firmware:
+    """How the programs before a boot loader are built, where they have sources of their own.
+
+    `arguments`: of its make, with `{platform}`, `{build}` and `{payload}` in the place of the platform, the
+    folder to build in, and the boot loader's image. `made`: the folder of the build where its images are.
+    `image`: what becomes of it. That is put together of `first`, and `package` behind it; where these are
+    empty, it is an image of the build. `told_by`: how the boot loader's make is told where the image is, if
+    the boot loader's image holds the firmware; empty if the firmware's image holds the boot loader.
+    """
+
+    title: str
+    arguments: tuple[str, ...]
+    made: str
+    image: str
+    first: str = ""
+    package: str = ""
+    told_by: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Loader:
     """A boot loader. `tree`: what its sources are called in systems, steps and changes; `objects` and
@@ -197,7 +221,20 @@ class Loader:
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
     payload: str = ""
-    """The image of its build that firmware starts; empty where a chip's ROM starts it."""
+    """The image of its build that firmware holds; empty where none does."""
+    first_image: str = ""
+    card_image: str = ""
+    """The image of its build that the board itself holds, and the one that goes to a card as it is; empty
+    where a chip's ROM finds both on the card."""
+    firmware: Firmware | None = None
+    """What is built of other sources; None for a boot loader that is all there is."""
+    moves_to: int = 0
+    """Which argument of the function that moves a program is where to; they count from 0."""
+
+    @property
+    def boot_images(self) -> tuple[str, ...]:
+        """What a boot needs of its build; empty where a chip's ROM says that."""
+        return tuple(filter(None, (self.payload, self.first_image, self.card_image)))
 
     def tree_of(self, program: Program) -> str:
         """What the sources of one of its programs are called."""

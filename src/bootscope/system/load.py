@@ -120,11 +120,7 @@ def check_system(system: System, path: Path) -> None:
         require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
     for name, source in system.sources.items():
         _check_source(name, source, path)
-    if isinstance(system.firmware, Firmware):
-        named = system.firmware.source in system.sources
-        require(named, "firmware.source", f"a name under [sources], got '{system.firmware.source}'")
-        at, size = system.firmware.package_at, system.firmware.flash_bytes
-        require(0 < at < size, "firmware.package_at", f"more than 0, and less than flash_bytes, {size}")
+    _check_loader(system, require)
     application = system.application
     if application.libc != LIBCS[0]:
         named = application.libc_source in system.sources
@@ -139,6 +135,19 @@ def check_system(system: System, path: Path) -> None:
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
+
+
+def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
+    """Of the boot loader, and of what comes before it."""
+    if isinstance(system.firmware, Firmware):
+        named = system.firmware.source in system.sources
+        require(named, "firmware.source", f"a name under [sources], got '{system.firmware.source}'")
+        at, size = system.firmware.package_at, system.firmware.flash_bytes
+        fits = 0 < at < size or at == size == 0
+        require(fits, "firmware.package_at", f"more than 0, and less than flash_bytes, {size}")
+    for name in system.uboot.files:
+        inside = not Path(name).is_absolute() and ".." not in Path(name).parts and bool(name)
+        require(inside, "uboot.files", f"paths in U-Boot's tree, got '{printable(name)}'")
 
 
 def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:

@@ -62,6 +62,7 @@ class UBoot(Setting, frozen=True, kw_only=True):
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
     boot partition; U-Boot is only the way back. `environment`: as `saveenv` stores it on the boot partition.
+    `files` (path in U-Boot's tree -> text) are put over its sources.
     """
 
     source: str
@@ -70,20 +71,21 @@ class UBoot(Setting, frozen=True, kw_only=True):
     config: Symbols = {}
     falcon: bool = False
     environment: Environment | msgspec.UnsetType = msgspec.UNSET
+    files: dict[str, str] = {}
 
 
 class Firmware(Setting, frozen=True, kw_only=True):
-    """Trusted Firmware-A before the boot loader, in flash that the board begins in.
+    """Programs before the boot loader that have sources of their own, as the board's boot loader needs them.
 
-    `platform` and `options` are for its make (PLAT= and others). The flash has `flash_bytes`, the first
-    program at its beginning, and at `package_at` the package of all others, the boot loader among them.
+    `platform` and `options` are for their make. Where the board begins in flash, that has `flash_bytes`, the
+    first program at its beginning, and at `package_at` the package of all others, the boot loader among them.
     """
 
     source: str
     platform: str
     options: tuple[str, ...] = ()
-    flash_bytes: int
-    package_at: int
+    flash_bytes: int = 0
+    package_at: int = 0
 
 
 class Kernel(Setting, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from bootscope.arch.model import Architecture
+from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
@@ -22,6 +23,7 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
+from bootscope.loaders.model import Loader
 from bootscope.system.model import Card, Environment, System, has_device_tree
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
@@ -42,9 +44,9 @@ _FAT_NAMES = {
 }
 
 
-def step(system: System, script: str, arch: Architecture) -> Step:
+def step(system: System, script: str, board: Board) -> Step:
     """The step `card`: the image that the board boots from, with `script` for U-Boot."""
-    card = system.card
+    card, arch, loader = system.card, board.arch, board.boot_loader
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
@@ -53,10 +55,13 @@ def step(system: System, script: str, arch: Architecture) -> Step:
         boot = _fat(context, card, files)
         _partition(context, image, card)
         if card.loader_sector:
-            _put_loader(context, image, card)
+            _put_loader(context, image, card, loader)
         copy_sparse(boot, image, card.boot_sector * SECTOR_BYTES)
         copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
-        layout = [*_fixed_extents(context, card), *_fat_extents(context, boot, card.boot_sector, files)]
+        layout = [
+            *_fixed_extents(context, card, loader),
+            *_fat_extents(context, boot, card.boot_sector, files),
+        ]
         if card.raw_sector:
             layout += _raw(context, image, system)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
@@ -73,12 +78,12 @@ def step(system: System, script: str, arch: Architecture) -> Step:
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
 
 
-def _put_loader(context: Context, image: Path, card: Card) -> None:
-    loader = context.results["uboot"] / sunxi_boot_rom.IMAGE
+def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> None:
+    whole = context.results["uboot"] / (loader.card_image or sunxi_boot_rom.IMAGE)
     room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
-    if loader.stat().st_size > room:
-        raise ToolError(f"the boot loader has {loader.stat().st_size:,} bytes, there is room for {room:,}")
-    copy_sparse(loader, image, card.loader_sector * SECTOR_BYTES)
+    if whole.stat().st_size > room:
+        raise ToolError(f"the boot loader has {whole.stat().st_size:,} bytes, there is room for {room:,}")
+    copy_sparse(whole, image, card.loader_sector * SECTOR_BYTES)
 
 
 def _raw(context: Context, image: Path, system: System) -> list[Extent]:
@@ -177,12 +182,16 @@ def _sectors(size_bytes: int) -> int:
     return (size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
 
 
-def _fixed_extents(context: Context, card: Card) -> list[Extent]:
-    loader = context.results["uboot"]
+def _fixed_extents(context: Context, card: Card, loader: Loader) -> list[Extent]:
+    built = context.results["uboot"]
     programs: list[Extent] = []
-    if card.loader_sector:
-        spl = _sectors((loader / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
-        whole = _sectors((loader / sunxi_boot_rom.IMAGE).stat().st_size)
+    if card.loader_sector and loader.card_image:
+        whole = _sectors((built / loader.card_image).stat().st_size)
+        held = " and ".join(program.title for program in loader.programs[1:])
+        programs = [Extent(name=held, sector=card.loader_sector, sectors=whole)]
+    elif card.loader_sector:
+        spl = _sectors((built / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
+        whole = _sectors((built / sunxi_boot_rom.IMAGE).stat().st_size)
         programs = [
             Extent(name="SPL", sector=card.loader_sector, sectors=spl),
             Extent(name="U-Boot", sector=card.loader_sector + spl, sectors=whole - spl),

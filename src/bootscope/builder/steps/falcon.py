@@ -7,17 +7,15 @@ tree. What U-Boot would have put into the device tree, the command line and the 
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import payload
 from bootscope.builder.steps.payload import DEVICE_TREE
-from bootscope.builder.steps.unpack import TREE, tree_of
 from bootscope.devices import sd_card
 from bootscope.devices.sunxi_boot_rom import UBOOT_FOLDER
-from bootscope.system.model import Card, Kernel, Symbols, System, UBoot
+from bootscope.system.model import Card, Kernel, Symbols, System
 
 ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
 ARGUMENT_SECTORS = 256
@@ -73,35 +71,14 @@ def needed(system: System) -> bool:
     return system.uboot.falcon or bool(system.card.raw_sector) or system.kernel.append_device_tree
 
 
-def source_of(uboot: UBoot) -> str:
-    """The name of the source tree that this U-Boot is built from."""
-    return f"{uboot.source}-falcon" if uboot.falcon else uboot.source
+TREE_INPUTS: dict[str, object] = {"source": _DECIDES, "makefile": _MAKE}
+"""What the changed files are made of."""
 
 
-def tree_step(uboot: UBoot) -> Step:
-    """The step `unpack-SOURCE-falcon`: a view of U-Boot's tree, of links, in which the SPL can decide."""
-
-    def work(context: Context) -> None:
-        tree_with(tree_of(context, uboot.source), context.out / TREE)
-
-    inputs = {"source": _DECIDES, "makefile": _MAKE}
-    needs = (f"unpack-{uboot.source}",)
-    return Step(f"unpack-{source_of(uboot)}", "U-Boot's tree for Falcon mode", 1, work, inputs, needs)
-
-
-def tree_with(tree: Path, view: Path) -> None:
-    """Makes the view."""
-    shutil.copytree(tree, view, symlinks=True, copy_function=_link)
-    (view / UBOOT_FOLDER / "falcon.c").write_text(_DECIDES)
-    makefile = view / UBOOT_FOLDER / "Makefile"
-    text = makefile.read_text()
-    makefile.unlink()
-    makefile.write_text(text + _MAKE)
-
-
-def _link(source: str, target: str) -> None:
-    # A link to a link of the tree would be relative to the wrong folder.
-    os.symlink(os.path.realpath(source), target)  # noqa: PTH211
+def files(tree: Path) -> dict[str, str]:
+    """What is new or other in a view of U-Boot's tree: path -> text."""
+    makefile = f"{UBOOT_FOLDER}/Makefile"
+    return {f"{UBOOT_FOLDER}/falcon.c": _DECIDES, makefile: (tree / makefile).read_text() + _MAKE}
 
 
 def step(system: System) -> Step:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trusted Firmware-A, with the boot loader in its package: the image of the board's flash."""
+"""The programs before a boot loader that have sources of their own: Trusted Firmware-A, OpenSBI."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import programs
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import ToolError
+from bootscope.loaders import model as loaders
 from bootscope.loaders.model import Loader
-from bootscope.loaders.tfa import IMAGE, TREE
 from bootscope.system.model import Firmware
 
-_PACKAGE = "fip.bin"
 
-
-def step(firmware: Firmware, arch: Architecture, loader: Loader) -> Step:
+def step(firmware: Firmware, arch: Architecture, loader: Loader, known: loaders.Firmware) -> Step:
     """The step `firmware`: the image, and the programs with symbols."""
     compiler = arch.tools.tool("gcc")
 
@@ -26,25 +24,31 @@ def step(firmware: Firmware, arch: Architecture, loader: Loader) -> Step:
         # Its build writes into the sources.
         tree, build = context.scratch / "tree", context.scratch / "build"
         shutil.copytree(tree_of(context, firmware.source), tree, symlinks=True)
+        payload = context.results[loader.tree] / loader.payload if loader.payload else ""
+        words = {"platform": firmware.platform, "build": str(build), "payload": str(payload)}
         context.run(
             [
                 *("make", "-C", tree, f"-j{context.jobs}", f"CROSS_COMPILE={arch.tools.prefix}"),
-                *(f"PLAT={firmware.platform}", f"BUILD_BASE={build}", "BUILD_STRING=bootscope"),
-                *(f"BL33={context.results[loader.tree] / loader.payload}", *firmware.options, "all", "fip"),
+                *firmware.options,
+                *(argument.format_map(words) for argument in known.arguments),
             ]
         )
-        made = build / firmware.platform / "release"
+        made = build / known.made.format_map(words)
         for program in loader.programs:
-            if program.tree == TREE:
+            if program.tree == loaders.FIRMWARE:
                 linked = made / program.linked
                 programs.keep_symbols(context, arch, linked, program.code_file, program.symbols_file)
-        first = made / f"{loader.first.name}.bin"
-        _flash(context.out / IMAGE, firmware, {0: first, firmware.package_at: made / _PACKAGE})
+        if known.package:
+            pieces = {0: made / known.first, firmware.package_at: made / known.package}
+            _flash(context.out / known.image, firmware, pieces)
+        else:
+            shutil.copy(made / known.image, context.out)
 
+    before = () if known.told_by else (loader.tree,)
     return Step(
-        TREE, "building Trusted Firmware-A", 1, work, {"firmware": firmware},
-        (f"unpack-{firmware.source}", loader.tree), (compiler, arch.tools.tool("ld"), "make", "cc"),
-        program="Trusted Firmware-A", figures="firmware",
+        loaders.FIRMWARE, f"building {known.title}", 1, work, {"firmware": firmware},
+        (f"unpack-{firmware.source}", *before), (compiler, arch.tools.tool("ld"), "make", "cc"),
+        program=known.title, figures="firmware",
     )  # fmt: skip
 
 

@@ -9,12 +9,12 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon, programs
+from bootscope.builder.steps import falcon, loader_tree, programs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.devices.sunxi_boot_rom import FIRST_STAGE_IMAGE, IMAGE
 from bootscope.kbuild import kconfig
-from bootscope.loaders.model import Loader
+from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.model import System
 
 
@@ -23,8 +23,10 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
     configuration, and what U-Boot was linked from."""
     uboot = system.uboot
     symbols = wanted(system, "uboot")
-    source = falcon.source_of(uboot)
+    source = loader_tree.source_of(uboot)
     sources, compiler = f"unpack-{source}", arch.tools.tool("gcc")
+    known = loader.firmware
+    held = [(known.told_by, known.image)] if known and known.told_by else []
 
     def work(context: Context) -> None:
         tree, build = tree_of(context, source), context.scratch / "build"
@@ -32,10 +34,11 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
         trees.begin(context, key, symbols, build)
         config = configure(context, arch, tree, "uboot", uboot.defconfig, symbols)
         kconfig.check(config, symbols, "uboot.config")
-        context.make(arch, tree, build)
-        of_rom = (build / IMAGE, build / "spl" / FIRST_STAGE_IMAGE)
-        for path in (build / loader.payload,) if loader.payload else of_rom:
-            shutil.copy(path, context.out)
+        context.make(
+            arch, tree, build, *(f"{told}={context.results[FIRMWARE] / image}" for told, image in held)
+        )
+        for image in loader.boot_images or (IMAGE, f"spl/{FIRST_STAGE_IMAGE}"):
+            shutil.copy(build / image, context.out)
         shutil.copy(config, context.out / "config")
         if uboot.falcon and not system.card.raw_sector:
             shutil.copy(build / falcon.WAY_BACK, context.out)
@@ -49,6 +52,6 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
     inputs: dict[str, object] = {"defconfig": uboot.defconfig, "config": symbols}
     tools = (compiler, arch.tools.tool("ld"), "make", "cc", "bison", "flex", "swig")
     return Step(
-        "uboot", "building U-Boot", 3, work, inputs, (sources,), tools,
+        "uboot", "building U-Boot", 3, work, inputs, (sources, *(FIRMWARE for _ in held)), tools,
         program="U-Boot", figures="uboot", tree=(sources, uboot.defconfig, compiler),
     )  # fmt: skip

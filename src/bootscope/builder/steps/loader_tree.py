@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""U-Boot's sources as a system wants them: a view of the tree, of links, in which some files are others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import falcon
+from bootscope.builder.steps.unpack import TREE, tree_of
+from bootscope.system.model import UBoot
+
+
+def source_of(uboot: UBoot) -> str:
+    """The name of the source tree that this U-Boot is built from."""
+    with_falcon = f"{uboot.source}-falcon" if uboot.falcon else uboot.source
+    return f"{with_falcon}-files" if uboot.files else with_falcon
+
+
+def step(uboot: UBoot) -> Step:
+    """The step `unpack-SOURCE-falcon` or `-files`: the view."""
+
+    def work(context: Context) -> None:
+        write(uboot, tree_of(context, uboot.source), context.out / TREE)
+
+    inputs: dict[str, object] = falcon.TREE_INPUTS if uboot.falcon else {}
+    if uboot.files:
+        inputs = {**inputs, "files": uboot.files}
+    title = "U-Boot's tree with files of the system" if uboot.files else "U-Boot's tree for Falcon mode"
+    return Step(f"unpack-{source_of(uboot)}", title, 1, work, inputs, (f"unpack-{uboot.source}",))
+
+
+def write(uboot: UBoot, tree: Path, view: Path) -> None:
+    """Makes the view of a tree."""
+    shutil.copytree(tree, view, symlinks=True, copy_function=_link)
+    changed = falcon.files(tree) if uboot.falcon else {}
+    for name, text in {**changed, **uboot.files}.items():
+        path = view / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.write_text(text)
+
+
+def _link(source: str, target: str) -> None:
+    # A link to a link of the tree would be relative to the wrong folder.
+    os.symlink(os.path.realpath(source), target)  # noqa: PTH211

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that the board's ROM has put its first program into before it starts it.
+
+What the ROM reads it from, and how long that takes, is a part of the time before the first instruction.
+"""
+
+from __future__ import annotations
+
+from bootscope.core.settings import Setting
+from bootscope.devices.model import DeviceEvent, Media
+
+
+class BootMemory(Setting, frozen=True, tag="boot-memory", tag_field="kind"):
+    """Where that program lies: the beginning of memory on QEMU's boards `virt` for RISC-V."""
+
+    base: int
+    size: int
+
+    def decoder(self, name: str, medium_bytes: int) -> BootMemoryDecoder:
+        return BootMemoryDecoder()
+
+    def above_zero(self) -> dict[str, int]:
+        return {"size": self.size}
+
+    def firmware_arguments(self, media: Media) -> tuple[str, ...]:
+        return ("-bios", str(media.loader)) if media.loader else ()
+
+
+class BootMemoryDecoder:
+    """It is memory: no store to it is an event."""
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        return None
