@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images for a 64-bit board as others build them: Debian's kernel, its modules and BusyBox, put onto cards by the
-tools that make real ones. Nothing is compiled."""
+"""Images for a 64-bit board as others build them: Debian's kernel, its modules and BusyBox, put onto cards
+by the tools that make real ones. Nothing is compiled."""
 
 from __future__ import annotations
 

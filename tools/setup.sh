@@ -19,6 +19,9 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-system-riscv gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
+# What a board with an x86-64 CPU needs besides, and, where the computer is none itself, a compiler for it.
+PC="qemu-system-x86 grub-common"
+PC_COMPILER="gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
 TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
@@ -51,6 +54,7 @@ is_qemu() { case $1 in qemu-system-*) ;; *) return 1 ;; esac; }
 qemu_good() {
 	program=$1
 	[ "$1" != qemu-system-riscv ] || program=qemu-system-riscv64
+	[ "$1" != qemu-system-x86 ] || program=qemu-system-x86_64
 	version=$("$program" --version 2> /dev/null | sed -n 's/^QEMU emulator version \([0-9]*\).*/\1/p')
 	[ -n "$version" ] && [ "$version" -ge "$QEMU_MAJOR" ]
 }
@@ -113,6 +117,8 @@ check_beforehand() {
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for 64-bit ARM here" ;;
 		gcc-riscv64-linux-gnu | libc6-dev-riscv64-cross)
 			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for RISC-V here" ;;
+		gcc-x86-64-linux-gnu | libc6-dev-amd64-cross)
+			fail "$(dpkg --print-architecture) has no package $package: there is no cross compiler for x86-64 here" ;;
 		*) fail "apt knows no package $package; is the network there, and Debian's main part among apt's sources?" ;;
 		esac
 	done
@@ -175,12 +181,13 @@ install_python() {
 }
 
 asked=${1:-build}
+[ "$(dpkg --print-architecture 2> /dev/null)" = amd64 ] || PC="$PC $PC_COMPILER"
 lock=requirements.lock
 case $asked in
 demo) packages=$EMULATE; room=$DEMO_MB ;;
-build) packages="$EMULATE $BUILD $FILES"; room=$BUILD_MB ;;
+build) packages="$EMULATE $BUILD $PC $FILES"; room=$BUILD_MB ;;
 test) packages="$EMULATE $FILES $TEST"; room=$DEMO_MB; lock=requirements-dev.lock ;;
-test-full) packages="$EMULATE $BUILD $FILES $TEST"; room=$BUILD_MB; lock=requirements-dev.lock ;;
+test-full) packages="$EMULATE $BUILD $PC $FILES $TEST"; room=$BUILD_MB; lock=requirements-dev.lock ;;
 *) usage ;;
 esac
 # Debian parts this from python3 itself.

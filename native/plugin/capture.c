@@ -57,6 +57,16 @@ bool bs_chain_address(const struct bs_chain *c, uint64_t *address)
 	return true;
 }
 
+size_t bs_bytes(uint64_t vaddr, uint64_t size, uint8_t *bytes)
+{
+	if (size > BS_MAX_BYTES)
+		size = BS_MAX_BYTES;
+	if (!size || !qemu_plugin_read_memory_vaddr(vaddr, buffer, size))
+		return 0;
+	memcpy(bytes, buffer->data, size);
+	return size;
+}
+
 /* Appends the text at vaddr as far as it can be read: byte by byte, since the next page may be missing. */
 static size_t append(uint64_t vaddr, uint8_t *text, size_t size)
 {

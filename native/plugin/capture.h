@@ -12,6 +12,7 @@
 
 #define BS_MAX_STEPS 8
 #define BS_MAX_HOOK_TEXT 200
+#define BS_MAX_BYTES 4096
 
 /* An address: register, plus an offset, then as often as said: the pointer there, plus an offset. */
 struct bs_chain {
@@ -31,6 +32,9 @@ bool bs_chain_address(const struct bs_chain *c, uint64_t *address);
 /* The pointer-sized word there, and the integer of 32 bits there; 0 when it cannot be read. */
 uint64_t bs_word(uint64_t vaddr);
 uint64_t bs_int(uint64_t vaddr);
+
+/* Copies at most BS_MAX_BYTES and returns how many: all of them, or 0 where a part cannot be read. */
+size_t bs_bytes(uint64_t vaddr, uint64_t size, uint8_t *bytes);
 
 /* Each returns the length; the text is not ended by a 0. */
 size_t bs_text(uint64_t vaddr, uint8_t text[BS_MAX_HOOK_TEXT]);

@@ -52,23 +52,27 @@ static void look_for_texts(struct bs_watch *w, const struct bs_io *io, uint64_t 
 	}
 }
 
-static void record_io(struct bs_watch *w, uint64_t phys, qemu_plugin_meminfo_t info, int64_t now_ns)
+static void record_store(struct bs_watch *w, const struct bs_io *ranges, size_t n, uint64_t at, uint8_t bytes,
+			 uint64_t value, int64_t now_ns)
 {
-	for (size_t i = 0; i < w->n_io; i++) {
-		const struct bs_io *io = &w->io[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct bs_io *io = &ranges[i];
 		struct bs_payload p = {.size = 0};
-		uint64_t value;
 
-		if (phys < io->start || phys >= io->end)
+		if (at < io->start || at >= io->end)
 			continue;
-		value = stored_value(info);
 		bs_put_uint(&p, io->id);
-		bs_put_uint(&p, phys - io->start);
-		bs_put_byte(&p, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)));
+		bs_put_uint(&p, at - io->start);
+		bs_put_byte(&p, bytes);
 		bs_put_uint(&p, value);
 		bs_record(BS_REC_IO, now_ns, &p);
-		look_for_texts(w, io, phys - io->start, value, now_ns);
+		look_for_texts(w, io, at - io->start, value, now_ns);
 	}
+}
+
+void bs_ports_output(struct bs_watch *w, uint64_t port, uint8_t bytes, uint64_t value, int64_t now_ns)
+{
+	record_store(w, w->port, w->n_port, port, bytes, value, now_ns);
 }
 
 static void after_sleep(const struct bs_clock_jump *jump)
@@ -103,6 +107,7 @@ void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 	if (jump.slept)
 		after_sleep(&jump);
 	if (store)
-		record_io(udata, phys, info, now_ns);
+		record_store(udata, w->io, w->n_io, phys, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)),
+			     stored_value(info), now_ns);
 	bs_run_check(now_ns);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
 #include "hooks.h"
 
 #include <string.h>
@@ -28,6 +29,40 @@ static bool hook_text(const struct bs_hook *h, uint8_t text[BS_MAX_HOOK_TEXT], s
 			*size = bs_path(address, h->name_at, h->parent_at, text);
 	}
 	return !h->only || (*size == h->only_size && !memcmp(text, h->only, *size));
+}
+
+/* The bytes that the hook takes, kept until the next one is reached. */
+static struct {
+	uint8_t bytes[BS_MAX_BYTES];
+	size_t size;
+} taken;
+
+static void take_bytes(const struct bs_hook *h)
+{
+	uint64_t at, size;
+
+	taken.size = 0;
+	if (h->bytes && bs_chain_address(&h->bytes_at, &at) && bs_chain_address(&h->size_at, &size))
+		taken.size = bs_bytes(at, bs_int(size), taken.bytes);
+}
+
+static bool holds_all(const struct bs_hook *h, const uint8_t *text, size_t size)
+{
+	for (size_t i = 0; i < h->n_has; i++)
+		if (!memmem(text, size, h->has[i].bytes, h->has[i].size))
+			return false;
+	return true;
+}
+
+static void record_bytes(int64_t now_ns)
+{
+	for (size_t at = 0, size; at < taken.size; at += size) {
+		struct bs_payload p = {.size = 0};
+
+		size = taken.size - at < sizeof(p.bytes) ? taken.size - at : sizeof(p.bytes);
+		bs_put_bytes(&p, taken.bytes + at, size);
+		bs_record(BS_REC_BYTES, now_ns, &p);
+	}
 }
 
 static uint64_t hook_value(const struct bs_value *v)
@@ -87,6 +122,9 @@ static bool hook_payload(struct bs_watch *w, struct bs_hook *h, struct bs_payloa
 
 	if (!hook_counts(w, h) || !hook_text(h, text, &size))
 		return false;
+	take_bytes(h);
+	if (!holds_all(h, h->bytes ? taken.bytes : text, h->bytes ? taken.size : size))
+		return false;
 	bs_put_uint(p, h->id);
 	bs_put_byte(p, (uint8_t)h->n_values);
 	for (size_t i = 0; i < h->n_values; i++)
@@ -115,6 +153,8 @@ void bs_hook_reached(struct bs_watch *w, struct bs_hook *h, uint64_t vaddr, uint
 		bs_record_routine(BS_REC_HOOK, now_ns, &p);
 	else
 		bs_record(BS_REC_HOOK, now_ns, &p);
+	if (h->bytes)
+		record_bytes(now_ns);
 	if (h->stack)
 		bs_stack_record(w, vaddr, now_ns);
 	if (h->id == w->move_hook && h->n_values)

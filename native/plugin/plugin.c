@@ -18,6 +18,7 @@
 #include "devices.h"
 #include "frame.h"
 #include "hooks.h"
+#include "ports.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "registers.h"
@@ -58,13 +59,13 @@ static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook
 
 /*
  * Where a block that begins is. Not where it was when it was translated: QEMU runs one translation for
- * all processes that have a page of a file, each at an address of its own.
+ * all processes that have a page of a file, each at an address of its own. None of that is in segments.
  */
 static uint64_t block_pc(const struct place *at)
 {
 	uint64_t pc = bs_register(watch.pc);
 
-	return pc ? pc : at->vaddr;
+	return pc < watch.segment_bytes || !pc ? at->vaddr : pc;
 }
 
 static void on_check_due(unsigned int vcpu, void *udata)
@@ -149,7 +150,7 @@ static bool is_idle_insn(const struct qemu_plugin_insn *insn)
 {
 	for (size_t i = 0; i < watch.n_idle; i++) {
 		const struct bs_idle *idle = &watch.idle[i];
-		uint32_t opcode = 0;
+		uint64_t opcode = 0;
 
 		if (qemu_plugin_insn_size(insn) == idle->size &&
 		    qemu_plugin_insn_data(insn, &opcode, idle->size) == idle->size &&
@@ -189,6 +190,8 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	if (is_idle_insn(insn))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
 						       new_place(vaddr, rest, NULL));
+	if (watch.n_port)
+		bs_ports_translated(&watch, insn, rest);
 	if (watch.frame.used && in_watched_code(vaddr))
 		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));

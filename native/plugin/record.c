@@ -66,7 +66,8 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 
 void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
 {
-	bool routine = type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK;
+	bool routine = type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK ||
+		       type == BS_REC_BYTES;
 
 	keep(type, time_ns, routine, p);
 }

@@ -23,7 +23,7 @@ static bool follows_call(const struct bs_watch *w, uint64_t address)
 {
 	for (size_t i = 0; i < w->n_call; i++) {
 		const struct bs_idle *call = &w->call[i];
-		uint32_t opcode = 0;
+		uint64_t opcode = 0;
 
 		if (call->size > sizeof(opcode) ||
 		    !qemu_plugin_read_memory_vaddr(bs_address(address - call->size), bytes, call->size))

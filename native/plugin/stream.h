@@ -29,6 +29,7 @@ enum bs_record {
 	BS_REC_END = 9,	      /* the plugin stopped recording, and why */
 	BS_REC_STACK = 10,    /* program counter, link register, and what may be return addresses */
 	BS_REC_CPU = 11,      /* which CPU the records from here on are of; the first until then */
+	BS_REC_BYTES = 12,    /* the next of the bytes that the hook before took */
 };
 
 enum bs_end {

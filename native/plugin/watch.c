@@ -9,6 +9,7 @@
 
 #include "registers.h"
 #include "watch_line.h"
+#include "watch_port.h"
 
 static bool add_io(struct bs_watch *w, const struct bs_line *l)
 {
@@ -86,9 +87,9 @@ static bool add_pattern(struct bs_idle *patterns, size_t *n, const struct bs_lin
 	uint64_t v[3];
 
 	/* Opcodes are compared as one word; no instruction is of no bytes. */
-	if (*n == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] || v[0] > sizeof(uint32_t))
+	if (*n == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] || v[0] > sizeof(uint64_t))
 		return false;
-	patterns[(*n)++] = (struct bs_idle){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2]};
+	patterns[(*n)++] = (struct bs_idle){(uint32_t)v[0], v[1], v[2]};
 	return true;
 }
 
@@ -101,6 +102,11 @@ static bool set_word(struct bs_watch *w, const struct bs_line *l)
 	w->word_bytes = (uint32_t)v[0];
 	w->mode_bits = v[1];
 	return true;
+}
+
+static bool set_segment(struct bs_watch *w, const struct bs_line *l)
+{
+	return l->n == 2 && bs_number(l->word[1], &w->segment_bytes);
 }
 
 static bool set_register(struct bs_watch *w, const struct bs_line *l)
@@ -242,7 +248,9 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 	} items[] = {
 		{"tick", set_tick},	  {"word", set_word},	{"register", set_register},
 		{"condition", add_condition}, {"io", add_io},	{"text", add_text},
-		{"config", set_config},
+		{"config", set_config},	  {"segment", set_segment},
+		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
+		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
 		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},

@@ -7,9 +7,21 @@
  *   word BYTES MODE                        a pointer has 4 or 8 bytes; the bits MODE of one to code say
  *                                          which instructions lie there, not where
  *   register pc|stack|link|flags REG       which register has this part; a part that none has counts as 0
+ *   segment BYTES                          an address in the program counter below BYTES counts from the
+ *                                          beginning of a segment, nobody knows which
  *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
  *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
+ *   port ID FIRST SIZE                     record every output to these I/O ports
+ *   ports MASK                             the bits of a register that are the number of a port
+ *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
+ *   output OPCODE BYTES PORT VALUE         an instruction with this opcode gives the low BYTES of register
+ *                                          VALUE to the port in register PORT, or with `next` for PORT, to
+ *                                          that in the byte behind the opcode (repeatable)
+ *   outputs OPCODE BYTES PORT ADDRESS COUNT REPEAT
+ *                                          the same with what is in memory where register ADDRESS points;
+ *                                          behind the prefix REPEAT unless register COUNT holds 0
+ *                                          Both may go on with PREFIX BYTES: so many behind this prefix
  *   config PHYS SIZE                       the configuration space of a bus lies there (config_space.h)
  *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
  *   hook ID VADDR once|every ITEM...       report when the program gets to this address, with:
@@ -22,6 +34,9 @@
  *       none                               0, for a value that is not there
  *       str CHAIN [is HEX]                 the text there; with 'is', only if it is this one
  *       args CHAIN                         the texts in the list of pointers there, parted by 0 bytes
+ *       bytes CHAIN CHAIN                  the bytes at the first place, as many as the integer of 32 bits
+ *                                          at the second one says, BS_MAX_BYTES at most: right after the hook
+ *       has HEX                            only if the text or these bytes hold this, as often as given
  *       path CHAIN NAME PARENT             names from the root down to the node there: NAME and
  *                                          PARENT are where a node keeps those two pointers
  *       stack                              and, right after it, the stack as under 'stack' below
@@ -35,7 +50,7 @@
  *   code LO HI                             store watches look only at code in here (repeatable)
  *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
  *                                          bytes was stored to; the first one is copied to FILE
- *   idle SIZE MASK VALUE                   an instruction of SIZE bytes that puts the CPU to sleep
+ *   idle SIZE MASK VALUE                   an instruction of SIZE bytes, 8 at most, that puts the CPU to sleep
  *   sample NS                              take the program counter this often
  *   stack NS BYTES                         this often also what may be return addresses in so many
  *                                          bytes from the stack pointer up
@@ -65,14 +80,25 @@
 #define BS_MAX_CODE 8
 #define BS_MAX_IDLE 8
 #define BS_MAX_CAPTURE 6
+#define BS_MAX_OUTPUT 8
+#define BS_MAX_PREFIX 16
 #define BS_MAX_CONDITIONS 16
 #define BS_MAX_TESTS 4
 #define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
+#define BS_MAX_HAS 4
 
 struct bs_io {
 	uint32_t id;
 	uint64_t start, end;
+};
+
+/* An instruction that outputs to a port. */
+struct bs_output {
+	uint8_t opcode, bytes;
+	bool in_memory;
+	uint8_t port, value, count; /* registers; BS_NO_REGISTER: the port is behind the opcode */
+	uint8_t repeat_prefix, narrow_prefix, narrow_bytes;
 };
 
 struct bs_text {
@@ -116,6 +142,13 @@ struct bs_hook {
 	int32_t name_at, parent_at; /* for BS_PATH */
 	uint8_t *only;		    /* the only text that counts, or NULL */
 	size_t only_size;
+	bool bytes; /* of bytes_at, as many as the integer at size_at says */
+	struct bs_chain bytes_at, size_at;
+	struct {
+		uint8_t *bytes;
+		size_t size;
+	} has[BS_MAX_HAS];
+	size_t n_has;
 };
 
 struct bs_stack {
@@ -150,16 +183,24 @@ struct bs_usage {
 };
 
 struct bs_idle {
-	uint32_t size, mask, value;
+	uint32_t size;
+	uint64_t mask, value;
 };
 
 struct bs_watch {
 	uint32_t tick_ns, word_bytes;
-	uint64_t mode_bits;
+	uint64_t mode_bits, segment_bytes;
 	uint8_t pc, sp, link, flags; /* registers */
 	struct bs_condition conditions[BS_MAX_CONDITIONS];
 	struct bs_io io[BS_MAX_IO];
 	size_t n_io;
+	struct bs_io port[BS_MAX_IO];
+	size_t n_port;
+	uint64_t port_mask;
+	struct bs_range prefix[BS_MAX_PREFIX];
+	size_t n_prefix;
+	struct bs_output output[BS_MAX_OUTPUT];
+	size_t n_output;
 	struct bs_range config; /* empty where there is none */
 	struct bs_text text[BS_MAX_TEXT];
 	size_t n_text;

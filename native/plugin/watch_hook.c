@@ -33,6 +33,22 @@ static bool hook_words(struct bs_hook *h, enum bs_text_kind kind, const char *te
 	return bs_chain(text, &h->text_at);
 }
 
+static bool hook_bytes(struct bs_hook *h, char *const words[])
+{
+	if (h->bytes)
+		return false;
+	h->bytes = true;
+	return bs_chain(words[1], &h->bytes_at) && bs_chain(words[2], &h->size_at) && h->size_at.n;
+}
+
+static bool hook_has(struct bs_hook *h, const char *hex)
+{
+	if (h->n_has == BS_MAX_HAS)
+		return false;
+	uint8_t *bytes = h->has[h->n_has].bytes = calloc(1, BS_MAX_TEXT_BYTES);
+	return bytes && bs_hex_bytes(hex, bytes, &h->has[h->n_has++].size);
+}
+
 static bool hook_path(struct bs_hook *h, char *const words[])
 {
 	uint64_t name, parent;
@@ -70,6 +86,10 @@ static size_t text_item(struct bs_hook *h, char *const words[], size_t n)
 		return hook_words(h, BS_ARGS, words[1]) ? 2 : 0;
 	if (n >= 2 && !strcmp(what, "is") && h->text != BS_NO_TEXT)
 		return hook_text(h, words[1]) ? 2 : 0;
+	if (n >= 3 && !strcmp(what, "bytes"))
+		return hook_bytes(h, words) ? 3 : 0;
+	if (n >= 2 && !strcmp(what, "has") && (h->bytes || h->text != BS_NO_TEXT))
+		return hook_has(h, words[1]) ? 2 : 0;
 	if (n >= 4 && !strcmp(what, "path"))
 		return hook_path(h, words) ? 4 : 0;
 	return 0;

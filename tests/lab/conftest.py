@@ -21,6 +21,26 @@ from tests.command import ROOT, Bootscope, environment, recorded_once
 STOCK = ROOT / "src" / "bootscope" / "systems.d" / "stock.toml"
 
 
+BUILD_PLUGIN = """
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Progress
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
+from bootscope.core.paths import cache_dir
+step = plugin.step()
+print(Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
+"""
+
+
+@pytest.fixture(scope="session")
+def library() -> str:
+    """The QEMU plugin, built in the ordinary cache."""
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD_PLUGIN], env=environment(), capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
 @pytest.fixture(scope="session")
 def built() -> dict[str, Any]:
     """The stock system, built in the ordinary cache; what `build --json` printed."""

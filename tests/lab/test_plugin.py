@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from bootscope.capture import stream
 from bootscope.devices.model import Media
 from bootscope.emulator.qemu import machine_arguments
 from bootscope.image.code import Code
-from tests.command import environment
 
 pytestmark = pytest.mark.boot
 CPU = (
@@ -25,16 +23,6 @@ CPU = (
     "condition 3 0x90000000 0x80000000 0x90000000 0x10000000\n"
 )
 GOOD = f"tick 2\n{CPU}io 1 0x01c28000 0x400\nlimit 20000000\n"
-BUILD_PLUGIN = """
-from bootscope.builder.cache import Cache
-from bootscope.builder.progress import Progress
-from bootscope.builder.step import Runner
-from bootscope.builder.steps import plugin
-from bootscope.core.paths import cache_dir
-step = plugin.step()
-print(Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN)
-"""
-
 
 WRONG_HOOKS = [
     f"hook 1 0x60 every {items}"
@@ -58,7 +46,13 @@ WRONG_LINES = [
     "move 1", "move 0 0x100", "move 1 0x100 2", "move x 0x100",
     "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",
-    "call 4 1", "call 0 0 0", "call 5 1 1", "call 4 1 1 1", "idle 8 1 1",
+    "call 4 1", "call 0 0 0", "call 9 1 1", "call 4 1 1 1", "idle 9 1 1",
+    "segment", "segment x",
+    "port 1 0x3f8", "port 1 0x3f8 0", "port 1 0xffffffffffffffff 2", "ports 0", "ports",
+    "prefix 5", "prefix 5 4", "prefix 0 256", "output 0xee 1 r2", "output 256 1 r2 r0", "output 0xee 5 r2 r0",
+    "output 0xee 0 r2 r0", "output 0xee 1 2 r0", "output 0xee 1 r2 r0 0x66", "output 0xee 1 r2 r0 0x66 8",
+    "outputs 0x6e 1 r2 r6 r1", "outputs 0x6e 1 next r6 r1 0xf3", "outputs 0x6e 1 r2 r6 1 0xf3",
+    "\n".join(["prefix 1 2"] * 17), "\n".join(["output 0xee 1 r2 r0"] * 9),
     "usage 1", "usage x /f", "usage 1 /f 2", "usage 1 /f\nusage 1 /g", "stage 7", "stage", "stage x",
     "owner 1 r0+4 2", "owner 0 r0+4 2 r2+4", "owner 1 r0 2 r2+4", "owner 1 r0+4 2 r2", "owner 1 r0+4 2 2",
     "owner 1 r0+4 2 r2+4\nowner 1 r0+4 2 r2+4",
@@ -67,14 +61,6 @@ WRONG_LINES = [
     "condition 4 1 1 1 1 1 1 1 1 1 1",
     "\n".join(["return 1 2"] * 9), "\n".join(["call 4 1 1"] * 9),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def library() -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD_PLUGIN], env=environment(), capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def boot(

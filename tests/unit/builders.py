@@ -17,6 +17,7 @@ from bootscope.capture import record, stream
 from bootscope.capture.record import BootInfo, Extent, RunInfo, SystemFacts, WatchNames
 from bootscope.capture.store import Store
 from bootscope.capture.stream import (
+    Bytes,
     Clock,
     Cpu,
     Ended,
@@ -48,7 +49,8 @@ MOMENTS = (
     "switch", "fork", "exit", "wake", "execve", "execve.file", "map", "bio", "bio.end", "page", "printk",
     "module", "driver", "probe.driver",
 )  # fmt: skip
-EVERY_HOOK = (*HOOK_NAMES, *MOMENTS, *SPANS, *(f"{name}.end" for name in SPANS))
+MESSAGES = ("datagram", "kmsg", "kmsg.text", "cgroup")
+EVERY_HOOK = (*HOOK_NAMES, *MOMENTS, *SPANS, *(f"{name}.end" for name in SPANS), *MESSAGES)
 """What a recording of today has; HOOK_NAMES is what the first ones had."""
 HOOKS = dict(enumerate(EVERY_HOOK, start=1))
 TEXTS = {1: "milestone app-ready", 2: "panic"}
@@ -106,6 +108,8 @@ def _other(r: Record) -> tuple[int, bytes]:
             return 10, uint(r.pc) + uint(r.lr) + uint(r.flags) + r.raw
         case Cpu():
             return 11, uint(r.cpu)
+        case Bytes():
+            return 12, r.data
         case Unknown():
             return r.kind, r.payload
     raise TypeError(r)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bootscope.capture import decoded, stream
 from bootscope.capture.stream import (
+    Bytes,
     Clock,
     End,
     Ended,
@@ -40,6 +41,7 @@ record = st.one_of(
     st.builds(Clock, number, number, st.integers(-(2**62), 2**62)),
     st.builds(Ended, number, st.sampled_from(End), number),
     st.builds(StackSample, number, number, number, number, st.binary(max_size=40)),
+    st.builds(Bytes, number, st.binary(max_size=40)),
     st.builds(Unknown, number, number, st.binary(max_size=40)),
 )
 

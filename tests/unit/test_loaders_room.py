@@ -98,7 +98,7 @@ def test_the_phases_are_as_they_always_were() -> None:
     assert UBOOT.phases == ("rom", "spl", *linux)
     assert TFA.phases == ("rom", "bl1", "bl2", "bl31", *linux)
     assert UBOOT_OPENSBI.phases == ("rom", "spl", "opensbi", *linux)
-    assert ("rom", "bl1", "bl2", "bl31", "spl", "opensbi", *linux) == PHASES
+    assert ("rom", "firmware", "bl1", "bl2", "bl31", "spl", "opensbi", *linux) == PHASES
     assert hooks(Hooked.DELAY)[:2] == ("spl.delay", "uboot.delay")
     assert hooks(Hooked.START) == (
         "spl.start",
@@ -107,6 +107,8 @@ def test_the_phases_are_as_they_always_were() -> None:
         "bl2.start",
         "bl31.start",
         "opensbi.start",
+        "seabios.start",
+        "grub.start",
     )
     assert hooks(Hooked.COMMAND) == ("uboot.command",)
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.capture.stream import (
+    Bytes,
     Clock,
     Cpu,
     Decoder,
@@ -50,6 +51,8 @@ EVERY_KIND: list[Record] = [
     Unknown(2_000_000_702, 0, b""),
     Clock(2_000_000_703, 104_000, -77),
     Cpu(2_000_000_703, 3),
+    Bytes(2_000_000_703, b""),
+    Bytes(2_000_000_703, bytes(range(255))),
     *(Ended(2_000_000_704, reason, 5) for reason in End),
 ]
 

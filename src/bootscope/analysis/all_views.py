@@ -17,6 +17,7 @@ from bootscope.analysis import (
     processes,
     silence_rows,
     storage,
+    unit_rows,
     waits,
 )
 from bootscope.analysis.evidence import Evidence
@@ -24,7 +25,7 @@ from bootscope.analysis.functions import Stacks
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.rows import Rows, in_phase
 from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS, check_milestone, check_phase
-from bootscope.core.errors import UserError, unknown
+from bootscope.core.errors import unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
@@ -35,8 +36,12 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     "console": lambda e, s, p: console_cost.view(e, p),
     "waits": lambda e, s, p: (waits.view(e, s),),
     SILENCES: lambda e, s, p: (silence_rows.view(e.timeline),),
-    CRITICAL_PATH: lambda e, s, p: critical_sums.views(e, s, phase=p),
+    CRITICAL_PATH: lambda e, s, p: (
+        *(_chain(e, critical.goal(e), e.timeline.total_ns) if p is None else ()),
+        *critical_sums.views(e, s, phase=p),
+    ),
     "floor": lambda e, s, p: (lower_bound.view(e),),
+    UNITS: lambda e, s, p: (unit_rows.recorded(e),),
 }
 
 
@@ -46,21 +51,23 @@ def _path(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[int, int, Task]]
     return ((start, end, task) for start, end, task, *_ in critical_sums.shares(steps, evidence))
 
 
+def _chain(evidence: Evidence, milestone: str, at_ns: int) -> tuple[Rows, ...]:
+    """The units that a milestone came after, where there are any."""
+    chain = unit_rows.chain_to(evidence, milestone, at_ns)
+    return (chain,) if chain else ()
+
+
 def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:
     """The critical path to another milestone than the last. Raises UserError for an unknown one."""
     check_milestone(evidence.timeline, milestone)
     missing = hook_coverage.notes(CRITICAL_PATH, evidence)
-    tables = critical_sums.views(evidence, stacks, milestone)
+    chain = _chain(evidence, milestone, evidence.timeline.milestones[milestone])
+    tables = (*chain, *critical_sums.views(evidence, stacks, milestone))
     return tuple(replace(rows, notes=(*missing, *rows.notes)) for rows in tables)
 
 
 def rows_of(name: str, evidence: Evidence, stacks: Stacks, phase: str | None = None) -> tuple[Rows, ...]:
     """The tables of a view, of one phase if named. Raises UserError for an unknown view or phase."""
-    if name == UNITS:
-        raise UserError(
-            "a recording has no view units: it is of imported boots with systemd",
-            hint="--view processes shows what each process did",
-        )
     if name not in _MAKERS:
         raise unknown("view", name, list(NAMES))
     check_phase(evidence.timeline, phase)

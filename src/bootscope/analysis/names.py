@@ -107,6 +107,9 @@ class Names:
         """A function of a program before Linux that whoever runs now calls; None for all other code."""
         for program in self._loader.programs:
             found = self._look_up(program.symbols, pc) if program.stays else None
+            if program.lies and self._loader.program(phase):
+                low, high = program.lies
+                found = found or (NO_SYMBOL if low <= pc < high else None)
             if found and self._loader.program(phase) is not program:
                 return f"{program.title} {found}"
         return None

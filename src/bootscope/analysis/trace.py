@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from bootscope.analysis import console_cost, critical, instruments, spent, storage
+from bootscope.analysis import console_cost, critical, instruments, spent, storage, unit_jobs
 from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.evidence import Evidence
@@ -43,6 +43,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
         Track("irqs", "irq", "interrupts", _irqs(evidence)),
         Track("cpu", "cpu", "CPU", _cpu(evidence)),
+        *unit_jobs.tracks(evidence),
         *_processes(evidence, stacks, lines),
     ]
     points = [Point(ns, name, "milestone") for name, ns in tl.milestones.items()]

@@ -20,7 +20,7 @@ NAMES = (
     "floor",
 )
 UNITS = "units"
-"""A view that only imported boots have."""
+"""A view that only boots with systemd have."""
 
 
 def check_milestone(timeline: Timeline, milestone: str) -> None:

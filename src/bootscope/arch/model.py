@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,11 +26,36 @@ class StackGrowth:
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """Instructions of `size` bytes that equal `value` under `mask`."""
+    """Instructions of `size` bytes, 8 at most, that equal `value` under `mask`."""
 
     size: int
     mask: int
     value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Instructions with the one-byte `opcode` give `size` bytes to the I/O port in register `port` (empty:
+    that in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory
+    that it points to. `narrow`: (a prefix, how many bytes behind it); `repeat`: (the register that counts
+    down, the prefix that has it count)."""
+
+    opcode: int
+    size: int
+    port: str
+    value: str
+    narrow: tuple[int, int] | None = None
+    repeat: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """I/O ports, an address space that only instructions of their own reach. `mask`: the bits of a register
+    that are the number of a port; `prefixes`: (first, last) of bytes that may stand before an opcode."""
+
+    mask: int
+    prefixes: tuple[tuple[int, int], ...]
+    outputs: tuple[Output, ...]
 
 
 class Instructions(Protocol):
@@ -68,7 +94,7 @@ class Registers:
     """Of the program: the address of the instruction."""
     stack: str
     link: str
-    """Holds the address that a function returns to."""
+    """Holds the address that a function returns to; empty where a call puts that on the stack."""
     flags: str
     """What conditions look at."""
 
@@ -136,6 +162,25 @@ class ToolChain:
         """What the names of the compiler's programs begin with."""
         return f"{self.triplet}-"
 
+    @property
+    def is_host(self) -> bool:
+        """Whether this computer has this architecture, so that its own compiler is the one."""
+        return platform.machine() == self.triplet.partition("-")[0]
+
+    def package(self, name: str) -> str:
+        """Debian's package with a program of the tool chain: gcc, binutils."""
+        return name if self.is_host else f"{name}-{self.triplet.replace('_', '-')}"
+
+    @property
+    def library_package(self) -> str:
+        """Debian's package with the C library that programs for it are linked to."""
+        return "libc6-dev" if self.is_host else f"libc6-dev-{self.debian}-cross"
+
+    @property
+    def library_folders(self) -> tuple[str, ...]:
+        """Where that library may lie, below /: that of a cross compiler, and the host's own."""
+        return f"usr/{self.triplet}/lib", f"usr/lib/{self.triplet}"
+
     def tool(self, name: str) -> str:
         """A program of the tool chain: gcc, ld, strip, nm."""
         return self.prefix + name
@@ -178,6 +223,12 @@ class Architecture:
     """Symbols of the kernel that programs linked against the C library need, and why."""
     load_instructions: Callable[[], Instructions]
     """The reader of its code. The disassembler takes a tenth of a second to load, and few views need it."""
+    call_thunks: str = ""
+    """What names of functions begin with that call the address in a register, which ends the name; empty for
+    an architecture without such."""
+    segment_bytes: int = 0
+    """The size of segments that addresses may count from before an MMU is on; 0 where there are none."""
+    ports: Ports | None = None
 
     def code_address(self, value: int) -> int:
         """The address that a pointer to code stands for."""

@@ -7,8 +7,9 @@ from bootscope.arch.arm import ARM
 from bootscope.arch.arm64 import ARM64
 from bootscope.arch.model import Architecture
 from bootscope.arch.riscv64 import RISCV64
+from bootscope.arch.x86_64 import X86_64
 
-ARCHITECTURES = {found.name: found for found in (ARM, ARM64, RISCV64)}
+ARCHITECTURES = {found.name: found for found in (ARM, ARM64, RISCV64, X86_64)}
 
 
 def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:

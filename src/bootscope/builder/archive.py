@@ -12,13 +12,14 @@ import fnmatch
 import os
 import re
 import shutil
+import tarfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.core.errors import ToolError
 from bootscope.core.process import environment, run
-from bootscope.system.model import Archive, Package
+from bootscope.system.model import Archive, Package, PackageSet
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _HELPER = Path("/usr/lib/apt/apt-helper")
@@ -136,6 +137,24 @@ class PrivateApt:
         deb = self._download(name)
         return Fetched(deb.path, f"{name} {deb.version}")
 
+    def packages(self, names: Iterable[str]) -> Fetched:
+        """Fetches packages with all that they depend on, as apt resolves it, each checked against the signed
+        index: one tar archive of them, the same bytes from the same packages."""
+        words = ("-y", "-q", "--no-install-recommends", "--download-only")
+        self.apt("apt-get", "install", *words, *names)
+        debs = sorted((self._work / "cache" / "archives").glob("*.deb"))
+        if not debs:
+            raise ToolError("apt fetched no package")
+        whole = self._work / "packages.tar"
+        with tarfile.open(whole, "w", format=tarfile.GNU_FORMAT) as archive:
+            for deb in debs:
+                member = tarfile.TarInfo(deb.name)
+                member.size = deb.stat().st_size
+                with deb.open("rb") as f:
+                    archive.addfile(member, f)
+                deb.unlink()
+        return Fetched(whole, f"{len(debs)} packages")
+
     def _download(self, package: str) -> Fetched:
         self.apt("apt-get", "download", "-q", package)
         deb = next(self._work.glob(f"{package}_*.deb"))
@@ -159,7 +178,7 @@ class Archives:
         self._work = work
         self._updated: dict[tuple[str, str, str], PrivateApt] = {}
 
-    def fetch(self, wanted: Archive | Package) -> Fetched:
+    def fetch(self, wanted: Archive | Package | PackageSet) -> Fetched:
         """Fetches what `wanted` names.
 
         Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
@@ -169,6 +188,9 @@ class Archives:
             return self._from_mirrors(
                 wanted.suite, wanted.architecture, lambda apt: apt.package(package.name, package.follow)
             )
+        if isinstance(wanted, PackageSet):
+            names = wanted.names
+            return self._from_mirrors(wanted.suite, wanted.architecture, lambda apt: apt.packages(names))
         source, file, name, member = wanted.source, wanted.file, wanted.package, wanted.member
         if source and file:
             return self._from_mirrors(wanted.suite, "", lambda apt: apt.source_file(source, file))

@@ -23,9 +23,11 @@ from bootscope.builder.steps import (
     configure,
     falcon,
     firmware,
+    grub,
     initramfs,
     kernel,
     loader_tree,
+    packages,
     payload,
     prebuilt,
     rootfs,
@@ -38,9 +40,10 @@ from bootscope.core.errors import UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
+from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree
+from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree, packaged_root
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -62,16 +65,21 @@ class Built:
         """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
         first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
+        bios = there[FIRMWARE] if _has_bios(system) else None
         if loader.first_image:
             first = there[loader.tree] / Path(loader.first_image).name
         elif loader.firmware:
             first = there[FIRMWARE] / loader.firmware.image
+        elif bios:
+            first = bios / prebuilt.BIOS_IMAGE
+        video = bios / prebuilt.VIDEO_IMAGE if bios else None
         return Media(
             self.card,
             first,
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
+            video=video if video and video.exists() else None,
         )
 
     def extents(self) -> tuple[Extent, ...]:
@@ -96,9 +104,16 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
+    bios = (FIRMWARE,) if _has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    used = dict.fromkeys((*trees, *below, *libc, *headers))
+    root = (packaged_root(system),) if packaged_root(system) else ()
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
+
+
+def _has_bios(system: System) -> bool:
+    """Whether the board begins in firmware that is built already."""
+    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
 def architecture(loaded: LoadedSystem) -> Architecture:
@@ -142,14 +157,23 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
-        taken = [prebuilt.uboot_step(p, found[s.uboot.source], on_card=bool(s.card.loader_sector))]
-        loaders = _loaders(s, board) if builds_loader(s) else taken
+        loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
-        return [*loaders, busybox, application, prebuilt.kernel_step(s, p, found, arch), *archive]
+        root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
+        return [*loaders, busybox, *root, application, prebuilt.kernel_step(s, p, found, arch), *archive]
     a = s.application
     libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
     loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]
     return [*loaders, *libc, application, *archive, kernel.step(s, arch)]
+
+
+def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
+    """Boot loaders and firmware that are built already."""
+    source = found[s.uboot.source]
+    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if _has_bios(s) else []
+    if board.boot_loader is GRUB:
+        return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
+    return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
 
 
 def _loaders(system: System, board: Board) -> list[Step]:

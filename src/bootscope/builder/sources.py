@@ -24,7 +24,7 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of, tree_id
 from bootscope.builder.progress import Progress
 from bootscope.core.errors import ToolError, UserError
-from bootscope.system.model import Archive, Package, Source
+from bootscope.system.model import Archive, Package, PackageSet, Source
 
 # Failures of this machine's disk, which no other place of the source would mend.
 OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS}
@@ -126,13 +126,13 @@ def from_somewhere(
             reason = getattr(error, "reason", None) or error or type(error).__name__
             failures.append(f"upstream: {reason}")
             progress.note(f"{wanted.name}: upstream cannot be reached ({reason})")
-    places = (wanted.source.archive, wanted.source.package)
-    for place in (place for place in places if isinstance(place, Archive | Package)):
+    places = (wanted.source.archive, wanted.source.package, wanted.source.packages)
+    for place in (place for place in places if isinstance(place, Archive | Package | PackageSet)):
         try:
             progress.note(f"{wanted.name}: asking Debian's archive, suite {place.suite}")
             got = archives.fetch(place)
             pinned = wanted.source.sha256
-            whole = isinstance(place, Package) or place.source
+            whole = not isinstance(place, Archive) or place.source
             if whole and pinned and file_sha256(got.path) != pinned.lower():
                 raise _refused(wanted.name, got.path, cache, pinned)
             return _keep(wanted, cache, work, got.path, "Debian's archive", got.version)
@@ -140,12 +140,13 @@ def from_somewhere(
             if error.hint and "kept" in error.hint:
                 raise
             failures.append(f"Debian's archive: {error.message}")
-    package = wanted.source.package
-    if isinstance(package, Package):
+    package, several = wanted.source.package, isinstance(wanted.source.packages, PackageSet)
+    if isinstance(package, Package) or several:
+        what = package.name if isinstance(package, Package) else "the packages"
         raise ToolError(
-            f"cannot fetch {package.name} for {wanted.name}: " + "; ".join(failures),
+            f"cannot fetch {what} for {wanted.name}: " + "; ".join(failures),
             hint=f"check the network; {MIRROR} selects another mirror than apt's; or name "
-            f"a folder with the unpacked package as sources.{wanted.name}.path",
+            f"a folder with what is in it, unpacked, as sources.{wanted.name}.path",
         )
     raise ToolError(
         f"cannot fetch the source of {wanted.name}: " + "; ".join(failures),

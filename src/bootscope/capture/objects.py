@@ -17,7 +17,7 @@ SYMBOL_TABLES = (KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS, *(program.symbols for pro
 KERNEL = "kernel-program"
 PROGRAMS, SCRIPTS, BLOCKS = "user-programs", "scripts", "rootfs-blocks"
 INITCALLS = "initcall-levels"
-ROOT_CONTENTS = "rootfs-contents"
+ROOT_CONTENTS, UNITS = "rootfs-contents", "rootfs-units"
 KERNEL_OBJECTS, KERNEL_CONFIG = "kernel-objects", "kernel-config"
 OBJECTS_OF = {
     "kernel": KERNEL_OBJECTS,

@@ -39,6 +39,7 @@ class Kind(IntEnum):
     END = 9
     STACK = 10
     CPU = 11
+    BYTES = 12
 
 
 class End(IntEnum):
@@ -158,7 +159,13 @@ class Cpu(Record, frozen=True, gc=False, tag=11):
     cpu: int
 
 
-AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown | Cpu
+class Bytes(Record, frozen=True, gc=False, tag=12):
+    """The next of the bytes that the hook before took."""
+
+    data: bytes
+
+
+AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown | Cpu | Bytes
 
 
 _LONGEST_SHIFT = 70
@@ -249,6 +256,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.END: _ended,
     Kind.STACK: _stack,
     Kind.CPU: _one_number(Cpu),
+    Kind.BYTES: Bytes,
 }
 
 

@@ -161,8 +161,10 @@ _EMULATED_FILES = ("C library headers", "archive's keys")
 
 
 def _cross_library(arch: Architecture) -> Check:
-    path, package = f"usr/{arch.tools.triplet}/lib/libc.so.6", f"libc6-dev-{arch.tools.debian}-cross"
-    return _file("cross C library", path, package, "what programs on the board link to")
+    places = [f"{folder}/libc.so.6" for folder in arch.tools.library_folders]
+    there = next((place for place in places if Path("/", place).exists()), places[0])
+    package = arch.tools.library_package
+    return _file("cross C library", there, package, "what programs on the board link to")
 
 
 def _python_package(name: str, only_for: str = "", hint: str = "") -> Check:

@@ -35,9 +35,9 @@ def _made_for(arch: Architecture) -> tuple[Tool, ...]:
     chain = arch.tools
     return (
         Tool(chain.qemu, chain.qemu_package, "the emulated board", minimum=(10, 0)),
-        Tool(chain.tool("gcc"), f"gcc-{chain.triplet}", "compiles what runs on the board"),
-        Tool(chain.tool("ld"), f"binutils-{chain.triplet}", "links what runs on the board"),
-        Tool(chain.tool("strip"), f"binutils-{chain.triplet}", "removes symbols from programs"),
+        Tool(chain.tool("gcc"), chain.package("gcc"), "compiles what runs on the board"),
+        Tool(chain.tool("ld"), chain.package("binutils"), "links what runs on the board"),
+        Tool(chain.tool("strip"), chain.package("binutils"), "removes symbols from programs"),
     )
 
 
@@ -85,6 +85,7 @@ OPTIONAL_TOOLS = {
         Tool("btrfs", "btrfs-progs", "shows the layout of files in btrfs"),
         Tool("mkfs.xfs", "xfsprogs", "makes XFS roots", ("-V",)),
         Tool("xfs_db", "xfsprogs", "shows the layout of files in XFS", ("-V",)),
+        Tool("grub-mkimage", "grub-common", "puts GRUB together"),
         Tool("zstd", "zstd", "compresses an initramfs"),
         Tool("dpkg-deb", "dpkg", "unpacks packages"),
         Tool("sigrok-cli", "sigrok-cli", "records pins of real boards with a logic analyser"),

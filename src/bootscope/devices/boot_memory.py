@@ -6,12 +6,16 @@ What the ROM reads it from, and how long that takes, is a part of the time befor
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bootscope.core.settings import Setting
-from bootscope.devices.model import DeviceEvent, Media
+from bootscope.devices.model import MEMORY, DeviceEvent, Media
 
 
 class BootMemory(Setting, frozen=True, tag="boot-memory", tag_field="kind"):
     """Where that program lies: the beginning of memory on QEMU's boards `virt` for RISC-V."""
+
+    address_space: ClassVar[str] = MEMORY
 
     base: int
     size: int

@@ -17,6 +17,10 @@ SECTOR_BYTES = 512
 """The unit that storage is addressed in, by controllers, partition tables and Linux alike."""
 
 
+MEMORY, PORTS = "memory", "ports"
+"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures with such."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceEvent:
     """Something a device was told to do; `index` is that of the record in the stream."""
@@ -76,8 +80,9 @@ class CardClass(Setting, frozen=True):
 class Media:
     """What a board boots from: the image of a card, and files that QEMU may hand over without one.
 
-    `loader`: a boot loader that is not on the card. `initramfs`: one that is not a part of the kernel.
-    `card_format`: what QEMU calls the form of the card's file. `has_card`: whether there is a card at all.
+    `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not a part of the
+    kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
+    file. `has_card`: whether there is a card at all.
     """
 
     card: Path
@@ -87,6 +92,7 @@ class Media:
     command_line: str = ""
     card_format: str = "raw"
     has_card: bool = True
+    video: Path | None = None
 
 
 def in_option(path: Path) -> str:
@@ -95,7 +101,12 @@ def in_option(path: Path) -> str:
 
 
 class Device(Protocol):
-    """A device whose registers the plugin watches: `size` bytes from the physical address `base` on."""
+    """A device whose registers the plugin watches: `size` bytes from `base` on, a physical address or a
+    port."""
+
+    @property
+    def address_space(self) -> str:
+        """MEMORY or PORTS."""
 
     @property
     def base(self) -> int: ...

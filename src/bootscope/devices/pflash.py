@@ -6,12 +6,16 @@ Code and data in it are read as memory: no store tells of that, and it costs not
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bootscope.core.settings import Setting
-from bootscope.devices.model import DeviceEvent, Media, in_option
+from bootscope.devices.model import MEMORY, DeviceEvent, Media, in_option
 
 
 class Pflash(Setting, frozen=True, tag="pflash", tag_field="kind"):
     """The first bank of flash: as large as the image in it."""
+
+    address_space: ClassVar[str] = MEMORY
 
     base: int
     size: int

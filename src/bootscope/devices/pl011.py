@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from bootscope.core.settings import Setting, Sourced
-from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE
 
 _STEPS = 64
@@ -21,6 +21,8 @@ _STEPS = 64
 
 class Pl011(Setting, frozen=True, tag="pl011", tag_field="kind"):
     """A PL011."""
+
+    address_space: ClassVar[str] = MEMORY
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"

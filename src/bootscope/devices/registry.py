@@ -10,6 +10,7 @@ from bootscope.devices.sdhci_pci import SdhciPci
 from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
+from bootscope.devices.vga import Vga
 
-AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash | BootMemory
+AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash | BootMemory | Vga
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""

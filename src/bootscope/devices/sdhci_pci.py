@@ -6,13 +6,25 @@ Source: SD Host Controller Simplified Specification 3.00, chapter 2.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bootscope.core.settings import Setting
 from bootscope.devices import sd_card
-from bootscope.devices.model import SECTOR_BYTES, CardClass, DeviceEvent, Media, StorageCommand, in_option
+from bootscope.devices.model import (
+    MEMORY,
+    SECTOR_BYTES,
+    CardClass,
+    DeviceEvent,
+    Media,
+    StorageCommand,
+    in_option,
+)
 
 
 class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
     """The controller. `base` is where its first region of memory is put, which software decides."""
+
+    address_space: ClassVar[str] = MEMORY
 
     base: int
     size: int

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bootscope.core.settings import Setting
-from bootscope.devices.model import DeviceEvent, PinChange
+from bootscope.devices.model import MEMORY, DeviceEvent, PinChange
 
 
 class SunxiGpio(Setting, frozen=True, tag="sunxi-gpio", tag_field="kind"):
     """The controller."""
+
+    address_space: ClassVar[str] = MEMORY
 
     base: int
     size: int

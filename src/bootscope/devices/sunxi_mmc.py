@@ -3,13 +3,25 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from bootscope.core.settings import Setting
 from bootscope.devices import sd_card
-from bootscope.devices.model import SECTOR_BYTES, CardClass, DeviceEvent, Media, StorageCommand, in_option
+from bootscope.devices.model import (
+    MEMORY,
+    SECTOR_BYTES,
+    CardClass,
+    DeviceEvent,
+    Media,
+    StorageCommand,
+    in_option,
+)
 
 
 class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     """The controller, with an SD card in it."""
+
+    address_space: ClassVar[str] = MEMORY
 
     base: int
     size: int

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import msgspec
 
@@ -13,8 +13,8 @@ from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE
 
 
-class Uart16550(Setting, frozen=True, tag="uart16550", tag_field="kind"):
-    """A 16550-class serial port with registers `register_bytes` apart."""
+class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_field="kind"):
+    """A 16550-class serial port with registers `register_bytes` apart, in memory or, as in PCs, at ports."""
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"
@@ -26,6 +26,7 @@ class Uart16550(Setting, frozen=True, tag="uart16550", tag_field="kind"):
     clock_hz: Sourced
     fifo_bytes: Sourced
     default_baud: Sourced
+    address_space: Literal["memory", "ports"] = "memory"
 
     def decoder(self, name: str, medium_bytes: int) -> Uart16550Decoder:
         return Uart16550Decoder(name, self)

@@ -8,7 +8,7 @@ that the build found. A function that a kernel does not have gives no hook, and 
 from __future__ import annotations
 
 from bootscope.arch.model import ALWAYS, Architecture
-from bootscope.emulator.probes import NOTHING, Hooks, argument, when
+from bootscope.emulator.probes import NOTHING, Hooks, argument, caller, when
 from bootscope.emulator.subject import Layout
 from bootscope.image.code import Code
 
@@ -26,7 +26,7 @@ class _Members:
     @property
     def link(self) -> str:
         """The item for the address that a function returns to."""
-        return f"reg {self._registers.link}"
+        return caller(self.arch)
 
     def argument(self, *numbers: int) -> str:
         """The items for arguments of the function."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bootscope.emulator.probes import Hooks, argument
+from bootscope.emulator.probes import Hooks, argument, caller
 from bootscope.image.code import Code
 from bootscope.loaders.model import Hooked, Loader
 
@@ -37,7 +37,7 @@ def add(hooks: Hooks, loader: Loader, programs: Mapping[str, Code]) -> None:
         registers, word = code.arch.registers, code.arch.word_bytes
         first, number, words, *_ = registers.arguments
         items = {
-            Hooked.DELAY: f"reg {first} reg {registers.link}",
+            Hooked.DELAY: f"reg {first} {caller(code.arch)}",
             Hooked.INITCALL: "",
             Hooked.PROBE: f"str {first}+{word}>0",
             Hooked.COMMAND: f"reg {number} args {words}+0",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.arch.model import Architecture
+from bootscope.arch.model import Architecture, Ports
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
-from bootscope.emulator import kernel_probes, loader_probes
+from bootscope.devices.model import PORTS
+from bootscope.emulator import kernel_probes, loader_probes, message_probes
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
 from bootscope.image.code import Code
@@ -99,6 +100,8 @@ def watch(
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
+        if programs.units:
+            message_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
     _add_texts(w, board, watched)
@@ -127,6 +130,7 @@ def _machine(arch: Architecture) -> list[str]:
     tests = [" ".join(f"{m:#x} {v:#x}" for m, v in condition) for condition in arch.conditions]
     return [
         f"word {arch.word_bytes} {arch.mode_bit}",
+        *([f"segment {arch.segment_bytes}"] if arch.segment_bytes else []),
         *(f"register {part} {name}" for part, name in parts.items() if name),
         *(f"condition {number} {test}" for number, test in enumerate(tests)),
     ]
@@ -154,9 +158,23 @@ def default_until(system: System) -> str:
 def _add_devices(w: Watch, board: Board) -> None:
     for number, (name, device) in enumerate(board.devices.items(), start=1):
         w.devices[number] = name
-        w.lines.append(f"io {number} {device.base:#x} {device.size:#x}")
+        what = "port" if device.address_space == PORTS else "io"
+        w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
+    if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
+        w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):
         w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")
+
+
+def output_lines(ports: Ports) -> list[str]:
+    """Lines for the plugin: how the instructions look that output to I/O ports."""
+    lines = [f"ports {ports.mask:#x}", *(f"prefix {first:#x} {last:#x}" for first, last in ports.prefixes)]
+    for out in ports.outputs:
+        repeat = f" {out.repeat[0]} {out.repeat[1]:#x}" if out.repeat else ""
+        narrow = f" {out.narrow[0]:#x} {out.narrow[1]}" if out.narrow else ""
+        what = f"{out.opcode:#x} {out.size} {out.port or 'next'} {out.value}{repeat}{narrow}"
+        lines.append(f"{'outputs' if out.repeat else 'output'} {what}")
+    return lines
 
 
 def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) -> None:
@@ -179,6 +197,8 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])) if process else ():
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
+    for called, fields in watched.journal.items():
+        message_probes.add_milestone(hooks, kernel, programs.layout, called, fields)
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 

@@ -65,6 +65,11 @@ def argument(arch: Architecture, *numbers: int) -> str:
     )
 
 
+def caller(arch: Architecture) -> str:
+    """The item for the address that a function returns to, as it begins."""
+    return f"reg {arch.registers.link}" if arch.registers.link else f"word {arch.registers.stack}+0"
+
+
 def _result(code: Code) -> str:
     """The item for what a function returns."""
     return f"reg {code.arch.registers.result}"

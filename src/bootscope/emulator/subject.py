@@ -22,7 +22,7 @@ from bootscope.capture.record import Part, Screen, SourceFact, SystemFacts
 from bootscope.devices.model import Media
 from bootscope.image.code import Code
 from bootscope.system.load import milestones
-from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, System
+from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, System
 
 Layout = Mapping[str, int]
 Kept = Path | bytes
@@ -37,6 +37,7 @@ _OBJECTS = {
     objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
     objects.BLOCKS: ("rootfs", BLOCK_MAP),
     objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
+    objects.UNITS: ("rootfs", rootfs.UNITS),
     **{kept: (tree, linkmap.OBJECTS) for tree, kept in objects.OBJECTS_OF.items()},
     **{kept: (tree, "config") for tree, kept in objects.CONFIG_OF.items()},
 }
@@ -46,12 +47,13 @@ _OBJECTS = {
 class Programs:
     """The programs of a build whose code is watched, and the layout of the kernel's structures.
 
-    `loader`: those of the boot loader, by name.
+    `loader`: those of the boot loader, by name. `units`: the root file system has systemd's.
     """
 
     loader: Mapping[str, Code]
     kernel: Code
     layout: Layout
+    units: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Watched:
 
     `process`: of the application, whose start begins the phase of that name; empty for none. `texts`:
     milestone -> texts on the console, the first of which is it. `calls`: milestone -> a call in the kernel.
+    `journal`: milestone -> fields of the record for the journal that is it.
     `image_at`: where a kernel that unpacks itself begins; None for one that is unpacked. `milestones`: all
     that can be waited for. `late_entry`: the kernel's first instruction may lie anywhere, so that the first
     one behind its MMU counts.
@@ -86,6 +89,7 @@ class Watched:
     screen: FrameBuffer | None = None
     calls: Mapping[str, Reached] = field(default_factory=dict)
     late_entry: bool = False
+    journal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,11 +137,16 @@ def watched(system: System, board: Board) -> Watched:
     kernel, declared = system.kernel, system.milestones
     return Watched(
         system.application.process,
-        {name: (milestone.console.encode(),) for name, milestone in declared.items()},
+        {name: (milestone.console.encode(),) for name, milestone in declared.items() if milestone.console},
         tuple(milestones(system, board.boot_loader)),
         # One that is not compressed begins with the kernel itself.
-        (kernel.uimage_address or kernel.load_address) if kernel.image == COMPRESSED_IMAGE else None,
+        (kernel.uimage_address or kernel.load_address) if kernel.image in UNPACKING_IMAGES else None,
         system.framebuffer,
+        journal={
+            name: milestone.journal
+            for name, milestone in declared.items()
+            if isinstance(milestone.journal, tuple)
+        },
     )
 
 
@@ -155,6 +164,7 @@ def _programs(board: Board, built: Built) -> Programs:
         {program.name: code(loader.tree_of(program), program.code_file) for program in loader.programs},
         code(*_OBJECTS[objects.KERNEL]),
         layout,
+        (results["rootfs"] / rootfs.UNITS).exists(),
     )
 
 

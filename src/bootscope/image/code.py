@@ -138,7 +138,14 @@ class Code:
 
     def calls(self, function: Function, other: Function) -> bool:
         """Whether a function calls another one by its address, or ends in it."""
-        return any(self._reader.call(insn) == other.address for insn in self._instructions(function))
+        return bool(self.calls_of(function, other))
+
+    def calls_of(self, function: Function, other: Function | None) -> list[int]:
+        """The addresses at which a function calls another one by its address, or ends in it."""
+        if other is None:
+            return []
+        instructions = self._instructions(function)
+        return [insn.address for insn in instructions if self._reader.call(insn) == other.address]
 
     def _jumps_away(self, insn: Insn, function: Function) -> bool:
         """Whether an instruction branches out of its function; its cold part belongs to it."""
@@ -157,8 +164,20 @@ class Code:
         return [
             IndirectCall(insn.address, register, insn.address + insn.size, reader.condition(insn))
             for insn in self._instructions(function)
-            if (register := reader.called_register(insn)) is not None
+            if (register := reader.called_register(insn) or self._by_thunk(insn)) is not None
         ]
+
+    def _by_thunk(self, insn: Insn) -> str | None:
+        """The register whose address an instruction calls by way of a function that does just that."""
+        prefix, reader = self.arch.call_thunks, self._reader
+        if not prefix or reader.jump(insn) is not None or (target := reader.call(insn)) is None:
+            return None
+        return self._thunks.get(target)
+
+    @cached_property
+    def _thunks(self) -> dict[int, str]:
+        prefix = self.arch.call_thunks
+        return {f.address: f.name.removeprefix(prefix) for f in self.functions if f.name.startswith(prefix)}
 
     @cached_property
     def _reader(self) -> Instructions:

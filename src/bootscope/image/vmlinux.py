@@ -2,17 +2,22 @@
 """A kernel image as others ship it, made into what a build would have left: an ELF program with symbols.
 
 What packages hold is packed and has no symbols beside it. The names come from the image's own table
-(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself.
+(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself, or from its header where
+what was packed is an ELF program.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from struct import Struct
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
 
 from bootscope.arch.model import Architecture
 from bootscope.core.errors import UserError
@@ -51,6 +56,46 @@ def version(kernel: bytes) -> str:
     """The version of an uncompressed kernel, as in `6.12.9-amd64`; empty where it names none."""
     found = _VERSION.search(kernel)
     return found[1].decode("ascii", "replace") if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A kernel as it lies in memory: where its first byte and its first instruction are linked to."""
+
+    data: bytes
+    base: int
+    entry: int
+
+
+def laid_out(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> LaidOut:
+    """An uncompressed kernel, flat or an ELF program, as it lies in memory.
+
+    Raises UserError where the addresses cannot be told, or the program's parts lie too far from each other.
+    """
+    if not kernel.startswith(b"\x7fELF"):
+        base = base_address(kernel, symbols, arch)
+        return LaidOut(kernel, base, base)
+    try:
+        elf_file = ELFFile(io.BytesIO(kernel))
+        parts = [
+            (s["p_vaddr"], s["p_paddr"], s.data())
+            for s in elf_file.iter_segments("PT_LOAD")
+            if s["p_vaddr"] >= arch.kernel.first_address
+        ]
+        entry = elf_file["e_entry"]
+    except (ELFError, struct.error, ValueError, OverflowError) as error:
+        raise UserError(f"the kernel in the image is damaged: {error}") from error
+    if not parts:
+        raise UserError("the kernel in the image has no part at a kernel's address")
+    base, physical, _ = min(parts)
+    size = max(start - base + len(data) for start, _, data in parts)
+    if size > MOST_BYTES:
+        raise UserError(f"the kernel in the image spans {size:,} bytes of addresses: is it damaged?")
+    memory = bytearray(size)
+    for start, _, data in parts:
+        memory[start - base : start - base + len(data)] = data
+    # It is entered where it lies before its MMU has its addresses.
+    return LaidOut(bytes(memory).rstrip(b"\0"), base, base + entry - physical)
 
 
 def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> int:
@@ -107,8 +152,11 @@ _GLOBAL_FUNCTION, _GLOBAL_MARK = 0x12, 0x10
 _TEXT = 1
 
 
-def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture) -> bytes:
-    """An ELF program: the kernel as one section at `base`, and its functions with their sizes.
+def elf(
+    kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture, entry: int | None = None
+) -> bytes:
+    """An ELF program: the kernel as one section at `base`, and its functions with their sizes. It begins at
+    `entry`, or with its first byte.
 
     A function ends where the next one begins, so what aligns that counts as its own.
     """
@@ -128,7 +176,8 @@ def elf(kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture)
     *offsets, at = accumulate(map(len, parts), initial=form.header.size)
     counts = (form.header.size, 0, 0, form.section.size, 5, 4)
     ident = b"\x7fELF" + bytes((form.number, 1, 1)) + bytes(9)
-    head = form.header.pack(ident, _EXECUTABLE, arch.elf_number, 1, base, 0, at, arch.elf_flags, *counts)
+    begin = base if entry is None else entry
+    head = form.header.pack(ident, _EXECUTABLE, arch.elf_number, 1, begin, 0, at, arch.elf_flags, *counts)
     text, symtab, strtab, shstrtab = section_names
     sections = [
         form.section.pack(*(0,) * 10),

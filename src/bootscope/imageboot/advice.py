@@ -126,6 +126,6 @@ def _card_words(run: RunInfo) -> str:
     if not run.system.card_bytes:
         return "has no card: name the root file system, too"
     return (
-        f"has its card as {sd_card.DISK} (partitions {sd_card.DISK}p1 ...): --append root=..., and the drivers "
-        "of card and file system must be in the kernel or the initramfs"
+        f"has its card as {sd_card.DISK} (partitions {sd_card.DISK}p1 ...): --append root=..., and the "
+        "drivers of card and file system must be in the kernel or the initramfs"
     )

@@ -231,8 +231,8 @@ def _doubts(known: Understood, board: Board, words: str, has_card: bool, by_kern
         )
     if consoles and consoles[-1] != port and consoles[-1] not in _ALWAYS:
         told.append(
-            f"console={consoles[-1]}: the board's serial port is {port}, so that the console may stay silent: "
-            f"--append console={port},115200"
+            f"console={consoles[-1]}: the board's serial port is {port}, so that the console may stay "
+            f"silent: --append console={port},115200"
         )
     root = next(iter(_ROOT.findall(words)[::-1]), "")
     if root.startswith("/dev/") and not root.startswith(

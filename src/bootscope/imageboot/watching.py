@@ -60,8 +60,9 @@ class Goal:
 def goal(
     image: Image, board: Board, until: str, text: str, *, symbols: bool, late_entry: bool = False
 ) -> Goal:
-    """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is best
-    for the image; `symbols`: whether the kernel's are known. Raises UserError for what cannot be waited for."""
+    """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is
+    best for the image; `symbols`: whether the kernel's are known. Raises UserError for what cannot be waited
+    for."""
     texts, calls, process, why = dict(_TEXTS), dict[str, Reached](), "", ""
     if text:
         if until:

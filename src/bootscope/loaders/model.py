@@ -32,7 +32,8 @@ class Program:
     stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
     `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
     `linked`: where its build leaves the program. `tree`: what its sources are called, where that is not what
-    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses.
+    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses. `lies`:
+    where, as (first address, first behind it), of one that stays and has no symbols.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Program:
     linked: str
     tree: str = ""
     stays: bool = False
+    lies: tuple[int, int] | None = None
 
     def hook(self, what: Hooked) -> str:
         """What recordings call a hook in it."""
@@ -220,12 +222,18 @@ class Loader:
     cures: Cures
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
+    script_file: str = "boot.scr"
+    """Its script on the boot partition."""
+    wrapped_script: bool = True
+    """Whether the script has a header with a checksum."""
     payload: str = ""
     """The image of its build that firmware holds; empty where none does."""
     first_image: str = ""
     card_image: str = ""
     """The image of its build that the board itself holds, and the one that goes to a card as it is; empty
     where a chip's ROM finds both on the card."""
+    sector_image: str = ""
+    """The image of the code in the card's first sector, before the table of partitions; empty for none."""
     firmware: Firmware | None = None
     """What is built of other sources; None for a boot loader that is all there is."""
     moves_to: int = 0

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from bootscope.analysis import silence_rows
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.trace_rows import rows_of_trace
-from bootscope.analysis.view_names import SILENCES, UNITS
+from bootscope.analysis.view_names import SILENCES
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
-from bootscope.core.errors import UserError
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
 from bootscope.report.stored import first_of, until_of, varying
@@ -43,9 +42,7 @@ def _boot(store: Store, name: str) -> Boot:
         info, ended = boot.run.info, boot.boot.info
         title = f"{info.system.name} on {info.board.name}"
         failure = "" if ended.complete else f"{ended.ended}: {ended.message}"
-        return Boot(
-            ended.boot_id, title, boot.trace, _recorded(boot), info.until, failure, True, created, boots
-        )
+        return Boot(ended.boot_id, title, boot.trace, boot.tables, info.until, failure, True, created, boots)
     trace, measured = boot.trace(), boot.how == MEASURED
     title = summary.board or boot.boot_id if measured else trace.title.rpartition("/")[2]
     until = until_of(store, boot.boot_id)
@@ -58,15 +55,6 @@ def _failure(boot: SeenBoot, trace: Trace, until: str) -> str:
     if trace.failure and trace.failure.ends:
         return trace.failure.words
     return boot.message or f"{until} was not reached" if until and until not in trace.milestones() else ""
-
-
-def _recorded(view: View) -> Tables:
-    def tables(name: str) -> tuple[Rows, ...]:
-        if name == UNITS:
-            raise UserError("a recording of the emulator has no units of systemd", hint="--view processes")
-        return view.tables(name)
-
-    return tables
 
 
 def _heard(boot: SeenBoot) -> Tables:

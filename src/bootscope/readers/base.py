@@ -12,8 +12,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from bootscope.core.errors import UserError
+from bootscope.readers.places import Places
 from bootscope.timeline.trace import Point, Stack, Table, Track
 
 # Which moment of a line its stamp is.
@@ -130,6 +132,7 @@ class Log:
         self._blob: bytes | bytearray = bytearray()
         self._starts = array("q")
         self._ends = array("q")
+        self._places: Places | None = None
 
     @classmethod
     def of_columns(
@@ -141,9 +144,14 @@ class Log:
         level: array[int],
         kernel_ns: array[int],
         own: bytearray,
+        places: Places | None = None,
     ) -> Log:
-        """A log whose line `i` is ``blob[starts[i]:ends[i]]``: takes the columns, copies no text."""
+        """A log whose line `i` is ``blob[starts[i]:ends[i]]``: takes the columns, copies no text.
+
+        `places` are those of texts in `blob` that lines will be looked for by; others take a search each.
+        """
         log = cls()
+        log._places = places
         log._blob, log._starts, log._ends = blob, starts, ends
         log.at_ns, log.level, log.kernel_ns, log.own = at_ns, level, kernel_ns, own
         return log
@@ -187,13 +195,15 @@ class Log:
             return
         # Only this log's stretch: the logs of all boots in a file share one text.
         end = self._ends[until - 1]
-        at = self._blob.find(part, self._starts[since], end)
+        known = self._places.seeker(part) if self._places else None
+        seek = known or partial(self._blob.find, part)
+        at = seek(self._starts[since], end)
         while at >= 0:
             index = bisect_right(self._starts, at) - 1
             inside = at + len(part) <= self._ends[index]
             if inside:
                 yield index
-            at = self._blob.find(part, self._ends[index] if inside else at + 1, end)
+            at = seek(self._ends[index] if inside else at + 1, end)
 
     def __len__(self) -> int:
         return len(self.at_ns)

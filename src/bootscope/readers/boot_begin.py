@@ -26,6 +26,7 @@ _STOPS = re.compile(
     r"|Reached target .{0,20}Shutdown"
 )
 """What a system says that stops."""
+SYSTEMD = b"systemd"
 _SYSTEMD = re.compile(r"systemd(?:\[1\])?: ")
 _BOOTS = re.compile(
     r"systemd(?:\[1\])?: (?:systemd \d|Reached target |Startup finished|Queued start job|Set hostname|"
@@ -97,7 +98,7 @@ def _runs(boot: Boot, hits: Sequence[Hit]) -> bool:
     the system runs; it reached no target and did not begin."""
     if not hits or any(hit.marker.name != INIT_SEEN or not _SYSTEMD.match(hit.evidence) for hit in hits):
         return False
-    lines = (boot.log.text(index) for index in boot.log.lines_with(b"systemd"))
+    lines = (boot.log.text(index) for index in boot.log.lines_with(SYSTEMD))
     return not any(_BOOTS.search(line) for line in lines)
 
 

@@ -29,7 +29,9 @@ from bootscope.readers.convention import convention
 from bootscope.readers.indent import console_lines
 from bootscope.readers.journal_order import in_order
 from bootscope.readers.kernel_log import describe
+from bootscope.readers.known_texts import TEXTS
 from bootscope.readers.lines import Lines, decode
+from bootscope.readers.places import Places
 from bootscope.readers.shared_rows import give_stamps
 from bootscope.readers.stamp_forms import PRINTK, Columns, Form, best, read
 from bootscope.timeline.kernel_lines import BEGINS
@@ -123,6 +125,7 @@ def reading(
     if len(cut.boots) > 1:
         what = f"{len(cut.boots)} boots in one file, read separately"
         result.repairs.append(Repair(what, len(cut.boots) - 1, line_of[cut.boots[1].first]))
+    places = Places(found.blob, TEXTS)
     for part in cut.boots:
         if form is PRINTK:
             result.repairs += other_clocks.forget(found, part, line_of[part.first] if len(found) else 1)
@@ -134,7 +137,7 @@ def reading(
         result.repairs += clock_mend.mend(found, form, part.first, part.end, line_of)
         if form.repeats_kernel and form.pattern and form.clock.name == "kernel":
             _same_clock(found, part)
-        result.boots.append(_boot(found, form, part, options, tool))
+        result.boots.append(_boot(found, places, form, part, options, tool))
     _ask(result, options)
     return result
 
@@ -157,14 +160,14 @@ def _same_clock(found: Columns, part: Part) -> None:
             found.kernel_ns[index] = found.at_ns[index]
 
 
-def _boot(found: Columns, form: Form, part: Part, options: Options, tool: Tool) -> Boot:
+def _boot(found: Columns, places: Places, form: Form, part: Part, options: Options, tool: Tool) -> Boot:
     a, b = part.first, part.end
     whole = (a, b) == (0, len(found))
     columns = (found.starts, found.ends, found.at_ns, found.level, found.kernel_ns)
     starts, ends, at_ns, level, kernel_ns = columns if whole else [c[a:b] for c in columns]
     # A stamp on a line of its own is that of all lines until the next.
     own = bytearray(b"\1") * (b - a) if form.sparse else found.own[a:b]
-    log = Log.of_columns(found.blob, starts, ends, at_ns, level, kernel_ns, own)
+    log = Log.of_columns(found.blob, starts, ends, at_ns, level, kernel_ns, own, places)
     boot = Boot(form.clock, log)
     boot.clock = _clock(boot, options)
     boot.facts["tool"] = f"{tool.name} {form.name}".removesuffix(tool.name).removesuffix("printk").strip()

@@ -80,7 +80,7 @@ def parsed(text: bytes) -> EventFormat | None:
     return EventFormat(decode(name[1]), int(number[1]), tuple(fields), text[start:] if start >= 0 else b"")
 
 
-def getter(one: Field, order: str, words: Memo[str]) -> Get | None:
+def getter(one: Field, order: str, words: Memo[bytes, str]) -> Get | None:
     """How to take a field out of a record; None for one that is neither a number nor text. Raises
     IndexError or struct.error, when called, for a record that is too short for it."""
     if one.kind.startswith(("__data_loc", "__rel_loc")):
@@ -101,7 +101,7 @@ def getter(one: Field, order: str, words: Memo[str]) -> Get | None:
     return get_number
 
 
-def _text_at(one: Field, words: Memo[str]) -> Get:
+def _text_at(one: Field, words: Memo[bytes, str]) -> Get:
     offset, size = one.offset, one.size
 
     def get_text(data: bytes, start: int, end: int) -> str:
@@ -111,7 +111,7 @@ def _text_at(one: Field, words: Memo[str]) -> Get:
     return get_text
 
 
-def _located(one: Field, order: str, words: Memo[str]) -> Get:
+def _located(one: Field, order: str, words: Memo[bytes, str]) -> Get:
     """Text whose place and length are in the field: 16 bits each."""
     number, offset = struct.Struct(order + "I"), one.offset
     after = one.offset + one.size if one.kind.startswith("__rel_loc") else 0
@@ -127,7 +127,7 @@ def _located(one: Field, order: str, words: Memo[str]) -> Get:
 
 
 def getters(
-    form: EventFormat, names: Sequence[str], order: str, words: Memo[str], texts: Collection[str] = ()
+    form: EventFormat, names: Sequence[str], order: str, words: Memo[bytes, str], texts: Collection[str] = ()
 ) -> list[Get] | None:
     """A getter for each of `names`, of which `texts` give text and the others numbers; None when one is
     missing or something else."""

@@ -34,6 +34,8 @@ _KINDS = (
         re.compile(r"BUG: soft lockup - CPU|[Ww]atchdog.{0,40} hard LOCKUP"),
     ),
 )
+TEXTS = tuple(text for _, texts, _ in _KINDS for text in texts)
+"""One of these is in each line that tells of a failure of the kernel."""
 _PROMPT = re.compile(console.PROMPT)
 _COUNTDOWN = re.compile(console.COUNTDOWN)
 _LAST_LINES = 5

@@ -39,6 +39,8 @@ _REPORTS = (
     _Report(pmf.READERS[0], b"PMF:cpu ", "TF-A's stages (PMF)", block=False),
     _Report(_TRACKER, b"[BOOT TRACKER]", "Stages of TI's boot tracker", block=False),
 )
+SIGNS = tuple(report.sign for report in _REPORTS)
+"""The texts by which a log's lines are looked for."""
 
 
 def tables(log: Log, options: Options) -> Iterator[Table]:

@@ -96,8 +96,8 @@ class Calls:
     probes: list[Span] = field(default_factory=list)
     _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
     _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _names: Memo[tuple[str, str]] = field(default_factory=lambda: Memo(_names))
-    _devices: Memo[str] = field(default_factory=lambda: Memo(decode))
+    _names: Memo[bytes, tuple[str, str]] = field(default_factory=lambda: Memo(_names))
+    _devices: Memo[bytes, str] = field(default_factory=lambda: Memo(decode))
     _level: str = ""
 
     def take(self, blob: bytes, offset: int, at_ns: int) -> bool:

@@ -41,15 +41,31 @@ def fields_of(record: Mapping[str, object]) -> Fields:
     return Fields(*(value.decode("utf-8", "surrogateescape") or None for value in values))
 
 
-def micro(fields: Fields) -> int | None:
-    """When a record was written, in microseconds of the monotonic clock; None where nothing tells.
+def line_of(fields: Fields) -> tuple[int, str] | None:
+    """When a record was written, in microseconds of the monotonic clock, and the record as lines of the
+    kernel's log; None where it has no message or nothing tells when.
 
     That is the kernel's own time where the record has it; else when it reached the journal, less how long it
     was under way by the calendar, where that is less than a minute (else the calendar was set).
     """
-    for own in (fields.source_boottime, fields.source_monotonic):
-        if own is not None and (found := _number(own)) is not None:
-            return found
+    text = fields.message
+    at_us = _number(fields.source_boottime) if fields.source_boottime else None
+    if at_us is None:
+        at_us = _number(fields.source_monotonic) if fields.source_monotonic else None
+    if at_us is None:
+        at_us = _reached(fields)
+    if not text or at_us is None:
+        return None
+    before, speaker = _around(fields.level, fields.who, fields.pid)
+    seconds, rest = divmod(at_us if at_us < _LATEST_US else _LATEST_US, 1_000_000)
+    prefix = f"{before}[{seconds:5d}.{rest:06d}] {speaker}"
+    if "\n" in text:
+        text = text.rstrip("\n").replace("\n", "\n" + prefix)
+    return at_us, f"{prefix}{text}\n"
+
+
+def _reached(fields: Fields) -> int | None:
+    """When a record without the kernel's own time was written, as its way to the journal tells."""
     reached = _number(fields.monotonic)
     if reached is None or fields.source_realtime is None:
         return reached
@@ -66,24 +82,12 @@ def _number(text: str | None) -> int | None:
     return int(text)
 
 
-def printk(fields: Fields, at_us: int) -> bytes:
-    """A record, written at `at_us`, as lines of the kernel's log; empty when it has no message."""
-    if not fields.message:
-        return b""
-    level, speaker = _around(fields.level, fields.who, fields.pid)
-    prefix = b"%b[%5d.%06d] %b" % (level, *divmod(min(at_us, _LATEST_US), 1_000_000), speaker)
-    message = fields.message.encode("utf-8", "surrogateescape")
-    if b"\n" in message:
-        message = message.rstrip(b"\n").replace(b"\n", b"\n" + prefix)
-    return b"%b%b\n" % (prefix, message)
-
-
 @lru_cache(maxsize=10_000)
-def _around(level: str | None, who: str | None, pid: str | None) -> tuple[bytes, bytes]:
+def _around(level: str | None, who: str | None, pid: str | None) -> tuple[str, str]:
     """What stands before a stamp, and between it and the message."""
-    before = f"<{level}>".encode() if level in _LEVELS else b""
+    before = f"<{level}>" if level in _LEVELS else ""
     if not who or who == "kernel":
-        return before, b""
+        return before, ""
     number = f"[{pid[:12]}]" if pid and pid.isascii() and pid.isdigit() else ""
     name = who.encode("utf-8", "surrogateescape").replace(b"\n", b" ")[:100]
-    return before, name + f"{number}: ".encode()
+    return before, f"{name.decode('utf-8', 'surrogateescape')}{number}: "

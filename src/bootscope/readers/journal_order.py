@@ -38,18 +38,20 @@ class Records:
         self._times = array("q")
         self._lengths = array("q")
         self._text = BytesIO()
-        self._last: list[bytes] = []
+        self._last: list[str] = []
 
-    def add(self, time: int, lines: bytes) -> None:
-        """Appends a record; `time` fits 64 bits, in any unit."""
+    def add(self, time: int, lines: str) -> None:
+        """Appends a record; `time` fits 64 bits, in any unit. What is no UTF-8 in it are surrogates."""
         self._times.append(time)
         self._last.append(lines)
         if len(self._last) == _AT_ONCE:
             self._gather()
 
     def _gather(self) -> None:
-        self._lengths.extend(map(len, self._last))
-        self._text.write(b"".join(self._last))
+        text = "".join(self._last)
+        pieces = self._last if text.isascii() else map(_encoded, self._last)
+        self._lengths.extend(map(len, pieces))
+        self._text.write(_encoded(text))
         self._last.clear()
 
     def in_order(self) -> bytes:
@@ -62,6 +64,10 @@ class Records:
         ends = array("q", accumulate(lengths))
         order = sorted(range(len(times)), key=times.__getitem__)
         return b"".join(text[ends[i] - lengths[i] : ends[i]] for i in order)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def in_order(lines: Lines, found: Columns, form: Form) -> tuple[Lines, int]:

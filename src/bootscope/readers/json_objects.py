@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -26,20 +26,36 @@ def objects(data: bytes, after: bytes = b"") -> Iterator[dict[str, object] | Non
     yield from _anywhere(data, at)
 
 
-def structs(data: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[T | dict[str, object] | None]:
-    """The objects of `data` as :func:`objects` finds them; those of lines that hold one each and nothing else
-    as what `decoder` makes of them, where it takes all lines of some tens of thousand bytes."""
+def structs(
+    data: bytes, decoder: msgspec.json.Decoder[T]
+) -> Iterator[Iterable[T] | Iterable[dict[str, object] | None]]:
+    """The objects of `data` as :func:`objects` finds them, some at a time; those of lines that hold one each
+    and nothing else as what `decoder` makes of them, where it takes all lines of some tens of thousand bytes.
+    """
     at = 0
     while at < len(data):
         end = data.find(b"\n", at + _AT_ONCE) + 1 or len(data)
         try:
-            yield from decoder.decode_lines(data[at:end])
+            found = decoder.decode_lines(data[at:end])
         except (msgspec.DecodeError, UnicodeDecodeError):
-            stopped = yield from _by_line(data, at, end)
-            if stopped != end:
-                yield from _anywhere(data, stopped)
+            ended = _Ended(_by_line(data, at, end))
+            yield ended
+            if ended.at != end:
+                yield _anywhere(data, ended.at)
                 return
+        else:
+            yield found
         at = end
+
+
+class _Ended(Iterable[dict[str, object]]):
+    """Objects line by line; then `at` says where that ended."""
+
+    def __init__(self, lines: Generator[dict[str, object], None, int]) -> None:
+        self._lines, self.at = lines, 0
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        self.at = yield from self._lines
 
 
 def _anywhere(data: bytes, at: int) -> Iterator[dict[str, object] | None]:

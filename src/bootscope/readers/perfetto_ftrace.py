@@ -74,7 +74,7 @@ class FtraceBundles:
     def __init__(self, data: bytes, events: KernelEvents, log: Callable[[int, str], None]) -> None:
         self._data, self._events, self._log = data, events, log
         self._takers = takers(events)
-        self._words: Memo[str] = Memo(decode)
+        self._words: Memo[bytes, str] = Memo(decode)
         self._found: list[Order] = []
         self._switched: list[tuple[int, int, str]] = []
         self._described: dict[int, _Described] = {}

@@ -61,8 +61,11 @@ class Unit:
         return None
 
 
-def unit_tracks(units: Iterable[Unit]) -> list[Track]:
-    """A track for each unit that was started, with its wait (as a track below it) where there is one."""
+def unit_tracks(units: Iterable[Unit], release_ns: int = RELEASE_NS) -> list[Track]:
+    """A track for each unit that was started, with its wait (as a track below it) where there is one.
+
+    A unit that was started later than `release_ns` after the last one before it waited for something else.
+    """
     known = {unit.name: unit for unit in units}
     tracks: list[Track] = []
     for unit in sorted(known.values(), key=lambda u: (u.starting_ns or 0, u.name)):
@@ -71,7 +74,7 @@ def unit_tracks(units: Iterable[Unit]) -> list[Track]:
             continue
         ident = f"systemd:{unit.name}"
         tracks.append(Track(ident, "service", unit.name, spans))
-        if wait := _wait(unit, known):
+        if wait := _wait(unit, known, release_ns):
             tracks.append(
                 Track(f"systemd-wait:{unit.name}", "wait", f"{unit.name} waits", (wait,), parent=ident)
             )
@@ -93,7 +96,7 @@ def _spans(unit: Unit, known: Mapping[str, Unit]) -> tuple[Span, ...]:
     return tuple(ordered(found))
 
 
-def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
+def _wait(unit: Unit, known: Mapping[str, Unit], release_ns: int) -> Span | None:
     """The stretch in which one other unit was all that this one still waited for.
 
     By the ordering alone (`After=`): the last of the units before it was ready just when it was started,
@@ -105,7 +108,7 @@ def _wait(unit: Unit, known: Mapping[str, Unit]) -> Span | None:
     if unit.checked_ns is not None and unit.checked_ns < begin:
         begin = unit.checked_ns
     before = _ready_before(unit, begin, known)
-    if not before or begin - before[-1][0] > RELEASE_NS:
+    if not before or begin - before[-1][0] > release_ns:
         return None
     last_ns, name = before[-1]
     cause = known[name]

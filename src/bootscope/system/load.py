@@ -20,13 +20,26 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
-from bootscope.system.model import COMPRESSED_IMAGE, SCHEMA, Firmware, Prebuilt, Source, System, builds_loader
-from bootscope.system.placeholders import FRAMEBUFFER_ADDRESS
+from bootscope.system.model import (
+    SCHEMA,
+    UNPACKING_IMAGES,
+    Firmware,
+    Milestone,
+    Prebuilt,
+    Source,
+    System,
+    builds_loader,
+    packaged_root,
+)
+from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
-KERNEL_IMAGES = (COMPRESSED_IMAGE, "Image")
+KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
+
+_LONGEST_TEXT_BYTES, _MOST_FIELDS = 120, 4
+"""What the plugin can look for."""
 
 BUILT_IN_MILESTONES = (*MILESTONES, "first-frame")
 
@@ -128,8 +141,7 @@ def check_system(system: System, path: Path) -> None:
     require(bool(application.process), "application.process", "the name of a process")
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
-        text = milestone.console.encode()
-        require(0 < len(text) <= 120, f"milestones.{name}.console", "a string of 1 to 120 bytes")
+        _check_milestone(f"milestones.{name}", milestone, require)
     if system.framebuffer:
         fb = system.framebuffer
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
@@ -148,6 +160,19 @@ def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> 
     for name in system.uboot.files:
         inside = not Path(name).is_absolute() and ".." not in Path(name).parts and bool(name)
         require(inside, "uboot.files", f"paths in U-Boot's tree, got '{printable(name)}'")
+
+
+def _check_milestone(key: str, milestone: Milestone, require: Callable[[bool, str, str], None]) -> None:
+    text, fields = milestone.console.encode(), milestone.journal
+    if isinstance(fields, msgspec.UnsetType):
+        require(0 < len(text) <= _LONGEST_TEXT_BYTES, f"{key}.console", "a string of 1 to 120 bytes")
+        return
+    require(not text, f"{key}.console", "nothing beside journal")
+    require(0 < len(fields) <= _MOST_FIELDS, f"{key}.journal", "1 to 4 fields")
+    for field in fields:
+        good = re.fullmatch(r"[A-Z_0-9]+=[^\n]+", field) is not None
+        fits = len(field.encode()) + 2 <= _LONGEST_TEXT_BYTES
+        require(good and fits, f"{key}.journal", "fields as 'UNIT=getty.target', of 118 bytes at most")
 
 
 def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
@@ -194,12 +219,14 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         archive = system.initramfs
         inside = archive is not None and archive.place != "external"
         require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
-        by_loader = FRAMEBUFFER_ADDRESS in system.uboot.script
+        by_loader = any(name in system.uboot.script for name in FRAMEBUFFER_BY_LOADER)
         framebuffer = system.framebuffer and not by_loader
         changed = framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+        root = packaged_root(system)
+        require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
@@ -208,8 +235,8 @@ PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 
 def _check_source(name: str, source: Source, path: Path) -> None:
     archive = source.archive
-    if not (source.path or source.url or archive or source.package):
-        raise wrong(path, f"sources.{name}", "a path, a url, an archive or a package")
+    if not (source.path or source.url or archive or source.package or source.packages):
+        raise wrong(path, f"sources.{name}", "a path, a url, an archive, a package or packages")
     if source.url and not source.sha256:
         raise wrong(path, f"sources.{name}.sha256", "a hash beside the url")
     if archive and not ((archive.source and archive.file) or (archive.package and archive.member)):

@@ -10,6 +10,8 @@ from bootscope.core.settings import Setting
 SCHEMA = 1
 COMPRESSED_IMAGE = "zImage"
 """The kernel image that unpacks itself."""
+UNPACKING_IMAGES = (COMPRESSED_IMAGE, "bzImage")
+"""All that do; the second is that of a PC."""
 
 Symbols = dict[str, str | int | bool]
 """Kconfig symbols without ``CONFIG_``: true is y, false is n, "m" is a module, else a value."""
@@ -39,8 +41,18 @@ class Package(Setting, frozen=True):
     follow: tuple[str, ...] = ()
 
 
+class PackageSet(Setting, frozen=True):
+    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
+    what they only recommend."""
+
+    suite: str
+    architecture: str
+    names: tuple[str, ...]
+
+
 class Source(Setting, frozen=True):
-    """Where a source tree comes from, in order of preference: `path`, `url`, `archive` or `package`."""
+    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`, `package` or
+    `packages`."""
 
     version: str
     path: str | None = None
@@ -48,6 +60,7 @@ class Source(Setting, frozen=True):
     sha256: str | None = None
     archive: Archive | None = None
     package: Package | msgspec.UnsetType = msgspec.UNSET
+    packages: PackageSet | msgspec.UnsetType = msgspec.UNSET
 
 
 class Environment(Setting, frozen=True):
@@ -94,7 +107,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
     `config` has its say, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
-    `image`: ``zImage`` (it unpacks itself) or ``Image`` (it is not compressed). `append_device_tree`: the
+    `image`: ``zImage`` (it unpacks itself), ``bzImage`` (so does that of a PC) or ``Image`` (it is not
+    compressed). `append_device_tree`: the
     device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
@@ -126,6 +140,9 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     sources that hold the headers of that very kernel: without them, views lack what only the layout of its
     structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
+    `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
+    `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
+    initramfs only.
     """
 
     uboot: str = ""
@@ -135,6 +152,9 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     busybox: str
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    firmware: str | msgspec.UnsetType = msgspec.UNSET
+    video: str | msgspec.UnsetType = msgspec.UNSET
+    root: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FrameBuffer(Setting, frozen=True):
@@ -146,6 +166,11 @@ class FrameBuffer(Setting, frozen=True):
     stride_bytes: int
     format: str
     reserved_bytes: int
+
+    @property
+    def mode(self) -> str:
+        """What a PC's boot loader calls the mode of the graphics card: width, height and bits of a pixel."""
+        return f"{self.width}x{self.height}x{self.stride_bytes // self.width * 8}"
 
 
 class BusyBox(Setting, frozen=True):
@@ -229,14 +254,16 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
 
 class Milestone(Setting, frozen=True):
-    """An event a user cares about: a text on the console.
+    """An event a user cares about: a text on the console, or `journal`: fields, as ``FIELD=value``, all of
+    which are in one record that a program sends to the journal.
 
     `required`: a variant that does not come to it does not work, whatever it saves. For services: a text
     that they print when they are ready, such as ``login:``.
     """
 
-    console: str
+    console: str = ""
     required: bool = False
+    journal: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class System(Setting, frozen=True):
@@ -273,3 +300,9 @@ def has_device_tree(system: System) -> bool:
 def has_modules(system: System) -> bool:
     """Whether modules of the kernel go to the root file system."""
     return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))
+
+
+def packaged_root(system: System) -> str:
+    """The source of packages that the root file system is made of; empty where it is BusyBox's."""
+    root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
+    return root if isinstance(root, str) else ""

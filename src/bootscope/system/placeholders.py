@@ -9,6 +9,7 @@ SETTINGS = {
     "application": "application.path",
     "process": "application.process",
     "command_line": "kernel.command_line",
+    "framebuffer_mode": "framebuffer.mode",
 }
 """Placeholders that have a setting's value."""
 
@@ -25,15 +26,17 @@ ADDRESSES = {
 }
 """Placeholders that have a setting's value as a hexadecimal number."""
 
-_LINE = "command_line"
-FRAMEBUFFER_ADDRESS = "{framebuffer_address}"
-"""In the script of a boot loader that adds the frame buffer to the device tree that it has."""
+_TEXTS = ("command_line", "framebuffer_mode")
+FRAMEBUFFER_BY_LOADER = ("{framebuffer_address}", "{framebuffer_mode}")
+"""In the script of a boot loader that adds the frame buffer to the device tree that it has, or sets the mode
+of the graphics card."""
 
 
 def boot_script(script: str, settings: Mapping[str, str]) -> str:
     """The boot loader's script with command line and addresses put in; `settings` by their whole names.
     What is known only when a card is made stays as it is."""
-    script = script.replace(f"{{{_LINE}}}", settings.get(SETTINGS[_LINE], ""))
+    for name in _TEXTS:
+        script = script.replace(f"{{{name}}}", settings.get(SETTINGS[name], ""))
     for name, key in ADDRESSES.items():
         value = settings.get(key, "")
         script = script.replace(f"{{{name}}}", hex(int(value)) if value.isdecimal() else value)

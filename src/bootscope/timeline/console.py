@@ -33,8 +33,15 @@ def by_line(found: Iterable[ConsoleByte]) -> Iterator[list[ConsoleByte]]:
 def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
     """Lines without their CR and LF; what is left of an unfinished one is as it came."""
     return tuple(
-        Line(clock.before(part[0].index), clock.after(part[-1].index), _data(part)) for part in by_line(found)
+        Line(clock.before(_first(part).index), clock.after(part[-1].index), _data(part))
+        for part in by_line(found)
     )
+
+
+def _first(part: list[ConsoleByte]) -> ConsoleByte:
+    """The byte that a line begins with: not a CR of those who end the line before with LF and CR."""
+    words = next((byte for byte in part if byte.value not in (0x0A, 0x0D)), None)
+    return words if words and part[0].value == 0x0D else part[0]
 
 
 def _data(part: list[ConsoleByte]) -> bytes:

@@ -94,7 +94,7 @@ class Live:
             self._byte(event.value)
 
     def _byte(self, value: int) -> None:
-        if not self._line:
+        if not self._line or (value != 0x0A and not self._line.strip(b"\r")):
             self._line_ns = self.now_ns
         self._line.append(value)
         if value == 0x0A or len(self._line) >= MAX_LINE_BYTES:

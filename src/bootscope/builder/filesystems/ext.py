@@ -42,6 +42,8 @@ def _fill(order: Order) -> None:
             commands.append(f'symlink "/{path}" "{entry.target}"')
         elif entry.source is None:
             commands.append(f'mkdir "/{path}"')
+            if entry.permissions is not None:
+                commands.append(f'set_inode_field "/{path}" mode 0{0o040000 | entry.mode:o}')
         else:
             commands.append(f'write "{entry.source.resolve()}" "/{path}"')
             commands.append(f'set_inode_field "/{path}" mode 0{0o100000 | entry.mode:o}')

@@ -23,16 +23,20 @@ Piece = tuple[int, int, str, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder."""
+    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder; with
+    `permissions`, these and not the usual ones."""
 
     path: PurePosixPath
     source: Path | None = None
     target: str | None = None
     program: bool = False
+    permissions: int | None = None
 
     @property
     def mode(self) -> int:
         """Its permissions."""
+        if self.permissions is not None:
+            return self.permissions
         return 0o755 if self.program or self.source is None else 0o644
 
 

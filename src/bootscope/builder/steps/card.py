@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, initramfs, payload, rootfs
@@ -30,6 +29,8 @@ IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
 """As CONFIG_ENV_FAT_FILE calls it by default."""
 
+_CODE_BYTES = 0x1B8
+"""Of a card's first sector; behind them are the card's identity and the table of partitions."""
 _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
 _FAT_NAMES = {
     "zImage": "kernel",
@@ -37,6 +38,8 @@ _FAT_NAMES = {
     "uImage": "kernel",
     "board.dtb": "device tree",
     "boot.scr": "boot script",
+    "grub.cfg": "boot script",
+    "bzImage": "kernel",
     "initrd": "initramfs",
     "falcon.dtb": "device tree",
     "u-boot.img": "U-Boot",
@@ -45,13 +48,13 @@ _FAT_NAMES = {
 
 
 def step(system: System, script: str, board: Board) -> Step:
-    """The step `card`: the image that the board boots from, with `script` for U-Boot."""
-    card, arch, loader = system.card, board.arch, board.boot_loader
+    """The step `card`: the image that the board boots from, with `script` for its boot loader."""
+    card, loader = system.card, board.boot_loader
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
-        files = _boot_files(context, system, script, arch)
+        files = _boot_files(context, system, script, board)
         boot = _fat(context, card, files)
         _partition(context, image, card)
         if card.loader_sector:
@@ -84,6 +87,9 @@ def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> No
     if whole.stat().st_size > room:
         raise ToolError(f"the boot loader has {whole.stat().st_size:,} bytes, there is room for {room:,}")
     copy_sparse(whole, image, card.loader_sector * SECTOR_BYTES)
+    if loader.sector_image:
+        with image.open("r+b") as f:
+            f.write((context.results["uboot"] / loader.sector_image).read_bytes()[:_CODE_BYTES])
 
 
 def _raw(context: Context, image: Path, system: System) -> list[Extent]:
@@ -104,16 +110,18 @@ def _raw(context: Context, image: Path, system: System) -> list[Extent]:
     return found
 
 
-def _boot_files(context: Context, system: System, script: str, arch: Architecture) -> list[Path]:
+def _boot_files(context: Context, system: System, script: str, board: Board) -> list[Path]:
     """What goes to the boot partition, with the build's time on it."""
     folder = context.scratch / "boot"
     folder.mkdir()
-    text = folder.with_name("boot.cmd")
+    loader = board.boot_loader
+    wrapped = folder / loader.script_file
+    text = folder.with_name("boot.cmd") if loader.wrapped_script else wrapped
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
-    wrapped = folder / "boot.scr"
-    options = ["-A", arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
-    context.run(["mkimage", *options, "-d", text, wrapped])
+    options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
+    if loader.wrapped_script:
+        context.run(["mkimage", *options, "-d", text, wrapped])
     built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE

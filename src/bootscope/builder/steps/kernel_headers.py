@@ -22,15 +22,20 @@ _OPTIONS = (*("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasi
 _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
 
-def write(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> None:
+def write(
+    context: Context, arch: Architecture, trees: Sequence[Path], version: str, sockets: bool = False
+) -> None:
     """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without.
+    With `sockets`, also what datagrams are seen by.
 
     Raises ToolError when the headers are of another version than the kernel.
     """
-    kernel_layout.write(context, _find(context, arch, trees, version) if trees else {})
+    kernel_layout.write(context, _find(context, arch, trees, version, sockets) if trees else {})
 
 
-def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: str) -> dict[str, int]:
+def _find(
+    context: Context, arch: Architecture, trees: Sequence[Path], version: str, sockets: bool
+) -> dict[str, int]:
     folders: list[Path] = []
     for tree in trees:
         folders += sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
@@ -47,7 +52,7 @@ def _find(context: Context, arch: Architecture, trees: Sequence[Path], version: 
             f"the headers are of kernel {release}, the kernel is {version}",
             hint=f"remove {context.cache.sources}/linux* to fetch both again",
         )
-    return kernel_layout.asked(context, generated, _command(arch, generated, common))
+    return kernel_layout.asked(context, generated, _command(arch, generated, common), sockets)
 
 
 def _command(arch: Architecture, generated: Path, common: Path) -> list[str]:

@@ -42,6 +42,14 @@ STRUCTS = {
     "work_struct": ("func",),
     "readahead_control": ("mapping",),
 }
+SOCKETS = {
+    "sk_buff": ("data", "len"),
+    "sock": ("sk_receive_queue",),
+    "unix_sock": ("addr",),
+    "unix_address": ("name",),
+}
+"""What datagrams are seen by, asked for where somebody wants to see them."""
+_SOCKET_HEADERS = ("linux/skbuff", "net/sock", "net/af_unix")
 _FOUND = re.compile(r"->bs (\S+) #?(\d+)")
 
 
@@ -54,9 +62,11 @@ def find(context: Context, build: Path) -> dict[str, int]:
     return asked(context, build, _command(build))
 
 
-def asked(context: Context, at: Path, command: list[str]) -> dict[str, int]:
-    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`."""
-    members = [f"{struct}.{member}" for struct, names in STRUCTS.items() for member in names]
+def asked(context: Context, at: Path, command: list[str], sockets: bool = False) -> dict[str, int]:
+    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`; with
+    `sockets`, also what datagrams are seen by."""
+    structs = STRUCTS | (SOCKETS if sockets else {})
+    members = [f"{struct}.{member}" for struct, names in structs.items() for member in names]
     found = _ask(context, at, command, members)
     if not found:
         for member in members:
@@ -87,7 +97,10 @@ def _command(build: Path) -> list[str]:
 def _ask(context: Context, build: Path, command: list[str], members: list[str]) -> dict[str, int]:
     source, output = context.scratch / "layout.c", context.scratch / "layout.s"
     # Not every version of the kernel has all of them.
-    lines = [f"#if __has_include(<linux/{h}.h>)\n#include <linux/{h}.h>\n#endif" for h in _HEADERS]
+    headers = [f"linux/{name}" for name in _HEADERS]
+    if any(member.partition(".")[0] in SOCKETS for member in members):
+        headers += _SOCKET_HEADERS
+    lines = [f"#if __has_include(<{h}.h>)\n#include <{h}.h>\n#endif" for h in headers]
     lines += ["void bs_layout(void);", "void bs_layout(void)", "{"]
     for member in members:
         struct, _, name = member.partition(".")

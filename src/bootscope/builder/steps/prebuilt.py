@@ -18,9 +18,11 @@ from bootscope.builder.steps import kernel, kernel_headers, rootfs, userland
 from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
 from bootscope.image import kallsyms, vmlinux
-from bootscope.system.model import Prebuilt, System
+from bootscope.loaders.model import FIRMWARE
+from bootscope.system.model import Prebuilt, System, packaged_root
 
-_DPKG = "dpkg-deb"
+DPKG = "dpkg-deb"
+BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
 _LARGEST_TABLE_BYTES = 0x10000
 
 
@@ -28,7 +30,7 @@ def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
     """The step `uboot`: the image, and the SPL that one for the card begins with."""
 
     def work(context: Context) -> None:
-        image = _only(unpacked(context, source), prebuilt.uboot)
+        image = only(unpacked(context, source), prebuilt.uboot)
         shutil.copy(image, context.out / sunxi_boot_rom.IMAGE)
         if on_card:
             (context.out / sunxi_boot_rom.FIRST_STAGE_IMAGE).write_bytes(_spl(image))
@@ -36,7 +38,21 @@ def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
     inputs: dict[str, object] = {"prebuilt": prebuilt.uboot, "source": source.sha256}
     if not on_card:
         inputs["on_card"] = on_card
-    return Step("uboot", "taking U-Boot out of its package", 1, work, inputs, (), (_DPKG,))
+    return Step("uboot", "taking U-Boot out of its package", 1, work, inputs, (), (DPKG,))
+
+
+def firmware_step(prebuilt: Prebuilt, source: Resolved) -> Step:
+    """The step `firmware`: that of a PC, and of its graphics card if it has one."""
+    wanted = {BIOS_IMAGE: prebuilt.firmware, VIDEO_IMAGE: prebuilt.video}
+    paths = {name: path for name, path in wanted.items() if isinstance(path, str)}
+
+    def work(context: Context) -> None:
+        tree = unpacked(context, source)
+        for name, path in paths.items():
+            shutil.copy(only(tree, path), context.out / name)
+
+    inputs = {"paths": paths, "source": source.sha256}
+    return Step(FIRMWARE, "taking the firmware out of its package", 1, work, inputs, (), (DPKG,))
 
 
 def _spl(image: Path) -> bytes:
@@ -56,33 +72,36 @@ def kernel_step(
 
     def work(context: Context) -> None:
         tree = unpacked(context, source)
-        image = _only(tree, prebuilt.kernel)
+        image = only(tree, prebuilt.kernel)
         shutil.copy(image, context.out / system.kernel.image)
-        shutil.copy(_only(tree, prebuilt.kernel_config), context.out / "config")
+        shutil.copy(only(tree, prebuilt.kernel_config), context.out / "config")
         if prebuilt.device_tree:
-            shutil.copy(_only(tree, prebuilt.device_tree), context.out / "unchanged.dtb")
+            shutil.copy(only(tree, prebuilt.device_tree), context.out / "unchanged.dtb")
         program = vmlinux.unpacked(image.read_bytes())
         symbols = kallsyms.read(program, arch.word_bytes)
-        base = vmlinux.base_address(program, symbols, arch)
-        (context.out / kernel.PROGRAM).write_bytes(vmlinux.elf(program, base, symbols, arch))
+        laid = vmlinux.laid_out(program, symbols, arch)
+        linked = vmlinux.elf(laid.data, laid.base, symbols, arch, laid.entry)
+        (context.out / kernel.PROGRAM).write_bytes(linked)
         (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols, arch))
         trees = [unpacked(context, one) for one in headers]
-        kernel_headers.write(context, arch, trees, vmlinux.version(program))
+        kernel_headers.write(context, arch, trees, vmlinux.version(program), bool(packaged_root(system)))
         _modules(context, tree, prebuilt.modules)
 
-    inputs = {
+    inputs: dict[str, object] = {
         "prebuilt": prebuilt,
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
     }
-    tools = (_DPKG, *((arch.tools.tool("gcc"),) if headers else ()))
+    if packaged_root(system):
+        inputs["sockets"] = True
+    tools = (DPKG, *((arch.tools.tool("gcc"),) if headers else ()))
     return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
 
 
 def _modules(context: Context, tree: Path, names: tuple[str, ...]) -> None:
     """Modules by the names of their files, packed as they come, under lib/modules."""
     for name in names:
-        found = _only(tree, f"**/modules/*/kernel/**/{name}.ko*")
+        found = only(tree, f"**/modules/*/kernel/**/{name}.ko*")
         parts = found.parts
         place = Path(*parts[len(parts) - 1 - parts[::-1].index("modules") :])
         target = context.out / rootfs.MODULES / "lib" / place
@@ -94,14 +113,14 @@ def busybox_step(prebuilt: Prebuilt, source: Resolved) -> Step:
     """The step `busybox`: the program, and a path in /bin for each applet that it has."""
 
     def work(context: Context) -> None:
-        program = _only(unpacked(context, source), prebuilt.busybox)
+        program = only(unpacked(context, source), prebuilt.busybox)
         for name in ("busybox", userland.BUSYBOX_WHOLE):
             shutil.copy(program, context.out / name)
         links = "".join(f"/bin/{applet}\n" for applet in applets(program.read_bytes()))
         (context.out / "busybox.links").write_text(links)
 
     inputs = {"prebuilt": prebuilt.busybox, "source": source.sha256}
-    return Step("busybox", "taking BusyBox out of its package", 1, work, inputs, (), (_DPKG,))
+    return Step("busybox", "taking BusyBox out of its package", 1, work, inputs, (), (DPKG,))
 
 
 def applets(program: bytes) -> list[str]:
@@ -126,11 +145,11 @@ def unpacked(context: Context, source: Resolved) -> Path:
     if source.is_tree:
         return Path(source.path)
     tree = context.scratch / f"package-{source.sha256[:16]}"
-    context.run([_DPKG, "--extract", source.path, tree])
+    context.run([DPKG, "--extract", source.path, tree])
     return tree
 
 
-def _only(tree: Path, pattern: str) -> Path:
+def only(tree: Path, pattern: str) -> Path:
     """The one file of a package that fits. Raises UserError when there is none, or more than one."""
     found = sorted(path for path in tree.glob(pattern.lstrip("/")) if path.is_file())
     if len(found) != 1 or ".." in Path(pattern).parts:

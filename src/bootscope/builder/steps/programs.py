@@ -57,8 +57,8 @@ def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path]
     `with_symbols` names the file as it was before it was stripped, where there is one.
     """
     found = {name: program(with_symbols.get(name, path), arch) for name, path in sorted(files.items())}
-    _write_json(out / PROGRAMS, {name: known for name, known in found.items() if known})
-    _write_json(out / SCRIPTS, dict(_scripts(files)))
+    write_json(out / PROGRAMS, {name: known for name, known in found.items() if known})
+    write_json(out / SCRIPTS, dict(_scripts(files)))
 
 
 def _scripts(files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
@@ -69,6 +69,7 @@ def _scripts(files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
             yield name, path.read_text(errors="replace")
 
 
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """Writes a value as packed JSON."""
     # Without a time stamp, so that the same content gives the same bytes.
     path.write_bytes(gzip.compress(msgspec.json.encode(value), mtime=0))

@@ -8,6 +8,7 @@ application.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from elftools.elf.dynamic import DynamicSection
@@ -19,12 +20,12 @@ from bootscope.builder.filesystems import KINDS, steady
 from bootscope.builder.filesystems.model import Entry, Order, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs, userland
+from bootscope.builder.steps import packages, programs, userland
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.system.changes import matches
-from bootscope.system.model import RootFs, System, has_modules
+from bootscope.system.model import RootFs, System, has_modules, packaged_root
 
-IMAGE, CONTENTS = "root.img", "contents.txt"
+IMAGE, CONTENTS, UNITS = "root.img", "contents.txt", "units.json.gz"
 MODULES = "modules"
 """Folder among the kernel's results with lib/modules in it, where the system has modules."""
 _BASE_FOLDERS = (
@@ -50,13 +51,16 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     kind = KINDS[rootfs.filesystem]
 
     def work(context: Context) -> None:
-        entries = collect(context, rootfs, overlay, application_path, arch)
+        make = packaged if packaged_root(system) else collect
+        entries = make(context, rootfs, overlay, application_path, arch)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
         write_map(context.out, kind.pieces(order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
+        if units := packages.unit_texts(entries.values()):
+            programs.write_json(context.out / UNITS, units)
 
     inputs: dict[str, object] = {
         "rootfs": rootfs,
@@ -70,7 +74,8 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
-    needs = ("busybox", "application", *(("kernel",) if has_modules(system) else ()))
+    base = packages.NAME if packaged_root(system) else "busybox"
+    needs = (base, "application", *(("kernel",) if has_modules(system) else ()))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
 
@@ -78,10 +83,9 @@ def _with_symbols(
     context: Context, files: Mapping[str, Path], application_path: str, arch: Architecture
 ) -> dict[str, Path]:
     """Files of the target as they were before they were stripped."""
-    whole = {
-        "/bin/busybox": context.results["busybox"] / userland.BUSYBOX_WHOLE,
-        application_path: context.results["application"] / userland.APPLICATION_WHOLE,
-    }
+    whole = {application_path: context.results["application"] / userland.APPLICATION_WHOLE}
+    if "busybox" in context.results:
+        whole["/bin/busybox"] = context.results["busybox"] / userland.BUSYBOX_WHOLE
     libraries = {path: _library(arch, PurePosixPath(path).name) for path in files if path.startswith("/lib/")}
     return {**{path: here for path, here in libraries.items() if here.exists()}, **whole}
 
@@ -104,7 +108,8 @@ def library_hashes(arch: Architecture) -> dict[str, str]:
 
 
 def _library(arch: Architecture, name: str) -> Path:
-    return Path(f"/usr/{arch.tools.triplet}/lib", name)
+    places = [Path("/", folder, name) for folder in arch.tools.library_folders]
+    return next((path for path in places if path.exists()), places[0])
 
 
 def needed_libraries(program: Path) -> list[str]:
@@ -128,9 +133,7 @@ def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
             continue
         path = _library(arch, name)
         if not path.exists():
-            raise ToolError(
-                f"the cross compiler has no {name}", hint=f"install libc6-{arch.tools.debian}-cross"
-            )
+            raise ToolError(f"the cross compiler has no {name}", hint=f"install {arch.tools.library_package}")
         found[name] = path
         queue += needed_libraries(path)
     return [found[name] for name in sorted(found)]
@@ -156,17 +159,43 @@ def collect(
         add(Entry(PurePosixPath("lib") / library.name, source=stripped, program=True))
     for entry in _busybox(context.results["busybox"]):
         add(entry)
-    modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
-    for folder in (*modules, overlay):
-        for entry in overlay_entries(folder):
-            add(entry)
-    add(Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True))
+    for entry in _own(context, overlay, application_path):
+        add(entry)
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
         _make_room(entries, entry)
         add(entry)
     return entries
+
+
+def packaged(
+    context: Context, rootfs: RootFs, overlay: Path, application_path: str, arch: Architecture
+) -> dict[PurePosixPath, Entry]:
+    """All that goes into a root file system of packages; the C library is theirs, whatever `arch` has."""
+    tree = packages.Merged()
+    base = (Entry(PurePosixPath(name)) for name in rootfs.folders)
+    own = _own(context, overlay, application_path)
+    for entry in chain(packages.entries(context.results[packages.NAME]), base, own):
+        tree.add(entry)
+    entries = tree.entries
+    for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
+        del entries[path]
+    for entry in written(context, rootfs):
+        _make_room(entries, entry)
+        tree.add(entry)
+    for entry in [entry for entry in packages.set_up(context, entries) if entry.path not in entries]:
+        tree.add(entry)
+    return entries
+
+
+def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:
+    """What is the system's own: modules, the overlay, the application."""
+    modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
+    for folder in (*modules, overlay):
+        yield from overlay_entries(folder)
+    program = context.results["application"] / "program"
+    yield Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True)
 
 
 def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:

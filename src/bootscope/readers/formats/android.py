@@ -28,9 +28,10 @@ _FACTS = {
 
 
 def sure(source: Source) -> int:
-    if b"[ro.boottime." not in source.data and b"[ro.boot.boottime]" not in source.data:
-        return 0
-    return share(sample(source), _LINE)
+    likely = share(sample(source), _LINE)
+    # The whole file is searched only where its beginning may be one.
+    timed = likely and (b"[ro.boottime." in source.data or b"[ro.boot.boottime]" in source.data)
+    return likely if timed else 0
 
 
 def read(source: Source, options: Options) -> Reading:

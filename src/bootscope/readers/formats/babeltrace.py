@@ -9,10 +9,10 @@ https://github.com/lttng/lttng-modules/tree/master/include/instrumentation/event
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Sequence
+from functools import lru_cache, partial
 
-from bootscope.readers.babeltrace_fields import EventFields
+from bootscope.readers.babeltrace_fields import EventFields, Field, Value
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.kernel_records import TEXTS, WANTED, device, softirq, state, takers
 from bootscope.readers.tally import Tally, read_one, sample, share
@@ -25,15 +25,11 @@ _EVENT = re.compile(
     r"(?:\(\+[\d.?]{3,32}\) )?(?:(?P<where>[^\s{}]{1,120}) )?(?P<name>[\w:.*-]{1,120}): (?=\{)"
 )
 _SURE = re.compile(rb"\[[\d:.]{15,24}\] (?:\(\+[\d.?]{3,32}\) )?(?:[^\s{}]{1,120} )?[\w:.*-]{1,120}: \{ ")
-_FIELDS = {event: [(name, name.replace("pid", "tid")) for name in names] for event, names in WANTED.items()}
-"""The wanted fields of an event, each with its other name."""
 _RENAMED = {"irq_softirq_entry": "softirq_entry", "irq_softirq_exit": "softirq_exit"}
 _RWBS = "WDRABSMEFU"
 """LTTng's bits of a request's kind, the lowest first: write, discard, read, read ahead..."""
 _LAST_NS = (1 << 63) - 1
 _LONGEST_HEAD, _LONGEST_LINE = 400, 400
-_PLACES = ("cpu_id", "common_pid", "perf_tid")
-"""Fields that say where any event happened."""
 
 
 class _Text:
@@ -46,9 +42,9 @@ class _Text:
         self._boot = Boot(Clock("kernel", "the kernel's clock began (clock of the trace)", 1))
         self._by_calendar = False
         self._day_ns = self._last_ns = 0
-        self._on_cpu: dict[int, tuple[str, int]] = {}
-        self._names: dict[int, str] = {0: "<idle>"}
-        self._fields = EventFields(frozenset((*_PLACES, *chain(*chain(*_FIELDS.values())))))
+        self._on_cpu: dict[Value, tuple[str, Value]] = {}
+        self._names: dict[Value, str] = {0: "<idle>"}
+        self._fields = EventFields(_wanted)
 
     def take(self, number: int, line: str) -> bool:
         found = _EVENT.match(line, 0, _LONGEST_HEAD)
@@ -58,13 +54,11 @@ class _Text:
         at_ns = int(cycles) if cycles else seconds_ns(seconds) if seconds else self._day(clock)
         if at_ns > _LAST_NS:
             return False
-        values = self._fields.of(event, line, found.end())
-        name = event.rpartition(":")[2]
-        name = _RENAMED.get(name, name)
-        cpu = _number(values.get("cpu_id")) or 0
-        task, pid = self._running(cpu, values)
+        cpu, own, perf, *values = self._fields.of(event, line, found.end())
+        name = _plain_name(event)
+        task, pid = self._running(cpu or 0, own if own is not None else perf)
         self._parts.events.arrives(at_ns)
-        if not self._known(name, at_ns, cpu, task, pid, values):
+        if not self._known(name, at_ns, cpu or 0, task, pid, values):
             rest = line[found.end() : found.end() + _LONGEST_LINE]
             self._boot.log.add(at_ns, f"{task}-{pid} {name}: {rest}")
         return True
@@ -79,31 +73,26 @@ class _Text:
         self._last_ns = at_ns + self._day_ns
         return self._last_ns
 
-    def _running(self, cpu: int, values: dict[str, str]) -> tuple[str, int]:
+    def _running(self, cpu: Value, pid: Value) -> tuple[str, Value]:
         """The task that ran where an event happened: told by the event, else by the last switch there."""
-        for field in _PLACES[1:]:
-            pid = _number(values.get(field))
-            if pid is not None:
-                return self._names.get(pid, "<...>"), pid
+        if pid is not None:
+            return self._names.get(pid, "<...>"), pid
         return self._on_cpu.get(cpu, ("<...>", 0))
 
-    def _known(self, name: str, at_ns: int, cpu: int, task: str, pid: int, values: dict[str, str]) -> bool:
+    def _known(
+        self, name: str, at_ns: int, cpu: Value, task: str, pid: Value, values: Sequence[Value]
+    ) -> bool:
         """Hands on an event that becomes a part of a track; False for another, and for one without its
         fields."""
         take = self._takers.get(name)
-        if take is None:
+        if take is None or None in values:
             return False
-        given: list[int | str] = []
-        for field, other in _FIELDS[name]:
-            text = values.get(other, values.get(field))
-            value = _value(field, text) if text is not None else None
-            if value is None:
-                return False
-            given.append(value)
-        take(at_ns, cpu, task, pid, *given)
+        take(at_ns, cpu, task, pid, *values)
         if name == "sched_switch":
-            self._on_cpu[cpu] = (str(given[3]), int(given[4]))
-            self._names |= {int(given[1]): str(given[0]), int(given[4]): str(given[3]), 0: "<idle>"}
+            left, left_pid, _, now, now_pid = values
+            self._on_cpu[cpu] = (str(now), now_pid)
+            self._names[left_pid], self._names[now_pid] = str(left), str(now)
+            self._names[0] = "<idle>"
         return True
 
     def finish(self) -> Boot:
@@ -120,7 +109,27 @@ class _Text:
 
 
 @lru_cache(maxsize=10_000)
-def _value(field: str, text: str) -> int | str | None:
+def _plain_name(event: str) -> str:
+    """The kernel's name of an event."""
+    name = event.rpartition(":")[2]
+    return _RENAMED.get(name, name)
+
+
+def _wanted(event: str) -> Sequence[Field]:
+    """Where an event happened (its CPU, and the task by two names), and what becomes a part of a track."""
+    return (*_PLACES, *_FIELDS.get(_plain_name(event), ()))
+
+
+def _number(text: str) -> int | None:
+    if not text.isascii():
+        return None
+    try:
+        return int(text, 16 if text.startswith(("0x", "-0x")) else 10)
+    except ValueError:
+        return None
+
+
+def _value(field: str, text: str) -> Value:
     """The value of a field as the tracks want it; None for what is none."""
     number = _number(text)
     if field == "rwbs" and number is not None:
@@ -138,14 +147,11 @@ def _value(field: str, text: str) -> int | str | None:
     return f"0x{number:x}" if field == "func" else number
 
 
-@lru_cache(maxsize=10_000)
-def _number(text: str | None) -> int | None:
-    if text is None or not text.isascii():
-        return None
-    try:
-        return int(text, 16 if text.startswith(("0x", "-0x")) else 10)
-    except ValueError:
-        return None
+_PLACES = tuple(Field((name,), _number) for name in ("cpu_id", "common_pid", "perf_tid"))
+_FIELDS = {
+    event: tuple(Field((name.replace("pid", "tid"), name), partial(_value, name)) for name in names)
+    for event, names in WANTED.items()
+}
 
 
 def _sure(source: Source) -> int:

@@ -54,9 +54,10 @@ class FtraceText:
         self._tally = tally
         self._clock = options.values.get("trace_clock", "")
         self._hz = whole(options.values.get("trace_clock_hz", ""), 12) or 0
-        self._words, self._numbers = Memo(decode), Memo(int)
-        self._events = Memo(lambda name: decode(name).rpartition(":")[2])
-        self._lengths = Memo(lambda us: length_of(us.decode("ascii")))
+        self._words: Memo[bytes, str] = Memo(decode)
+        self._numbers: Memo[bytes, int] = Memo(int)
+        self._events: Memo[bytes, str] = Memo(lambda name: decode(name).rpartition(":")[2])
+        self._lengths: Memo[bytes, int | None] = Memo(lambda us: length_of(us.decode("ascii")))
         self.boots: list[Boot] = []
         self._begin()
 

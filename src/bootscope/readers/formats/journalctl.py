@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import msgspec
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_fields import Fields, fields_of, micro, printk
+from bootscope.readers.journal_fields import Fields, fields_of, line_of
 from bootscope.readers.journal_order import Records
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import structs
@@ -85,11 +86,13 @@ def _known(line: bytes) -> bool:
 
 
 _TOOL = Tool("journalctl", _FORMS, known=_known, journal=True)
-_RECORDS: Mapping[str, Callable[[bytes], Iterable[Fields | Mapping[str, object] | None]]] = {
+_Record = Fields | Mapping[str, object] | None
+_RECORDS: Mapping[str, Callable[[bytes], Iterable[Iterable[_Record]]]] = {
     "-o json": partial(structs, decoder=msgspec.json.Decoder(Fields)),
-    "-o export": exported,
-    "-o verbose": verbose,
+    "-o export": lambda data: [exported(data)],
+    "-o verbose": lambda data: [verbose(data)],
 }
+"""The records of a journal in each of its forms, some at a time."""
 
 
 def _structured(source: Source) -> str:
@@ -143,18 +146,18 @@ def _read(source: Source, options: Options) -> Reading:
         return _read_short(source, options)
     boots: dict[str, Records] = {}
     broken = 0
-    for record in _RECORDS[how](source.data):
+    for record in chain.from_iterable(_RECORDS[how](source.data)):
         fields = record if record is None or isinstance(record, Fields) else fields_of(record)
-        at_us = micro(fields) if fields else None
-        lines = printk(fields, at_us) if fields and at_us is not None else b""
-        if not fields or at_us is None or not lines:
+        line = line_of(fields) if fields else None
+        if not fields or not line:
             broken += 1
             continue
-        boot = fields.boot or ""
-        if boot not in boots and len(boots) < _MOST_BOOTS:
-            boots[boot] = Records()
-        if boot in boots:
-            boots[boot].add(at_us, lines)
+        boot = boots.get(fields.boot or "")
+        if boot is None:
+            if len(boots) >= _MOST_BOOTS:
+                continue
+            boot = boots[fields.boot or ""] = Records()
+        boot.add(*line)
     result = Reading([])
     count = len(boots)
     if not count:

@@ -41,7 +41,7 @@ class _Trace:
         self._file, self._tally = file, tally
         self._parts = TraceParts()
         self._takers = takers(self._parts.events)
-        self._words: Memo[str] = Memo(decode)
+        self._words: Memo[bytes, str] = Memo(decode)
         self._symbols = Symbols(file.kallsyms)
         self._printed = formats(file.printk)
         self._tasks = tasks(file.cmdlines)

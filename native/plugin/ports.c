@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ports.h"
+
+#include <stdlib.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "devices.h"
+#include "registers.h"
+#include "run.h"
+
+#define LONGEST_INSN 16
+
+/* An instruction that outputs: kept for as long as QEMU may run its block. */
+struct site {
+	struct bs_watch *watch;
+	const struct bs_output *output;
+	uint8_t bytes;
+	uint8_t port; /* where no register holds it */
+	bool repeats;
+	uint32_t rest;
+};
+
+static bool has_prefix(const uint8_t *prefixes, size_t n, uint8_t wanted)
+{
+	for (size_t i = 0; i < n; i++)
+		if (prefixes[i] == wanted)
+			return true;
+	return false;
+}
+
+static bool is_prefix(const struct bs_watch *w, uint8_t byte)
+{
+	for (size_t i = 0; i < w->n_prefix; i++)
+		if (byte >= w->prefix[i].start && byte < w->prefix[i].end)
+			return true;
+	return false;
+}
+
+static const struct bs_output *output_of(const struct bs_watch *w, uint8_t opcode)
+{
+	for (size_t i = 0; i < w->n_output; i++)
+		if (w->output[i].opcode == opcode)
+			return &w->output[i];
+	return NULL;
+}
+
+/* Each repetition is reached by itself, and so is the end of them. */
+static void on_output(unsigned int vcpu, void *udata)
+{
+	const struct site *s = udata;
+	const struct bs_output *o = s->output;
+	uint64_t port = o->port == BS_NO_REGISTER ? s->port : bs_register(o->port);
+	uint64_t value = bs_register(o->value);
+
+	(void)vcpu;
+	if (s->repeats && !bs_register(o->count))
+		return;
+	if (o->in_memory)
+		value = bs_int(value);
+	if (s->bytes < sizeof(value))
+		value &= (UINT64_C(1) << 8 * s->bytes) - 1;
+	int64_t now_ns = bs_clock_now(s->rest - 1);
+	bs_ports_output(s->watch, port & s->watch->port_mask, s->bytes, value, now_ns);
+	bs_run_check(now_ns);
+}
+
+void bs_ports_translated(struct bs_watch *w, struct qemu_plugin_insn *insn, size_t rest)
+{
+	uint8_t code[LONGEST_INSN];
+	size_t size = qemu_plugin_insn_data(insn, code, sizeof(code)), at = 0;
+
+	while (at < size && is_prefix(w, code[at]))
+		at++;
+	const struct bs_output *o = at < size ? output_of(w, code[at]) : NULL;
+	if (!o || (o->port == BS_NO_REGISTER && at + 1 >= size))
+		return;
+	struct site *s = calloc(1, sizeof(*s));
+	if (!s)
+		abort();
+	*s = (struct site){.watch = w, .output = o, .bytes = o->bytes, .rest = (uint32_t)rest};
+	if (o->port == BS_NO_REGISTER)
+		s->port = code[at + 1];
+	if (o->narrow_bytes && has_prefix(code, at, o->narrow_prefix))
+		s->bytes = o->narrow_bytes;
+	s->repeats = o->in_memory && has_prefix(code, at, o->repeat_prefix);
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_output, QEMU_PLUGIN_CB_R_REGS, s);
+}

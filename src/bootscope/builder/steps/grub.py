@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GRUB for a PC with a BIOS, out of its package: its first sector and the image that this reads.
+
+The tool that comes with GRUB installs it onto disks of the computer that it runs on, as root. Here both parts
+go into an image: what that tool would write into them are the sectors that follow.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import prebuilt
+from bootscope.core.errors import ToolError
+from bootscope.devices.model import SECTOR_BYTES
+from bootscope.loaders.grub import BOOT_IMAGE, CORE_IMAGE, SCRIPT
+from bootscope.system.model import Prebuilt
+
+_FORMAT, _PREFIX = "i386-pc", "(hd0,msdos1)/"
+_MODULES = (
+    "biosdisk", "part_msdos", "fat", "linux", "serial", "terminal", "configfile", "normal", "echo", "video",
+    "vbe",
+)  # fmt: skip
+"""Built in: nothing is read from the card but its script, kernel and initramfs."""
+_TOOL = "grub-mkimage"
+
+_NEXT_SECTOR_AT = 0x5C
+"""Where the first sector holds the number of the sector that it reads, in 64 bits."""
+_LIST_AT, _LOAD_SEGMENT = 0x1F4, 0x820
+"""Where the second sector holds which sectors follow: the first of them (64 bits), how many, and where to."""
+
+
+def step(wanted: Prebuilt, source: Resolved, name: str, sector: int) -> Step:
+    """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card, which looks for SCRIPT
+    on the first partition."""
+
+    def work(context: Context) -> None:
+        boot, core = context.out / BOOT_IMAGE, context.out / CORE_IMAGE
+        from_package = prebuilt.only(prebuilt.unpacked(context, source), wanted.uboot)
+        shutil.copy(from_package, boot)
+        begin = context.scratch / "begin.cfg"
+        begin.write_text(f"configfile {_PREFIX}{SCRIPT}\n")
+        options: list[str | Path] = ["-O", _FORMAT, "-d", from_package.parent, "-p", _PREFIX, "-c", begin]
+        context.run([_TOOL, *options, "-o", core, *_MODULES])
+        _installed(boot, core, sector)
+
+    inputs = {"prebuilt": wanted.uboot, "modules": _MODULES, "source": source.sha256, "sector": sector}
+    return Step(name, "putting GRUB together", 1, work, inputs, (), (prebuilt.DPKG, _TOOL))
+
+
+def _installed(boot: Path, core: Path, sector: int) -> None:
+    """Tells both where the rest lies. Raises ToolError when they are no GRUB."""
+    first, rest = bytearray(boot.read_bytes()), bytearray(core.read_bytes())
+    if len(first) != SECTOR_BYTES or struct.unpack_from("<Q", first, _NEXT_SECTOR_AT) != (1,):
+        raise ToolError(f"{BOOT_IMAGE} is not the first sector of a GRUB")
+    struct.pack_into("<Q", first, _NEXT_SECTOR_AT, sector)
+    sectors = -(-len(rest) // SECTOR_BYTES) - 1
+    struct.pack_into("<QHH", rest, _LIST_AT, sector + 1, sectors, _LOAD_SEGMENT)
+    boot.write_bytes(first)
+    core.write_bytes(rest)

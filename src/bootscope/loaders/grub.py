@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest
+from behind the partition table. Neither program comes with symbols.
+
+Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of
+GRUB 2.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bootscope.loaders.model import FIRMWARE, KERNEL, LOAD, ROM, Hooked, ImageLines, Program, Settings, Stage
+from bootscope.loaders.uboot import UBOOT
+
+BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
+"""Its first sector, and what that reads."""
+SCRIPT = "grub.cfg"
+_NEVER = r"(?!)"
+_NOTHING_SAID = "\0"
+
+
+def _program(name: str, title: str, phrase: str, tree: str) -> Program:
+    return Program(
+        name=name,
+        title=title,
+        phrase=phrase,
+        symbols=name,
+        symbols_file=f"{name}.map",
+        code=f"{name}-program",
+        code_file=f"{name}.elf",
+        functions={},
+        linked="",
+        tree=tree,
+    )
+
+
+# The programs after it call it to read and to print. It lies below 1 MiB, behind that of the graphics card.
+BIOS = replace(_program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000))
+LOADER = _program("grub", "GRUB", "GRUB", "")
+GRUB = replace(
+    UBOOT,
+    name="grub",
+    title="GRUB",
+    countdown=_NEVER,
+    script_commands=(),
+    boot_commands=(),
+    first_boots_title="",
+    settings=Settings(
+        commands_variable="",
+        delay_variable="timeout",
+        delay="",
+        silent_variable="",
+        silent="",
+        rate="",
+        first_boots="",
+    ),
+    images=ImageLines(
+        header=_NOTHING_SAID,
+        tree=_NOTHING_SAID,
+        moves=_NOTHING_SAID,
+        starts=_NOTHING_SAID,
+        checks=(),
+        plain="",
+        headed=(),
+    ),
+    announced=(),
+    stages=(
+        ROM,
+        Stage("firmware", BIOS.hook(Hooked.START), "firmware", BIOS),
+        Stage("bootloader", LOADER.hook(Hooked.START), "bootloader", LOADER),
+        Stage(LOAD, program=LOADER),
+        *KERNEL,
+    ),
+    card_image=CORE_IMAGE,
+    sector_image=BOOT_IMAGE,
+    script_file=SCRIPT,
+    wrapped_script=False,
+)
