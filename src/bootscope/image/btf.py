@@ -27,7 +27,7 @@ _PASSED = frozenset({_TYPEDEF, 9, 10, 11, 18})
 _FIXED = {1: 4, 2: 0, 3: 12, 7: 0, 8: 0, 9: 0, 10: 0, 11: 0, 12: 0, 14: 4, 16: 0, 17: 4, 18: 0}
 _PER_MEMBER = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
 """Bytes behind a type by its kind: fixed, or for each of its parts."""
-_MOST_DEPTH = 16
+_MOST_DEPTH, _MOST_PARTS = 16, 200
 _OFFSET_BITS = 0xFFFFFF
 
 
@@ -61,7 +61,7 @@ class Btf:
         at: _Type | None = self._structs.get(struct_name)
         bits = 0
         for name in path.split("."):
-            found = self._member(at, name, 0) if at else None
+            found = self._member(at, name, set()) if at else None
             if found is None:
                 return None
             bits += found[0]
@@ -73,10 +73,14 @@ class Btf:
         found = {member: self.offset(*member.split(".", 1)) for member in members}
         return {member: offset for member, offset in found.items() if offset is not None}
 
-    def _member(self, one: _Type, name: str, depth: int) -> tuple[int, int] | None:
-        """(bits from its beginning, number of the type) of a member, also of parts without a name."""
-        if one.kind not in (_STRUCT, _UNION) or depth > _MOST_DEPTH:
+    def _member(self, one: _Type, name: str, seen: set[int]) -> tuple[int, int] | None:
+        """(bits from its beginning, number of the type) of a member, also of parts without a name.
+
+        `seen`: where the types begin that were looked at: damaged ones may hold themselves.
+        """
+        if one.kind not in (_STRUCT, _UNION) or one.at in seen or len(seen) > _MOST_PARTS:
             return None
+        seen.add(one.at)
         nameless: list[tuple[int, int]] = []
         for place in range(one.parts):
             text, type_number, bits = _MEMBER.unpack_from(self._data, one.at + place * _MEMBER.size)
@@ -87,7 +91,7 @@ class Btf:
                 nameless.append((bits, type_number))
         for bits, type_number in nameless:
             inner = self._resolved(type_number)
-            found = self._member(inner, name, depth + 1) if inner else None
+            found = self._member(inner, name, seen) if inner else None
             if found:
                 return bits + found[0], found[1]
         return None
