@@ -35,6 +35,7 @@ _DEVICE = "what this boot loader calls the device and what it needs of it"
 _HOST = "what a build of it needs on the host, in Debian's words"
 ALLOWED = {
     "builder/": _BUILT,
+    "imageboot/firmware.py": _BUILT,
     "buildtrees/": _TREE,
     "system/model.py": _SYSTEM,
     "system/load.py": _SYSTEM,
