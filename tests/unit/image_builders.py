@@ -106,11 +106,15 @@ def zboot(inner: bytes, machine: int = 0xAA64) -> bytes:
     return bytes(head) + inner
 
 
-def cpio(files: Mapping[str, bytes]) -> bytes:
+def cpio(
+    files: Mapping[str, bytes], folders: Sequence[str] = (), links: Mapping[str, str] | None = None
+) -> bytes:
     """An archive as the kernel takes it."""
     out = b""
-    for name, data in [*files.items(), ("TRAILER!!!", b"")]:
-        mode = 0o100755 if name != "TRAILER!!!" else 0
+    rows = [(name, 0o040755, b"") for name in folders]
+    rows += [(name, 0o100755, data) for name, data in files.items()]
+    rows += [(name, 0o120777, target.encode()) for name, target in (links or {}).items()]
+    for name, mode, data in [*rows, ("TRAILER!!!", 0, b"")]:
         fields = (1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
         head = b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
         out += head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)

@@ -17,7 +17,7 @@ from bootscope.capture import objects, record
 from bootscope.capture.record import BootInfo, Part, RunInfo, WatchNames
 from bootscope.capture.store import Store
 from bootscope.capture.stream import Record
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.loaders.uboot import UBOOT
 from bootscope.system.changes import matches

@@ -14,7 +14,7 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.changes.compose import composed, with_values
 from bootscope.changes.experiment import title
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written

@@ -10,7 +10,7 @@ import pytest
 from bootscope.changes.applies import changes_nothing, each_with_values, filled, unmet
 from bootscope.changes.experiment import check
 from bootscope.core.errors import UserError
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.start_scripts import StartScripts
 from bootscope.inventory.values import Absent, found_in

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from bootscope.core.errors import UserError
-from bootscope.emulator.plugin_config import Limits, Programs, Watch, default_until, watch
+from bootscope.emulator.plugin_config import Limits, Watch, default_until, watch
+from bootscope.emulator.subject import Programs, watched
 from bootscope.image.code import Code
 from bootscope.system.load import load_system, milestones
 from bootscope.system.model import Milestone, System
@@ -43,7 +44,7 @@ def made(
     uboot = code(Fn("relocate_code", thumb(0x4770, 0x4770), thumb=True), base=UBOOT_BASE)
     spl = code(function("_main"), base=SPL_BASE)
     programs = Programs({"spl": spl, "uboot": uboot}, kernel or kernel_of(*KERNEL), layout or {})
-    return watch(board(), system, programs, until, frame, limits or Limits())
+    return watch(board(), watched(system, board()), programs, until, frame, limits or Limits())
 
 
 def of_kind(w: Watch, kind: str) -> list[str]:
@@ -287,7 +288,7 @@ def test_the_loaders_steps_move_with_u_boot() -> None:
     programs = Programs(
         {"spl": code(function("udelay"), base=SPL_BASE), "uboot": uboot}, kernel_of(*KERNEL), {}
     )
-    found = hooks_of(watch(board(), STOCK, programs, "init", Path("/f"), Limits()))
+    found = hooks_of(watch(board(), watched(STOCK, board()), programs, "init", Path("/f"), Limits()))
     assert found["spl.delay"] == ["every reg r0 reg lr"]
     assert found["uboot.delay"] == ["every reg r0 reg lr moves"]
     assert found["uboot.initcall"] == ["every reg r3 moves"]

@@ -43,7 +43,7 @@ _IN_LOADER = {
 
 def _nameless_loader(hooks: Iterable[str], evidence: Evidence) -> list[str]:
     """Those of some hooks that lie in a boot loader which is prebuilt, without symbols."""
-    main = evidence.run.board.boot_loader.main
+    main = evidence.run.board.boot_loader.last
     return [hook for hook in hooks if shipped(evidence) and program_of(hook) is main]
 
 
@@ -56,7 +56,7 @@ def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
 def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
     """What a view cannot know about this boot, in words."""
     loader, known = evidence.run.board.boot_loader, dict(_NEEDED.get(view, {}))
-    for hook, text in _IN_LOADER.get(view, {}).items():
+    for hook, text in _IN_LOADER.get(view, {}).items() if loader.last else ():
         known[loader.main.hook(hook)] = text.format(title=loader.main.title)
     lacking = missing(evidence, known)
     nameless = _nameless_loader(lacking, evidence)
@@ -72,8 +72,8 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
 
 def shipped(evidence: Evidence) -> bool:
     """Whether the boot loader was taken as others have built it. The first recordings kept no program."""
-    kept = evidence.run.system.symbols
-    return objects.KERNEL in kept and evidence.run.board.boot_loader.main.code not in kept
+    kept, main = evidence.run.system.symbols, evidence.run.board.boot_loader.last
+    return main is not None and objects.KERNEL in kept and main.code not in kept
 
 
 def _unkept(evidence: Evidence) -> list[str]:

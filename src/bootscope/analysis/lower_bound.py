@@ -31,7 +31,8 @@ _NEEDED = ("kernel", "device tree")
 
 def view(evidence: Evidence) -> Rows:
     """The parts of the floor, and what each takes today."""
-    last = evidence.run.board.boot_loader.needed[-1]
+    needed = evidence.run.board.boot_loader.needed
+    last = needed[-1].phrase if needed else "the emulator"
     fixed_ns = sum(p.fixed_ns for p in evidence.timeline.phases)
     rows = [_row("power-up and ROM", "rom", fixed_ns, fixed_ns, "fixed")]
     rows += [*_reading(evidence, accesses(evidence)), *_running(evidence)]
@@ -48,7 +49,7 @@ def view(evidence: Evidence) -> Rows:
         "in order of the boot",
         (
             "Assumes the present images: a smaller kernel or another compression moves the bound.",
-            f"Assumes that {last.phrase} starts the kernel and that the application is init.",
+            f"Assumes that {last} starts the kernel and that the application is init.",
         ),
         {
             "floor_ns": floor,

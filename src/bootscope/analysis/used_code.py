@@ -112,7 +112,9 @@ def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
     """A boot loader runs where it was linked until it moves, and is over when the kernel starts."""
     ends_ns = _virtual_ns(evidence, "kernel.start")
     board, offset = evidence.run.board, evidence.timeline.loader_offset
-    linked, start = board.qemu.loader_code, board.addresses[board.boot_loader.main.name]
+    if not (main := board.boot_loader.last):
+        return
+    linked, start = board.qemu.loader_code, board.addresses[main.name]
     for block in usage.blocks:
         if block.first_ns >= ends_ns or not any(low <= block.address < high for low, high in linked):
             continue

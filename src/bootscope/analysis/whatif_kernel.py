@@ -38,8 +38,8 @@ _NODES = "kdevtmpfs"
 def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
     """Without an initcall and its drivers, a probe, a step or a command of the boot loader."""
     hook_coverage.need(evidence, "initcalls, probes and commands", "initcall", "switch")
-    main = evidence.run.board.boot_loader.main
-    kinds = map(main.hook, (Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND))
+    main, parts = evidence.run.board.boot_loader.last, (Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND)
+    kinds = map(main.hook, parts) if main else ()
     found = [c for c in evidence.scene.of("initcall", "probe", *kinds) if _called(c, name, evidence)]
     if not found:
         raise UserError(

@@ -81,6 +81,21 @@ def _target(insn: Insn) -> int:
     return int(insn.operands[0].imm) & _ADDRESS
 
 
+_LOWEST_BYTES, _STEP_BYTES, _OLD_OFFSET = 0x1000, 0x200000, 0x80000
+
+
+def _handed_over(image: bytes, memory: int) -> int:
+    """QEMU's own first instructions are at the beginning of memory, so that a kernel which wants to be there
+    goes to the next place of its alignment.
+
+    Source: Linux Documentation/arch/arm64/booting.rst (offset and size of the image), QEMU's hw/arm/boot.c.
+    """
+    offset, size = int.from_bytes(image[8:16], "little"), int.from_bytes(image[16:24], "little")
+    if not size:  # before Linux 3.17
+        return memory + _OLD_OFFSET
+    return memory + offset + (_STEP_BYTES if offset < _LOWEST_BYTES else 0)
+
+
 ARM64 = Architecture(
     name="arm64",
     title="64-bit ARM",
@@ -129,6 +144,8 @@ ARM64 = Architecture(
         offset_mask=0,
         relative_initcalls=True,
         argument_on_stack=0,
+        handed_over=_handed_over,
+        mapped=("__primary_switched", "start_kernel"),
         delays=("__delay",),
         saved_arguments=(0, 8),
     ),

@@ -128,6 +128,11 @@ class KernelEntries:
     delays: tuple[str, ...]
     """Functions that wait by the processor's own counter, none by way of another; the first argument is how
     long."""
+    handed_over: Callable[[bytes, int], int] | None = None
+    """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
+    -> address of its first instruction. None where that is not known."""
+    mapped: tuple[str, ...] = ()
+    """The first code behind its MMU being switched on: the first of these that it has."""
     saved_arguments: tuple[int, ...] = ()
     """How many bytes into what the first argument of `syscall` points to the caller's arguments lie; empty
     where it has them as its own."""

@@ -53,8 +53,15 @@ class Qemu(Setting, frozen=True):
     ram: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
+class Direct(Setting, frozen=True):
+    """How the emulator starts a kernel itself: `memory` is the first address of the memory that it puts it
+    into."""
+
+    memory: int
+
+
 class Board(Setting, frozen=True, omit_defaults=True):
-    """A board profile.
+    """A board profile. `direct`: where a kernel can be started without a boot loader.
 
     `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
@@ -74,6 +81,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     cpu_scale_ppm: Sourced = Sourced(value=UNSCALED_PPM, source="not calibrated: the emulator's own count")
     loader: str = BUILT.name
     architecture: str = ARM.name
+    direct: Direct | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def arch(self) -> Architecture:

@@ -20,6 +20,8 @@ from bootscope.image import packed
 from bootscope.readers.unpack import Budget, decompressor
 
 MOST_BYTES = 512 << 20
+HEADER, HEADER_BYTES = b"\x27\x05\x19\x56", 64
+"""What a boot loader may have before it (uImage)."""
 _MOST_PARTS = 16
 _FILLED = re.compile(rb"[^\0]")
 _MICROCODE = "/kernel/x86/microcode/"

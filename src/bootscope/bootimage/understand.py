@@ -14,13 +14,23 @@ import mmap
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bootscope.artefacts.archives import is_root_tar, tar_entries
 from bootscope.artefacts.folder import as_text
-from bootscope.bootimage import containers, disk, folders, howboots, kernels, problems, root, symbols
+from bootscope.bootimage import (
+    containers,
+    disk,
+    folders,
+    howboots,
+    initramfs,
+    kernels,
+    problems,
+    root,
+    symbols,
+)
 from bootscope.bootimage.files import Files, Listed, OnDisk
 from bootscope.bootimage.found import Found
 from bootscope.bootimage.records import Kernel, Place, Understood
@@ -28,6 +38,7 @@ from bootscope.bootimage.volume import Volume
 from bootscope.core.errors import UserError, printable
 from bootscope.image import kernel_file
 from bootscope.image.kallsyms import Symbol
+from bootscope.image.kernel_file import KernelFile
 from bootscope.loaders import in_images
 
 KINDS = (
@@ -46,14 +57,53 @@ class Chosen:
     device_tree: Place | None
 
 
+IMAGE, TAR, FOLDER = "image", "tar archive", "folder"
+
+
+@dataclass(frozen=True)
+class RootSource:
+    """A root file system that is no partition: `form` (IMAGE, TAR or FOLDER), where it lies, unpacked, and
+    what of its volume the records say."""
+
+    form: str
+    path: Path
+    volume: str
+
+
 @dataclass
 class Image:
     """An image that is open. `disk` is the raw disk, if there is one; it and what else was unpacked go when
-    the image is closed."""
+    the image is closed. `roots`: root file systems that lie beside it."""
 
     understood: Understood
     disk: Path | None
+    roots: tuple[RootSource, ...]
     _found: Found = field(repr=False)
+
+    @property
+    def files(self) -> Mapping[str, Files]:
+        """Its volumes -> the files in them."""
+        return self._found.files
+
+    def opened_kernel(self) -> KernelFile | None:
+        """The kernel that boots, unpacked; None where :meth:`kernel` gives none."""
+        chosen = howboots.chosen_kernel(self._found)
+        return kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
+
+    def early_files(self) -> Files | None:
+        """The files of the initramfs that the kernel is given; None where there is none."""
+        chosen = self.chosen().initramfs
+        archive = initramfs.opened("initramfs", self._early(chosen)) if chosen else None
+        return archive.files if archive else None
+
+    def _early(self, place: Place) -> bytes:
+        data = self.read(place)
+        return data[initramfs.HEADER_BYTES :] if data.startswith(initramfs.HEADER) else data
+
+    def initramfs(self) -> bytes:
+        """The initramfs that the kernel is given, without the header of a boot loader; empty for none."""
+        chosen = self.chosen().initramfs
+        return self._early(chosen) if chosen else b""
 
     def kernel(self) -> tuple[bytes, Kernel, list[Symbol]] | None:
         """The kernel that boots: its file's bytes as they are, what is known of it, its symbols by address;
@@ -96,7 +146,7 @@ def open_image(names: Sequence[str], machine: str = "") -> Iterator[Image]:
         for number, name in enumerate(dict.fromkeys(names)):
             work.take(name, number)
         found.finish()
-        yield Image(work.understood(), work.disk, found)
+        yield Image(work.understood(), work.disk, tuple(work.roots), found)
 
 
 @dataclass
@@ -114,6 +164,7 @@ class _Work:
     names: list[str] = field(default_factory=list)
     told: tuple[str, str] = ("", "")
     failed: list[str] = field(default_factory=list)
+    roots: list[RootSource] = field(default_factory=list)
 
     def take(self, name: str, number: int) -> None:
         """Looks at a path that the user named."""
@@ -138,8 +189,10 @@ class _Work:
         described = root.describe(files, Place(as_text(path.name) or name))
         if described:
             self.kinds.append("root file system, folder")
-            self.found.files[as_text(path.name)] = files
-            disk.look_into(self.found, files, as_text(path.name) or name)
+            label = as_text(path.name) or name
+            self.found.files[label] = files
+            disk.look_into(self.found, files, label)
+            self.roots.append(RootSource(FOLDER, path.resolve(), label))
             return
         build = folders.listed(path, self.machine)
         self.kinds.append(build.kind)
@@ -215,6 +268,7 @@ class _Work:
         self.kinds.append("root file system, tar archive")
         self.found.files[Path(name).name] = files
         disk.look_into(self.found, files, Path(name).name)
+        self.roots.append(RootSource(TAR, volume.path, Path(name).name))
         return True
 
     def _disk(self, volume: Volume, name: str, label: str, work: Path) -> bool:
@@ -232,6 +286,8 @@ class _Work:
         self.table = self.table or table.kind
         if table.kind:
             self.disk = self.disk or volume.path
+        else:
+            self.roots += [RootSource(IMAGE, volume.path, area.volume) for area in self.found.areas[areas:]]
         return True
 
     def _loader(self, volume: Volume, name: str) -> bool:

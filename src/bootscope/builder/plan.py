@@ -79,7 +79,7 @@ class Built:
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
-            video if video and video.exists() else None,
+            video=video if video and video.exists() else None,
         )
 
     def extents(self) -> tuple[Extent, ...]:

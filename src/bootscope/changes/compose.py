@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from bootscope.changes.applies import fill
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.values import PLACEHOLDER, boot_value, setting_value, value_if_known
 from bootscope.system.changes import Change, apply

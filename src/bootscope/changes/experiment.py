@@ -11,7 +11,7 @@ from bootscope.changes.applies import filled
 from bootscope.changes.compose import composed, with_values
 from bootscope.changes.in_list import refused
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import apply

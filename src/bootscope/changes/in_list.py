@@ -108,7 +108,7 @@ def _follows(known: Inventory, changes: Sequence[Change], asked: Mapping[str, st
 
 
 def _with_settings(settings: dict[str, str], new: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as texts (see recording.flat) with those of a change."""
+    """Settings as texts (see emulator.subject.flat) with those of a change."""
     for key, value in new.items():
         kept = {k: text for k, text in settings.items() if not k.startswith(f"{key}.")}
         table = {f"{key}.{name}": text for name, text in value.items()} if isinstance(value, dict) else {}

@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -83,10 +83,11 @@ def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
     refuse(args, BOARD_OPTIONS, why, "bootscope system import DIR")
 
 
-def refuse_real_options(args: argparse.Namespace, system: str) -> None:
-    """The same where a system is recorded."""
+def refuse_real_options(args: argparse.Namespace, system: str, but: Sequence[str] = ()) -> None:
+    """The same where a system is recorded; the options `but` are for it, too."""
     why = f"is for a real board; {printable(system)} boots on an emulated one"
-    refuse(args, REAL_OPTIONS, why, "for a real board, leave out the system: --board serial:/dev/ttyUSB0")
+    names = [name for name in REAL_OPTIONS if name not in but]
+    refuse(args, names, why, "for a real board, leave out the system: --board serial:/dev/ttyUSB0")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

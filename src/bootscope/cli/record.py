@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture import labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
-from bootscope.cli import board_options
+from bootscope.cli import board_options, record_image
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.label import add_label_option
@@ -32,7 +32,7 @@ from bootscope.system.load import load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
-_LIMIT_S, _HANG_S = 120, 30
+_LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout")
 """Options that are for an emulated board alone."""
 
@@ -51,7 +51,7 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         parser,
         "--hang-timeout",
         "S",
-        "limit of the board's own time without any event, in seconds (default 30)",
+        "limit of the board's own time without any event, in seconds (default 30; 15 for an image)",
         type=float,
     )
     renamed(parser, "--limit", "board_timeout", type=float)
@@ -64,8 +64,11 @@ class Record(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "system",
-            nargs="?",
-            help="name of a system, or path of a system file (.toml); not for a real board",
+            nargs="*",
+            metavar="SYSTEM|FILE",
+            help="name of a system, or path of a system file (.toml); or the files of an image that is built "
+            "already, as for `image`: a disk image, or kernel, initramfs and root file system, or the folder "
+            "of a build. Not for a real board",
         )
         option(
             parser,
@@ -82,7 +85,8 @@ class Record(Verb):
             parser,
             "--until",
             "MILESTONE",
-            "where to stop (default: first-frame, or app-ready for a system without a display); "
+            "where to stop (default: first-frame, or app-ready for a system without a display; for an image "
+            "what it has, which is said); process:NAME, unit:NAME, file:PATH of an image; "
             "pin:NAME on a real board: a named edge (bootscope help pins)",
         )
         option(
@@ -94,6 +98,7 @@ class Record(Verb):
         )
         add_label_option(parser)
         _add_emulated_options(parser)
+        record_image.add_options(parser)
         board_options.add_options(parser)
         add_build_options(parser)
 
@@ -105,27 +110,54 @@ class Record(Verb):
             why = "is for systems on an emulated board; a real one boots what is on it"
             refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
             return _record_board(args)
+        image = record_image.is_image(args.system)
+        limits = Limits(
+            limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
+            quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if image else _HANG_S)) * 1e9),
+            explain=not args.no_explain,
+        )
+        if image:
+            return _record_image(args, limits)
+        refuse(
+            args,
+            record_image.IMAGE_OPTIONS,
+            "is for an image that is built already",
+            "bootscope help your-image",
+        )
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
             raise UserError(f"name a system to boot{emulated}", hint=self.example)
-        board_options.refuse_real_options(args, args.system)
-        loaded = load_system(args.system)
+        (name,) = args.system
+        board_options.refuse_real_options(args, name)
+        loaded = load_system(name)
         board = load_board(args.board or loaded.system.board)
         until = args.until or default_until(loaded.system)
         if until not in (known := milestones(loaded.system, board.boot_loader)):
             raise unknown("milestone", until, known)
-        limits = Limits(
-            limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
-            quiet_ns=int((args.hang_timeout or _HANG_S) * 1e9),
-            explain=not args.no_explain,
-        )
         how = {"timeout_s": args.timeout or 900, "limits": limits}
         bench = bench_of(args, observer(args.json), _store(args), **how)
         run = bench.record(loaded, board, until, args.n or 1)
-        streams = len({boot.info.stream_sha256 for boot in run.boots})
-        same = "identical to the nanosecond" if streams == 1 else f"{streams} different streams"
-        summary = f"{len(run.boots)} boots: {same}" if len(run.boots) > 1 else ""
-        return _tell(args.json, run, partial(_figures, run), summary)
+        return _tell(args.json, run, partial(_figures, run), _sameness(run))
+
+
+def _record_image(args: argparse.Namespace, limits: Limits) -> int:
+    """Records an image that is built already; returns the exit code."""
+    board_options.refuse_real_options(args, "an image", but=("until_text",))
+    made = record_image.record(args, _store(args), limits, args.system)
+    about = {
+        "until": made.until,
+        "taken": list(made.taken),
+        "notes": list(made.notes),
+        "advice": list(made.advice),
+    }
+    return _tell(args.json, made.run, partial(_figures, made.run), _sameness(made.run), about)
+
+
+def _sameness(run: StoredRun) -> str:
+    """Whether all boots of a run are the same, in words; empty for one boot."""
+    streams = len({boot.info.stream_sha256 for boot in run.boots})
+    same = "identical to the nanosecond" if streams == 1 else f"{streams} different streams"
+    return f"{len(run.boots)} boots: {same}" if len(run.boots) > 1 else ""
 
 
 def _store(args: argparse.Namespace) -> Store:
@@ -165,16 +197,17 @@ def _tell(
     run: StoredRun | MeasuredRun,
     figures: Callable[[StoredBoot], dict[str, object]],
     summary: str,
+    about: Mapping[str, object] | None = None,
 ) -> int:
-    """Prints what was recorded; returns the exit code. `figures` of a boot are for JSON; people read the
-    `summary`, a line on all boots."""
+    """Prints what was recorded; returns the exit code. `figures` of a boot and `about` are for JSON; people
+    read the `summary`, a line on all boots."""
     run_id, complete = run.info.run_id, [boot.info.complete for boot in run.boots]
     if as_json:
         boots = []
         for boot in run.boots:
             told = {"number": boot.info.number, "ended": boot.info.ended, "message": boot.info.message}
             boots.append({**told, **figures(boot), "path": str(boot.path)})
-        print_json("record", {"run_id": run_id, "complete": all(complete), "boots": boots})
+        print_json("record", {"run_id": run_id, "complete": all(complete), "boots": boots, **(about or {})})
     else:
         out = terminal()
         if summary:

@@ -81,7 +81,8 @@ class Media:
     """What a board boots from: the image of a card, and files that QEMU may hand over without one.
 
     `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not a part of the
-    kernel. `video`: firmware of the graphics card.
+    kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
+    file. `has_card`: whether there is a card at all.
     """
 
     card: Path
@@ -89,6 +90,8 @@ class Media:
     kernel: Path | None = None
     initramfs: Path | None = None
     command_line: str = ""
+    card_format: str = "raw"
+    has_card: bool = True
     video: Path | None = None
 
 
@@ -128,6 +131,10 @@ class Console(Device, Protocol):
     @property
     def rate_key(self) -> str:
         """The setting that the line's rate depends on most."""
+
+    @property
+    def linux_name(self) -> str:
+        """What Linux calls the first port of this kind."""
 
     @property
     def fifo_bytes(self) -> Sourced:

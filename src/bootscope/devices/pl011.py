@@ -26,6 +26,7 @@ class Pl011(Setting, frozen=True, tag="pl011", tag_field="kind"):
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"
+    linux_name: ClassVar[str] = "ttyAMA0"
 
     base: int
     size: int

@@ -14,6 +14,10 @@ IMAGE_SIZE = "a power of two, 1 MiB or more"
 
 ROOT = "/dev/mmcblk"
 """How Linux's names of cards begin."""
+DISK = f"{ROOT}0"
+"""Linux's name of the card on a board that has one."""
+MOST_BYTES = 1 << 41
+"""Of a card: 2 TB, as the SD specification has it."""
 KERNEL_SYMBOLS = {"MMC_BLOCK": "the root file system is on an MMC or SD card"}
 """What Linux needs for a root file system on one, and why."""
 COMMAND, COMMAND_SYMBOL = "mmc", "CMD_MMC"
@@ -30,6 +34,11 @@ FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}
 def byte_addressed(card_bytes: int) -> bool:
     """Whether places on a card of this size are given in bytes; on larger ones they are in sectors."""
     return card_bytes <= _BYTE_ADDRESSED_UP_TO
+
+
+def size_for(image_bytes: int) -> int:
+    """The size of the smallest card that an image fits on: QEMU takes none of another size."""
+    return 1 << max(20, (image_bytes - 1).bit_length())
 
 
 def fits(card_bytes: int) -> bool:

@@ -18,6 +18,7 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"
+    linux_name: ClassVar[str] = "ttyS0"
 
     base: int
     size: int

@@ -7,13 +7,10 @@ that the build found. A function that a kernel does not have gives no hook, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from bootscope.arch.model import ALWAYS, Architecture
 from bootscope.emulator.probes import NOTHING, Hooks, argument, caller, when
+from bootscope.emulator.subject import Layout
 from bootscope.image.code import Code
-
-Layout = Mapping[str, int]
 
 
 class _Members:

@@ -6,7 +6,6 @@ The numbers in it have no meaning to the plugin; :class:`Watch` keeps what they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,11 +15,11 @@ from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNa
 from bootscope.core.errors import UserError, unknown
 from bootscope.devices.model import PORTS
 from bootscope.emulator import kernel_probes, loader_probes, message_probes
-from bootscope.emulator.kernel_probes import Layout
 from bootscope.emulator.probes import Hooks, argument
+from bootscope.emulator.subject import Programs, Watched
 from bootscope.image.code import Code
-from bootscope.system.load import PIXEL_BYTES, milestones
-from bootscope.system.model import UNPACKING_IMAGES, System
+from bootscope.system.load import PIXEL_BYTES
+from bootscope.system.model import FrameBuffer, System
 from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
@@ -48,19 +47,6 @@ class Limits:
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
-
-
-@dataclass(frozen=True)
-class Programs:
-    """The programs of a build whose code is watched, and the layout of the kernel's structures.
-
-    `loader`: those of the boot loader, by name. `units`: the root file system has systemd's.
-    """
-
-    loader: Mapping[str, Code]
-    kernel: Code
-    layout: Layout
-    units: bool = False
 
 
 @dataclass
@@ -95,21 +81,21 @@ class Watch:
 
 def watch(
     board: Board,
-    system: System,
+    watched: Watched,
     programs: Programs,
     until: str,
     frame_path: Path,
     limits: Limits,
 ) -> Watch:
-    """The watch for a boot of `system` on `board` that ends at milestone `until`.
+    """The watch for a boot on `board` that ends at milestone `until`.
 
     Raises UserError for an unknown milestone.
     """
-    if until not in (known := milestones(system, board.boot_loader)):
-        raise unknown("milestone", until, known)
+    if until not in watched.milestones:
+        raise unknown("milestone", until, list(watched.milestones))
     w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
     _add_devices(w, board)
-    _add_phases(w, board, system, programs)
+    _add_phases(w, board, watched, programs)
     if limits.explain:
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
@@ -118,8 +104,9 @@ def watch(
             message_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
-    _add_texts(w, board, system)
-    _add_frame(w, board, system, frame_path)
+    _add_texts(w, board, watched)
+    _add_calls(w, watched, programs)
+    _add_frame(w, board, watched.screen, frame_path)
     for idle in board.qemu.idle:
         w.lines.append(f"idle {idle.size} {idle.mask:#x} {idle.value:#x}")
     w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
@@ -190,29 +177,28 @@ def output_lines(ports: Ports) -> list[str]:
     return lines
 
 
-def _add_phases(w: Watch, board: Board, system: System, programs: Programs) -> None:
+def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) -> None:
     def address(code: Code, *names: str) -> int | None:
         function = code.function(*names)
         return function.address if function else None
 
     hooks, kernel = w.hooks, programs.kernel
     w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
-    # One that is not compressed begins with the kernel itself.
-    if system.kernel.image in UNPACKING_IMAGES:
-        hooks.add("kernel.image", system.kernel.uimage_address or system.kernel.load_address, "once")
+    hooks.add("kernel.image", watched.image_at, "once")
     hooks.add("kernel.start", _kernel_start(board, kernel), "once")
+    if watched.late_entry:
+        hooks.add("kernel.start", address(kernel, *kernel.arch.kernel.mapped), "once")
     first, second, *_ = kernel.arch.registers.arguments
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), f"once str {first}")
-    process = system.application.process.encode()
+    process = watched.process.encode()
     _add_inlined_naming(hooks, programs, process)
     # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
     hooks.add("exec", address(kernel, *_NAME_SET), f"every {argument(kernel.arch, 2, 0)} str {second}")
     # It is given the whole name of the file and keeps the beginning; a process may set only that.
-    for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])):
+    for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])) if process else ():
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
-    for called, milestone in system.milestones.items():
-        if isinstance(milestone.journal, tuple):
-            message_probes.add_milestone(hooks, kernel, programs.layout, called, milestone.journal)
+    for called, fields in watched.journal.items():
+        message_probes.add_milestone(hooks, kernel, programs.layout, called, fields)
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 
@@ -237,21 +223,33 @@ def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> Non
         first, second, *_ = kernel.arch.registers.arguments
         name, only = f"str {first}+{comm}", f"if {second} 0"
         hooks.add("exec", after.address, f"every {only} {argument(kernel.arch, 0, 0)} {name}")
-        told = f"{name} is {process[:_COMM_BYTES].hex()}"
-        hooks.add("application.start", after.address, f"once {only} {told}")
+        if process:
+            told = f"{name} is {process[:_COMM_BYTES].hex()}"
+            hooks.add("application.start", after.address, f"once {only} {told}")
 
 
-def _add_texts(w: Watch, board: Board, system: System) -> None:
+def _add_texts(w: Watch, board: Board, watched: Watched) -> None:
     device = next(number for number, name in w.devices.items() if name == board.console)
     offset = board.console_called(board.console).data_offset
-    for name, milestone in system.milestones.items():
-        if milestone.console:
-            w.console_text(MILESTONE_TEXT + name, device, offset, milestone.console.encode())
+    for name, texts in watched.texts.items():
+        for text in texts:
+            w.console_text(MILESTONE_TEXT + name, device, offset, text)
     w.console_text(PANIC_TEXT, device, offset, PANIC_END.encode())
 
 
-def _add_frame(w: Watch, board: Board, system: System, path: Path) -> None:
-    fb = system.framebuffer
+def _add_calls(w: Watch, watched: Watched, programs: Programs) -> None:
+    kernel = programs.kernel
+    for name, reached in watched.calls.items():
+        function = kernel.function(*reached.functions)
+        if function and all(member in programs.layout for member in reached.path):
+            chain = kernel.arch.registers.arguments[reached.argument]
+            if reached.path:
+                chain += "+" + ">".join(str(programs.layout[member]) for member in reached.path) + ">0"
+            told = reached.text[:_LONGEST_TEXT_BYTES].hex()
+            w.hooks.add(MILESTONE_TEXT + name, function.address, f"once str {chain} is {told}")
+
+
+def _add_frame(w: Watch, board: Board, fb: FrameBuffer | None, path: Path) -> None:
     if not fb:
         return
     check_store_path(path)
@@ -293,7 +291,7 @@ def _add_stops(w: Watch, until: str, board: Board) -> None:
 
     declared = numbers_of(w.texts, MILESTONE_TEXT + until)
     if declared:
-        w.lines.append(f"stop text {declared[0]}")
+        w.lines += [f"stop text {number}" for number in declared]
     elif until == FIRST_FRAME:
         w.lines.append(f"stop frame {_FRAME_ID}")
     else:

@@ -60,10 +60,18 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
         *board.console_called(board.console).qemu_arguments(),
         *("-nic", "none", "-no-reboot"),
         *(word for store in stores for word in store.firmware_arguments(media)),
-        *board.storage_device.qemu_arguments(media),
+        *(board.storage_device.qemu_arguments(media) if media.has_card else ()),
+        *([] if board.boot_loader.programs else _handed_over(media)),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]
+
+
+def _handed_over(media: Media) -> list[str]:
+    """What the emulator puts into memory itself, where no boot loader does."""
+    given = (("-kernel", media.kernel), ("-initrd", media.initramfs))
+    words = [word for option, path in given if path for word in (option, str(path))]
+    return [*words, *(("-append", media.command_line) if media.command_line else ())]
 
 
 def command(board: Board, power: Power) -> list[str]:

@@ -20,38 +20,21 @@ import msgspec
 
 from bootscope import __version__
 from bootscope.boards.profile import Board
-from bootscope.builder import linkmap
-from bootscope.builder.filesystems.model import BLOCK_MAP
 from bootscope.builder.plan import Built
-from bootscope.builder.steps import kernel, kernel_layout, programs, rootfs
 from bootscope.capture import decoded, objects, record, stream
 from bootscope.capture.png import png
-from bootscope.capture.record import BootEnd, BootInfo, RunInfo, Screen, SystemFacts
+from bootscope.capture.record import BootEnd, BootInfo, RunInfo
 from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
 from bootscope.emulator import initcall_table, qemu
-from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Programs, Watch, watch
-from bootscope.image.code import Code
+from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
+from bootscope.emulator.subject import Subject, of_build
 from bootscope.system.model import System
 from bootscope.timeline import console
 from bootscope.timeline.build import events_of, timeline
 from bootscope.timeline.live import Live
-
-# Kept with a run: name -> (step, file).
-_OBJECTS = {
-    objects.KERNEL_SYMBOLS: ("kernel", kernel.SYMBOLS),
-    objects.DECOMPRESSOR_SYMBOLS: ("kernel", kernel.DECOMPRESSOR_SYMBOLS),
-    objects.KERNEL: ("kernel", kernel.PROGRAM),
-    objects.PROGRAMS: ("rootfs", programs.PROGRAMS),
-    objects.SCRIPTS: ("rootfs", programs.SCRIPTS),
-    objects.BLOCKS: ("rootfs", BLOCK_MAP),
-    objects.ROOT_CONTENTS: ("rootfs", rootfs.CONTENTS),
-    objects.UNITS: ("rootfs", rootfs.UNITS),
-    **{kept: (tree, linkmap.OBJECTS) for tree, kept in objects.OBJECTS_OF.items()},
-    **{kept: (tree, "config") for tree, kept in objects.CONFIG_OF.items()},
-}
 
 
 class Observer(Protocol):
@@ -71,8 +54,21 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True)
+class Task:
+    """What to record: what boots on which board, how often, until what, with which limits."""
+
+    subject: Subject
+    board: Board
+    plugin: Path
+    until: str
+    boots: int = 1
+    timeout_s: float = 900
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
 class Order:
-    """What to record: which system and build, how often, until what, with which limits."""
+    """The same of a system that was built."""
 
     system: System
     board: Board
@@ -85,121 +81,67 @@ class Order:
 
 
 def record_run(store: Store, order: Order, observer: Observer) -> str:
+    """Records a system that was built, and returns the run; raises what :func:`record_boots` does."""
+    subject = of_build(order.system, order.board, order.built)
+    task = Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
+    return record_boots(store, task, observer)
+
+
+def record_boots(store: Store, task: Task, observer: Observer) -> str:
     """Records and returns the id of the run.
 
     Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that
     panics, hangs or dies is no error here: it is stored and says so.
     """
-    version = qemu.check(order.board)
+    version = qemu.check(task.board)
     now = datetime.now(UTC)
-    run_id = store.new_run_id(order.system.name, now)
+    run_id = store.new_run_id(task.subject.facts.name, now)
     with store.recording(run_id) as path:
-        watched = _programs(order)
-        made = _watch(order, watched, path / "boots" / "000")
-        run = _describe(store, order, watched, made, run_id, now, version)
+        made = _watch(task, path / "boots" / "000")
+        run = _describe(store, task, made, run_id, now, version)
         record.write_json(path / "run.json", run)
-        for number in range(1, order.boots + 1):
-            observer.boot_begins(number, order.boots)
-            info = _one_boot(order, watched, run, path, number, observer)
+        for number in range(1, task.boots + 1):
+            observer.boot_begins(number, task.boots)
+            info = _one_boot(task, run, path, number, observer)
             observer.boot_ended(info)
     store.index(run_id)
     return run_id
 
 
-def _programs(order: Order) -> Programs:
-    """The code that is watched, read once for all boots of a run."""
-    results = order.built.results
-
-    def code(step: str, file: str) -> Code:
-        path = results[step] / file
-        return Code(path.read_bytes()) if path.exists() else Code.empty(order.board.arch)
-
-    layout = msgspec.json.decode((results["kernel"] / kernel_layout.LAYOUT).read_bytes(), type=dict[str, int])
-    loader = order.board.boot_loader
-    return Programs(
-        {program.name: code(loader.tree_of(program), program.code_file) for program in loader.programs},
-        code(*_OBJECTS[objects.KERNEL]),
-        layout,
-        (results["rootfs"] / rootfs.UNITS).exists(),
+def _watch(task: Task, folder: Path) -> Watch:
+    subject = task.subject
+    return watch(
+        task.board, subject.watched, subject.programs, task.until, folder / record.FRAME, task.limits
     )
 
 
-def _watch(order: Order, watched: Programs, folder: Path) -> Watch:
-    return watch(order.board, order.system, watched, order.until, folder / record.FRAME, order.limits)
-
-
-def _describe(
-    store: Store, order: Order, watched: Programs, made: Watch, run_id: str, now: datetime, version: str
-) -> RunInfo:
-    loader = order.board.boot_loader
-    files = dict(_OBJECTS)
-    for program in loader.programs:
-        files[program.symbols] = loader.tree_of(program), program.symbols_file
-        files[program.code] = loader.tree_of(program), program.code_file
-    results = order.built.results
-    found = {name: results[step] / file for name, (step, file) in files.items() if step in results}
-    # What is built already comes with less than what is compiled here.
+def _describe(store: Store, task: Task, made: Watch, run_id: str, now: datetime, version: str) -> RunInfo:
+    subject = task.subject
     kept = {
-        name: store.keep_object(objects.packed(path.read_bytes()))
-        for name, path in found.items()
-        if path.exists()
+        name: store.keep_object(objects.packed(what if isinstance(what, bytes) else what.read_bytes()))
+        for name, what in subject.kept.items()
     }
-    chain = order.board.arch.tools
-    table = initcall_table.levels(watched.kernel, watched.kernel.marks)
+    chain, code = task.board.arch.tools, subject.programs.kernel
+    table = initcall_table.levels(code, code.marks)
     kept[objects.INITCALLS] = store.keep_object(msgspec.json.encode(table))
     return RunInfo(
         run_id=run_id,
         created=now.isoformat(timespec="seconds"),
         bootscope=__version__,
-        build_id=order.built.build_id,
-        until=order.until,
-        system=_facts(order, kept),
-        board=order.board,
-        parts=order.built.parts(),
+        build_id=subject.build_id,
+        until=task.until,
+        system=msgspec.structs.replace(subject.facts, symbols=kept),
+        board=task.board,
+        parts=subject.parts,
         tools={
             chain.qemu: version,
-            "bootscope-plugin": order.plugin.parent.name[:16],
+            "bootscope-plugin": task.plugin.parent.name[:16],
             **tools.versions(chain.tool("gcc"), chain.tool("ld")),
         },
         host=host_facts(),
         watch=made.names(),
-        sources=order.built.sources,
+        sources=dict(subject.sources),
     )
-
-
-def _facts(order: Order, kept: dict[str, str]) -> SystemFacts:
-    s, fb = order.system, order.system.framebuffer
-    screen = (
-        Screen(width=fb.width, height=fb.height, stride_bytes=fb.stride_bytes, format=fb.format)
-        if fb
-        else None
-    )
-    return SystemFacts(
-        name=s.name,
-        title=s.title,
-        application=s.application.process,
-        screen=screen,
-        card_bytes=s.card.size_bytes,
-        extents=order.built.extents(),
-        symbols=kept,
-        command_line=s.kernel.command_line,
-        settings=flat(s),
-    )
-
-
-def flat(system: System) -> dict[str, str]:
-    """The settings of a system as `section.key` -> text, for comparing two systems."""
-    result: dict[str, str] = {}
-
-    def walk(prefix: str, value: object) -> None:
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                walk(f"{prefix}.{key}" if prefix else str(key), inner)
-        else:
-            result[prefix] = str(value)
-
-    walk("", msgspec.to_builtins(system))
-    return result
 
 
 def host_facts() -> dict[str, str]:
@@ -214,17 +156,15 @@ def host_facts() -> dict[str, str]:
     return facts
 
 
-def _one_boot(
-    order: Order, watched: Programs, run: RunInfo, run_path: Path, number: int, observer: Observer
-) -> BootInfo:
+def _one_boot(task: Task, run: RunInfo, run_path: Path, number: int, observer: Observer) -> BootInfo:
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    made = _watch(order, watched, folder)
+    made = _watch(task, folder)
     (folder / record.WATCH).write_text(made.text())
     power = qemu.Power(
-        media=order.built.media(order.system, order.board.boot_loader),
-        plugin=order.plugin,
+        media=task.subject.media,
+        plugin=task.plugin,
         watch=folder / record.WATCH,
         stream=folder / record.STREAM,
         log=folder / record.EMULATOR_LOG,
@@ -252,7 +192,7 @@ def _one_boot(
         return info
 
     try:
-        off = qemu.switch_on(order.board, power, order.timeout_s, on_data)
+        off = qemu.switch_on(task.board, power, task.timeout_s, on_data)
     except KeyboardInterrupt:
         finish(BootEnd.INTERRUPTED, f"interrupted at {seconds(live.now_ns)} s", 0)
         raise

@@ -13,7 +13,7 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.plan import outlook
 from bootscope.builder.steps import kernel, programs, rootfs
 from bootscope.devices import sunxi_boot_rom
-from bootscope.emulator.recording import flat
+from bootscope.emulator.subject import flat
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
 from bootscope.inventory.recorded import contents, images, with_stored

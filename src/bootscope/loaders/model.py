@@ -259,6 +259,11 @@ class Loader:
         return tuple(dict.fromkeys(stage.program for stage in self.stages if stage.program))
 
     @property
+    def last(self) -> Program | None:
+        """The last of its programs; None where the emulator starts the kernel itself."""
+        return next(reversed(self.programs), None)
+
+    @property
     def first(self) -> Program:
         """The first of its programs."""
         return self.programs[0]

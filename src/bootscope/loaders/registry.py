@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from bootscope.loaders.direct import DIRECT
 from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import Hooked, Loader, Program
 from bootscope.loaders.opensbi import UBOOT_OPENSBI
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import UBOOT
 
-LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI, GRUB)}
+LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI, GRUB, DIRECT)}
 BUILT = UBOOT
 """The boot loader that systems are built with."""
 PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program in found.programs))

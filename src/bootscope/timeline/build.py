@@ -102,6 +102,11 @@ def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run:
     """Milestone -> board time in ns, in the order in which they were reached."""
     named = {stage.phase: stage.milestone for stage in run.board.boot_loader.stages if stage.milestone}
     found = {named[p.name]: p.start_ns for p in split if p.name in named}
+    called = {
+        number: name.removeprefix(MILESTONE_TEXT)
+        for number, name in run.watch.hooks.items()
+        if name.startswith(MILESTONE_TEXT)
+    }
     for index, record in records:
         if isinstance(record, Frame) and record.whole and record.number == 0:
             found.setdefault(FIRST_FRAME, clock.before(index))
@@ -109,10 +114,8 @@ def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run:
             name = run.watch.texts.get(record.text, "")
             if name.startswith(MILESTONE_TEXT):
                 found.setdefault(name.removeprefix(MILESTONE_TEXT), clock.after(index))
-        elif isinstance(record, Hook):
-            name = run.watch.hooks.get(record.hook, "")
-            if name.startswith(MILESTONE_TEXT):
-                found.setdefault(name.removeprefix(MILESTONE_TEXT), clock.before(index))
+        elif isinstance(record, Hook) and record.hook in called:
+            found.setdefault(called[record.hook], clock.before(index))
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 

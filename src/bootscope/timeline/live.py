@@ -62,6 +62,8 @@ class Live:
                 name = self._run.watch.hooks.get(record.hook, "")
                 self._enter(self._phase_of_hook.get(name, self.phase), self.now_ns)
                 self.panicked = self.panicked or name == "kernel.panic"
+                if name.startswith(MILESTONE_TEXT):
+                    self.milestones.setdefault(name.removeprefix(MILESTONE_TEXT), self.now_ns)
             elif isinstance(record, Text):
                 name = self._run.watch.texts.get(record.text, "")
                 if name.startswith(MILESTONE_TEXT):

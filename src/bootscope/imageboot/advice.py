@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to do about a boot of an image that did not come to its end: by what was seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.capture.record import BootEnd, RunInfo
+from bootscope.capture.stored import StoredBoot
+from bootscope.capture.stream import Hook
+from bootscope.devices import sd_card
+from bootscope.loaders import console
+from bootscope.timeline.build import timeline
+from bootscope.timeline.kernel_lines import BEGINS
+
+_LAST_LINES = 12
+_NETWORK = re.compile(r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE")
+_NO_ROOT = re.compile(
+    r"Unable to mount root fs|Cannot open root device|Waiting for root device|Gave up waiting for root|"
+    r"ALERT! .{1,120} does not exist"
+)
+_LOCKED = re.compile(r"[Uu]nlock(?:ing)? (?:the )?disk|[Ee]nter passphrase|luks|cryptsetup", re.IGNORECASE)
+_NO_INIT = re.compile(r"No working init found|Requested init .{1,120} failed")
+_PROMPT = re.compile(console.PROMPT)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Of a boot: the texts of its console, the phase that it ended in, the hooks that were reached, and what
+    the kernel's panic said."""
+
+    lines: list[str]
+    phase: str
+    hooks: frozenset[str]
+    panic: str
+
+    @property
+    def end(self) -> list[str]:
+        """Its last words."""
+        return [line for line in self.lines if line.strip()][-_LAST_LINES:]
+
+    def says(self, pattern: re.Pattern[str], *, last: bool = False) -> bool:
+        return any(pattern.search(line) for line in (self.end if last else self.lines))
+
+
+def of_boot(run: RunInfo, boot: StoredBoot) -> list[str]:
+    """What to do, in words; nothing for a boot that came to its end."""
+    seen = _seen(run, boot)
+    told = list(_of_kaslr(run, seen))
+    if boot.info.complete:
+        return told
+    return [*told, *_of_panic(boot, seen), *(_of_loader(run, seen) or _of_end(run, boot, seen))]
+
+
+def _seen(run: RunInfo, boot: StoredBoot) -> _Seen:
+    records = boot.records()
+    made = timeline(boot.info.boot_id, records, run)
+    names = run.watch.hooks
+    hit = [(names.get(r.hook, ""), r.text) for r in records if isinstance(r, Hook)]
+    panic = next((text for name, text in hit if name == "kernel.panic"), b"")
+    return _Seen(
+        [line.data.decode("utf-8", "replace") for line in made.lines],
+        made.phases[-1].name,
+        frozenset(name for name, _ in hit),
+        panic.decode("utf-8", "replace").strip(),
+    )
+
+
+def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
+    spoke = any(re.search(BEGINS, line) for line in seen.lines)
+    known = {"kernel.init", "exec", "switch"} & set(run.watch.hooks.values())
+    if spoke and known and not known & seen.hooks and "kernel.start" in seen.hooks:
+        yield (
+            "the kernel ran, and none of its functions was seen: it runs at other addresses than it was "
+            "linked to (KASLR): --append nokaslr"
+        )
+
+
+def _of_panic(boot: StoredBoot, seen: _Seen) -> Iterator[str]:
+    if boot.info.ended != BootEnd.PANIC and not seen.panic:
+        return
+    if not any(re.search(BEGINS, line) for line in seen.lines):
+        why = f": “{seen.panic}”" if seen.panic else ""
+        yield (
+            f"the kernel panicked before its console said anything{why}; --append earlycon shows its "
+            "messages from the beginning"
+        )
+
+
+def _of_loader(run: RunInfo, seen: _Seen) -> list[str]:
+    """A boot that ended before the kernel."""
+    loader = run.board.boot_loader
+    if seen.phase not in (*loader.phases_of(), "load") or not loader.programs:
+        return []
+    if seen.says(_NETWORK, last=True):
+        return [
+            "the boot loader waits for a network, and the board has none: put what it is to boot onto the "
+            "card, or start the kernel with --through kernel"
+        ]
+    what = "stopped at its prompt" if seen.end and _PROMPT.search(seen.end[-1]) else "went no further"
+    return [
+        f"the boot loader {what}: it found nothing on the card that it could boot; `bootscope image` says "
+        "what is there, and --through kernel starts the kernel without it"
+    ]
+
+
+def _of_end(run: RunInfo, boot: StoredBoot, seen: _Seen) -> Iterator[str]:
+    if not seen.lines and boot.info.ended != BootEnd.PANIC:
+        yield "the console said nothing: --append console=NAME of the board's port, or earlycon"
+    if seen.says(_NO_ROOT):
+        yield f"the root file system was not found; the board {_card_words(run)}"
+    elif seen.says(_LOCKED, last=True):
+        yield "the root file system is encrypted, and nobody can type its passphrase: give one that is not"
+    elif seen.says(_NO_INIT):
+        yield "the root file system has no init that runs: is it for this architecture?"
+    elif boot.info.ended in (BootEnd.HANG, BootEnd.LIMIT, BootEnd.TIMEOUT):
+        yield (
+            f"{run.until} did not come: a recording may end elsewhere: --until init, --until process:NAME, "
+            "--until-text TEXT; --board-timeout and --hang-timeout say how long to wait"
+        )
+
+
+def _card_words(run: RunInfo) -> str:
+    if not run.system.card_bytes:
+        return "has no card: name the root file system, too"
+    return (
+        f"has its card as {sd_card.DISK} (partitions {sd_card.DISK}p1 ...): --append root=..., and the "
+        "drivers of card and file system must be in the kernel or the initramfs"
+    )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An image as recording takes it: its kernel with symbols, the layout of structures, what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bootscope.boards.profile import Board
+from bootscope.bootimage.understand import Image
+from bootscope.builder.ids import id_of
+from bootscope.builder.steps.kernel_layout import STRUCTS
+from bootscope.capture import objects
+from bootscope.capture.record import Extent, Part, SystemFacts
+from bootscope.core.errors import UserError
+from bootscope.devices.model import SECTOR_BYTES, Media
+from bootscope.emulator.subject import Kept, Programs, Subject, Watched
+from bootscope.image import btf, vmlinux
+from bootscope.image.code import Code
+from bootscope.imageboot import content, located, overlay, watching
+from bootscope.imageboot.firmware import Built
+from bootscope.imageboot.given import Given
+from bootscope.timeline.phases import KERNEL_IMAGE
+
+_EXTENTS_OF = {"kernel": KERNEL_IMAGE, "initramfs": "initramfs"}
+
+
+def subject(
+    image: Image,
+    got: Given,
+    board: Board,
+    watched: Watched,
+    media: Media,
+    name: str,
+    below: Built | None = None,
+) -> Subject:
+    """What is recorded of an image; `below`: the firmware that it boots through."""
+    code, table = _code(got, board)
+    parts = tuple(_parts(got, below))
+    kept: dict[str, Kept] = {**(below.kept if below else {}), objects.KERNEL_SYMBOLS: table}
+    if code:
+        kept[objects.KERNEL] = code
+    if got.config:
+        kept[objects.KERNEL_CONFIG] = got.config.encode()
+    kernel = Code(code) if code else Code.empty(board.arch)
+    return Subject(
+        build_id=id_of({"parts": [[p.name, p.sha256] for p in parts], "words": got.command_line}),
+        facts=_facts(image, got, watched, name, at_load=below is not None),
+        watched=watched,
+        programs=Programs(below.code if below else {}, kernel, _layout(got)),
+        media=media,
+        kept=kept,
+        parts=parts,
+        sources=below.sources if below else {},
+    )
+
+
+def _code(got: Given, board: Board) -> tuple[bytes, bytes]:
+    """(the kernel as an ELF program with symbols, its table of symbols); empty where it has none."""
+    if not got.symbols:
+        return b"", b""
+    table = vmlinux.symbol_map(got.symbols, board.arch).encode()
+    try:
+        base = vmlinux.base_address(got.program, got.symbols, board.arch)
+    except UserError:
+        return b"", table
+    return vmlinux.elf(got.program, base, got.symbols, board.arch), table
+
+
+def _layout(got: Given) -> dict[str, int]:
+    """Where the kernel's structures have the members that views need; empty where it does not say so."""
+    types = btf.read(got.program)
+    wanted = {**STRUCTS, **watching.STRUCTS}
+    return types.offsets(f"{struct}.{m}" for struct, names in wanted.items() for m in names) if types else {}
+
+
+def unseen(made: Subject, got: Given) -> list[str]:
+    """What views cannot know of a boot, and why."""
+    if not made.programs.kernel.functions:
+        why = got.kernel.symbols.note or "it holds none"
+        return [
+            f"no symbols of the kernel: {why}: its processes, initcalls and functions are not seen; name its "
+            "System.map or vmlinux, too"
+        ]
+    if not made.programs.layout:
+        return [
+            "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF): names "
+            "of processes, drivers and files are not seen"
+        ]
+    return []
+
+
+def _parts(got: Given, below: Built | None) -> Iterator[Part]:
+    """What boots, by content."""
+    if below:
+        size = below.flash.stat().st_size
+        yield Part(name="firmware/flash", step_id=below.content, sha256=below.content, size_bytes=size)
+    else:
+        for name, data in (("image/kernel", got.program), ("image/initramfs", got.initramfs)):
+            if data:
+                sha256 = content.of_bytes(data)
+                yield Part(name=name, step_id="", sha256=sha256, size_bytes=len(data))
+    if got.card:
+        size = got.card.stat().st_size
+        yield Part(name="image/card", step_id="", sha256=content.of_file(got.card), size_bytes=size)
+
+
+def _facts(image: Image, got: Given, watched: Watched, name: str, at_load: bool) -> SystemFacts:
+    size = got.card.stat().st_size if got.card else 0
+    return SystemFacts(
+        name=name,
+        title=f"image: {image.understood.name}",
+        application=watched.process or None,
+        screen=None,
+        card_bytes=overlay.card_bytes(size) if size else 0,
+        extents=(*_partitions(image, size), *(_on_card(got) if at_load else ())),
+        symbols={},
+        command_line=got.command_line,
+        settings={"image.kernel": got.kernel.version, "kernel.command_line": got.command_line},
+    )
+
+
+def _on_card(got: Given) -> Iterator[Extent]:
+    """Where the files lie that a boot loader reads."""
+    for name, data in (("kernel", got.file), ("initramfs", got.initramfs)):
+        if got.card and data:
+            yield from located.extents(_EXTENTS_OF[name], data, got.card)
+
+
+def _partitions(image: Image, size: int) -> tuple[Extent, ...]:
+    """What lies where on a card of `size` bytes, by the table of partitions; without one it is the root."""
+    found = []
+    for area in image.understood.areas:
+        part = area.partition
+        if part and part.type != "extended":
+            first, count = part.start_bytes // SECTOR_BYTES, part.size_bytes // SECTOR_BYTES
+            label = f"{area.volume}{f': {area.filesystem.kind}' if area.filesystem else ''}"
+            found.append(Extent(name=label, sector=first, sectors=count))
+    if not found and size:
+        found.append(Extent(name="root file system", sector=0, sectors=-(-size // SECTOR_BYTES)))
+    return tuple(found)

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the board is given of an image: kernel, initramfs, command line, card; and what is told of that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bootscope.boards.profile import Board, board_names, load_board
+from bootscope.bootimage.records import Kernel, Understood
+from bootscope.bootimage.understand import FOLDER, IMAGE, TAR, Image, RootSource
+from bootscope.core.errors import UserError, printable
+from bootscope.core.text import listed
+from bootscope.devices import sd_card
+from bootscope.image.kallsyms import Symbol
+from bootscope.image.kernel_file import KernelFile
+from bootscope.imageboot import root_image
+
+_ROOT = re.compile(r"(?:^|\s)root=(\S+)")
+_CONSOLE = re.compile(r"(?:^|\s)console=([^\s,]+)")
+_RATE = re.compile(r"(?:^|\s)console=tty[A-Z][A-Za-z]*\d+,\d")
+_ALWAYS = ("tty0", "tty1", "null")
+_MOST_WORDS_BYTES = 2000
+
+
+@dataclass(frozen=True)
+class Given:
+    """Of an image: `file` is the kernel as it lies there, `program` the uncompressed one, `initramfs` empty
+    for none, `card` the raw image of one or None. `notes`: what a person should know of how this boot differs
+    from the one on a product."""
+
+    kernel: Kernel
+    file: bytes = field(repr=False)
+    program: bytes = field(repr=False)
+    symbols: list[Symbol] = field(repr=False)
+    config: str = field(repr=False)
+    initramfs: bytes = field(repr=False)
+    card: Path | None
+    command_line: str
+    taken: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
+    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line.
+
+    Raises UserError where the image cannot boot there, with what was seen.
+    """
+    known = image.understood
+    file, kernel, opened, symbols = _kernel(image, board)
+    early = image.initramfs()
+    card, root_words, taken = _card(image, folder)
+    words, added = _command_line(known, root_words, append)
+    doubts = _doubts(known, board, words, card is not None, by_kernel=True)
+    return Given(
+        kernel=kernel,
+        file=file,
+        program=opened.program,
+        symbols=symbols,
+        config=image.configuration(),
+        initramfs=early,
+        card=card,
+        command_line=words,
+        taken=(
+            f"kernel: {_place(kernel)}, {kernel.version or 'of an unknown version'}{_unpacked(opened)}",
+            _early_words(image, early),
+            *taken,
+            *_words_from(known, words, added),
+        ),
+        notes=(*doubts, *_tree_words(image), *known.problems),
+    )
+
+
+def of_disk(image: Image, board: Board) -> Given:
+    """What a board that boots a card has of a disk image. Raises UserError as :func:`of_image` does, and for
+    an image that is none of a disk."""
+    known = image.understood
+    if image.disk is None:
+        raise UserError(
+            f"{printable(known.name)} has no table of partitions: firmware finds nothing to boot there",
+            hint="--through kernel, which starts the kernel itself; or the disk image that the build made",
+        )
+    file, kernel, opened, symbols = _kernel(image, board)
+    words = _cut(known.command_line)
+    return Given(
+        kernel=kernel,
+        file=file,
+        program=opened.program,
+        symbols=symbols,
+        config=image.configuration(),
+        initramfs=image.initramfs(),
+        card=image.disk,
+        command_line=words,
+        taken=(
+            f"card: the disk image, as {sd_card.DISK}",
+            f"kernel, by what the image says: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
+            *_words_from(known, words, ""),
+        ),
+        notes=(*_doubts(known, board, words, has_card=True, by_kernel=False), *known.problems),
+    )
+
+
+def _kernel(image: Image, board: Board) -> tuple[bytes, Kernel, KernelFile, list[Symbol]]:
+    """(its file, what is known of it, unpacked, symbols) of the kernel that boots."""
+    check_architecture(image.understood, board)
+    found, opened = image.kernel(), image.opened_kernel()
+    if found is None or opened is None:
+        raise _no_kernel(image.understood)
+    file, kernel, symbols = found
+    if not opened.program:
+        raise UserError(
+            f"the kernel {_place(kernel)} cannot be unpacked: {'; '.join(opened.notes)}",
+            hint="name the kernel as the build made it, too",
+        )
+    return file, kernel, opened, symbols
+
+
+def _tree_words(image: Image) -> list[str]:
+    place = image.chosen().device_tree
+    tree = next((t for t in image.understood.device_trees if t.place == place), None)
+    if tree is None:
+        return []
+    return [
+        f"the device tree for {tree.model or 'another board'} is not used: the emulator makes the board's own"
+    ]
+
+
+def check_architecture(known: Understood, board: Board) -> None:
+    """Raises UserError for an image that is for another architecture than the board."""
+    if known.architecture and known.architecture != board.architecture:
+        fitting = [name for name in board_names() if load_board(name).architecture == known.architecture]
+        raise UserError(
+            f"the image is for {known.architecture}, the board {board.name} for {board.architecture}",
+            hint=f"--board {fitting[0]}" if fitting else f"no board here is for {known.architecture}",
+        )
+
+
+def _no_kernel(known: Understood) -> UserError:
+    several = [_place(kernel) for kernel in known.kernels]
+    if several:
+        return UserError(
+            f"nothing says which kernel boots: {printable(listed(several))}",
+            hint="name the kernel's file first: bootscope image IMAGE -o FOLDER writes what is known",
+        )
+    why = next((problem for problem in known.problems if "kernel" in problem), "")
+    if "no kernel was found" in why or not why:
+        why = "there is no kernel in it" + why.removeprefix("no kernel was found").partition(":")[0]
+    return UserError(
+        f"{printable(known.name)} cannot boot: {why}",
+        hint="name the kernel's file, too: bootscope record IMAGE KERNEL",
+    )
+
+
+def _place(kernel: Kernel) -> str:
+    return f"{kernel.place.volume} {kernel.place.path}".strip()
+
+
+def _unpacked(opened: KernelFile) -> str:
+    packed = ", ".join(opened.compressions)
+    return f" ({packed}: unpacked before the boot, which costs nothing here)" if packed else ""
+
+
+def _early_words(image: Image, early: bytes) -> str:
+    chosen = image.chosen().initramfs
+    if not chosen:
+        return "initramfs: none"
+    return f"initramfs: {f'{chosen.volume} {chosen.path}'.strip()}, {len(early):,} bytes"
+
+
+def _card(image: Image, folder: Path) -> tuple[Path | None, str, list[str]]:
+    """(the raw image of a card, words for the command line that name the root on it, what is told)."""
+    if image.disk:
+        return image.disk, "", [f"card: the disk image, as {sd_card.DISK}"]
+    source = _root_source(image)
+    if source is None:
+        return None, "", ["card: none"]
+    whole = f"root={sd_card.DISK} rootwait"
+    if source.form == IMAGE:
+        return source.path, whole, [f"card: {source.volume}, as {sd_card.DISK}"]
+    make = {TAR: root_image.of_tar, FOLDER: root_image.of_folder}[source.form]
+    path, lost = make(source.path, folder)
+    told = [f"card: an ext4 with the files of the {source.form} {source.volume}, as {sd_card.DISK}", *lost]
+    return path, f"{whole} rw", told
+
+
+def _root_source(image: Image) -> RootSource | None:
+    roots = {root.place.volume for root in image.understood.roots}
+    return next((s for s in image.roots if s.volume in roots), next(iter(image.roots), None))
+
+
+def _command_line(known: Understood, root_words: str, append: str) -> tuple[str, str]:
+    """(all words, those that were added). Raises UserError for more than a kernel takes."""
+    added = " ".join(
+        part
+        for part in ("" if _ROOT.search(f"{known.command_line} {append}") else root_words, append)
+        if part
+    )
+    words = " ".join(part for part in (_cut(known.command_line), added) if part)
+    if len(words.encode()) > _MOST_WORDS_BYTES or not words.isprintable():
+        raise UserError(
+            f"a command line of {len(words.encode()):,} bytes, or with unprintable characters, is not taken",
+            hint=f"at most {_MOST_WORDS_BYTES:,} bytes",
+        )
+    return words, added
+
+
+def _cut(words: str) -> str:
+    """Of a menu, without what the boot loader alone reads."""
+    return (
+        " ".join(word for word in words.split() if not word.startswith("initrd="))
+        if '"' not in words
+        else words
+    )
+
+
+def _words_from(known: Understood, words: str, added: str) -> list[str]:
+    source = known.command_line_from or "nothing in the image tells one"
+    told = [f"command line: {words or 'empty'}", f"  from {source}"]
+    return [*told, f"  added: {added}"] if added else told
+
+
+def _doubts(known: Understood, board: Board, words: str, has_card: bool, by_kernel: bool) -> list[str]:
+    port = board.console_called(board.console).linux_name
+    consoles = _CONSOLE.findall(words)
+    told = []
+    if by_kernel and not _RATE.search(words) and (not consoles or consoles[-1] == port):
+        told.append(
+            "no boot loader set the rate of the serial port, and the command line names none: Linux takes a "
+            f"slow one: --append console={port},115200"
+        )
+    if consoles and consoles[-1] != port and consoles[-1] not in _ALWAYS:
+        told.append(
+            f"console={consoles[-1]}: the board's serial port is {port}, so that the console may stay "
+            f"silent: --append console={port},115200"
+        )
+    root = next(iter(_ROOT.findall(words)[::-1]), "")
+    if root.startswith("/dev/") and not root.startswith(
+        (sd_card.DISK, "/dev/ram", "/dev/mapper", "/dev/nfs")
+    ):
+        told.append(f"root={root}: the card of the board is {sd_card.DISK}: --append root={sd_card.DISK}pN")
+    if not has_card and root and not known.initramfs:
+        told.append(f"root={root}: no root file system was given: name it, too")
+    return told

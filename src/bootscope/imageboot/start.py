@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Booting an image that is ready, and keeping the recording."""
+
+from __future__ import annotations
+
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
+from bootscope.emulator import qemu
+from bootscope.emulator.plugin_config import Limits, check_store_path
+from bootscope.emulator.recording import Observer, Task, record_boots
+from bootscope.imageboot.subject import Ready
+
+
+def recorded(
+    ready: Ready,
+    store: Store,
+    runner: Runner,
+    observer: Observer,
+    boots: int,
+    timeout_s: float,
+    limits: Limits,
+) -> StoredRun:
+    """A run of `boots` boots; one that fails is a result, too. Raises UserError and ToolError as a recording
+    does."""
+    store.check_writable()
+    qemu.check(ready.board)
+    check_store_path(store.root)
+    step = plugin.step()
+    shared = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
+    task = Task(ready.subject, ready.board, shared, ready.goal.until, boots, timeout_s, limits)
+    with runner.cache.use([shared.parent.name, *ready.steps]):
+        return store.load(record_boots(store, task, observer))

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`record FILE...` with what cannot boot: said before anything is built or booted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import Bootscope
+from tests.unit.image_builders import arm64_image, bzimage, ext4, root_folder
+
+
+@pytest.fixture
+def bootscope(tmp_path: Path) -> Bootscope:
+    return Bootscope(tmp_path / "store", tmp_path / "cache")
+
+
+def refused(bootscope: Bootscope, *arguments: str | Path) -> str:
+    """What it says of an image that it does not boot."""
+    done = bootscope.run("record", *arguments)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert not list(bootscope.store.glob("runs/*"))
+    return " ".join(done.stderr.split())
+
+
+def test_a_kernel_of_another_architecture(bootscope: Bootscope, tmp_path: Path) -> None:
+    path = tmp_path / "vmlinuz"
+    path.write_bytes(bzimage(b"Linux version 6.1 (x) #1\n\0"))
+    said = refused(bootscope, path, "--board", "virt-arm64")
+    assert "the image is for x86-64, the board virt-arm64 for arm64" in said
+
+
+def test_no_kernel(bootscope: Bootscope, tmp_path: Path) -> None:
+    root = ext4(tmp_path / "root.ext4", root_folder(tmp_path / "root"), 8)
+    said = refused(bootscope, root, "--board", "virt-arm64")
+    assert "there is no kernel in it" in said
+    assert "bootscope record IMAGE KERNEL" in said
+
+
+def test_what_is_not_recognised(bootscope: Bootscope, tmp_path: Path) -> None:
+    path = tmp_path / "noise.bin"
+    path.write_bytes(b"nothing that anybody knows " * 1000)
+    assert "noise.bin" in refused(bootscope, path, "--board", "virt-arm64")
+
+
+def test_an_image_without_a_board(bootscope: Bootscope, tmp_path: Path) -> None:
+    path = tmp_path / "Image"
+    path.write_bytes(arm64_image())
+    assert "--board virt-arm64" in refused(bootscope, path)
+
+
+def test_firmware_needs_a_disk(bootscope: Bootscope, tmp_path: Path) -> None:
+    path = tmp_path / "Image"
+    path.write_bytes(arm64_image())
+    said = refused(bootscope, path, "--board", "virt-arm64", "--through", "firmware")
+    assert "has no table of partitions" in said
+    assert "--through kernel" in said
+
+
+def test_two_ends_contradict_each_other(bootscope: Bootscope, tmp_path: Path) -> None:
+    path = tmp_path / "Image"
+    path.write_bytes(arm64_image())
+    said = refused(bootscope, path, "--board", "virt-arm64", "--until", "init", "--until-text", "ready")
+    assert "--until and --until-text contradict each other" in said
