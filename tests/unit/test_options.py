@@ -51,7 +51,11 @@ OF_FILES = {
     "--label": ["a=b"],
 }  # fmt: skip
 
+IMAGE = {"--append": ["x"], "--through": ["kernel"], "--machine": ["x"]}
+
 REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
+    (["record", "stock"], IMAGE, "is for an image that is built already"),
+    (["record", "--board", "serial:x"], IMAGE, "is for an image that is built already"),
     (["record", "stock"], REAL, "is for a real board; stock boots on an emulated one"),
     (["record", "--board", "serial:x"],
      {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], **BUILD},

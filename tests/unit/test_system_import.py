@@ -232,13 +232,9 @@ def test_a_record_of_the_users_own_place(main_here: Command, tmp_path: Path) -> 
     assert (document["made_by"], document["folder"]) == ("buildroot", str(folder))
 
 
-def test_a_tree_is_no_system_for_the_emulated_board(main_here: Command, tmp_path: Path) -> None:
+def test_a_tree_names_no_emulated_board(main_here: Command, tmp_path: Path) -> None:
     main_here("system", "import", trees.buildroot(tmp_path / "out"), "--as", "gateway")
-    refused(
-        main_here("record", "gateway"),
-        "gateway was imported from another build system",
-        "bootscope audit gateway",
-    )
+    refused(main_here("record", "gateway"), "name the board that the image is to boot on", "--board")
 
 
 def test_names_that_cannot_be(main_here: Command, tmp_path: Path) -> None:

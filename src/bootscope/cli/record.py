@@ -109,6 +109,7 @@ class Record(Verb):
                 raise UserError("a real board boots what is on it: leave the system out")
             why = "is for systems on an emulated board; a real one boots what is on it"
             refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
+            _refuse_image_options(args)
             return _record_board(args)
         image = record_image.is_image(args.system)
         limits = Limits(
@@ -118,12 +119,7 @@ class Record(Verb):
         )
         if image:
             return _record_image(args, limits)
-        refuse(
-            args,
-            record_image.IMAGE_OPTIONS,
-            "is for an image that is built already",
-            "bootscope help your-image",
-        )
+        _refuse_image_options(args)
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
             raise UserError(f"name a system to boot{emulated}", hint=self.example)
@@ -138,6 +134,12 @@ class Record(Verb):
         bench = bench_of(args, observer(args.json), _store(args), **how)
         run = bench.record(loaded, board, until, args.n or 1)
         return _tell(args.json, run, partial(_figures, run), _sameness(run))
+
+
+def _refuse_image_options(args: argparse.Namespace) -> None:
+    refuse(
+        args, record_image.IMAGE_OPTIONS, "is for an image that is built already", "bootscope help your-image"
+    )
 
 
 def _record_image(args: argparse.Namespace, limits: Limits) -> int:
