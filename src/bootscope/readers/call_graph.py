@@ -22,11 +22,12 @@ def head_of(task: str) -> str:
     )
 
 
-# A line in plain ASCII that tells a call or its end and nothing else, and that cannot be a part of a header.
+# Any line; the groups are there for one in plain ASCII that tells a call or its end and nothing else, and that
+# cannot be a part of a header. The first is that line.
 PLAIN_GRAPH = re.compile(
     (
-        "(?![#vcC-])(?>" + head_of("[!-<>-~][ -<>-~]{0,31}?") + ") +"
-        r"(?:(?P<name>[\w.$@<>]+)\(\)(?:(?P<leaf>;)| \{)|\}(?: /\* (?P<closed>[\w.$@<>]+) \*/)?)\n"
+        "((?![#vcC-])(?>" + head_of("[!-<>-~][ -<>-~]{0,31}?") + ") +"
+        r"(?:(?P<name>[\w.$@<>]+)\(\)(?:(?P<leaf>;)| \{)|\}(?: /\* (?P<closed>[\w.$@<>]+) \*/)?)\n)|[^\n]*\n"
     ).encode()
 )
 GRAPH = re.compile(head_of(r"\S.{0,31}?") + "(?P<body>.*)")

@@ -116,10 +116,10 @@ def _line_of(data: bytes, offset: int) -> int:
 
 def without_nuls(data: bytes, repairs: list[Repair]) -> bytes:
     """`data` without NUL bytes, which `repairs` then tells."""
-    count = data.count(b"\0")
-    if not count:
+    first = data.find(b"\0")
+    if first < 0:
         return data
-    repairs.append(Repair("NUL bytes removed", count, _line_of(data, data.index(b"\0"))))
+    repairs.append(Repair("NUL bytes removed", data.count(b"\0"), _line_of(data, first)))
     return data.replace(b"\0", b"")
 
 

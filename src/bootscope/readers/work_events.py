@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.readers.layout import ended, track
+from bootscope.readers.lines import Memo
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Span, Track
 
@@ -17,6 +19,7 @@ _COMPLETE = re.compile(
     r"(\d{1,6},\d{1,8}) (\w{1,12}) \([0-9a-f ]*\) (\d{1,20}) \+ (\d{1,12})(?: \S+)? \[(-?\w{1,12})\]"
 )
 _FUNCTION = re.compile(r"func=([^\s+]{1,200})(?:\+\S+)?(?: \[([\w-]+)\])?")
+_FINISHED = re.compile(_FUNCTION.pattern + r" ret=(\S{1,32})")
 _RET = re.compile(r"ret=(\S{1,32})")
 _IRQ = re.compile(r"irq=(\d{1,6})(?: (?:name|handler)=(\S{1,64}))?")
 _SOFTIRQ = re.compile(r"vec=(\d{1,4})(?: \[action=(\w{1,32})\])?")
@@ -74,8 +77,9 @@ class Initcalls:
     """Initcalls by task, and the levels they belong to."""
 
     def __init__(self) -> None:
-        self._initcalls: dict[int, list[tuple[str, int]]] = {}
-        self._initcall_spans: dict[int, list[Span]] = {}
+        self._initcalls: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        self._initcall_spans: dict[int, list[Span]] = defaultdict(list)
+        self._details: Memo[str, dict[str, str | int]] = Memo(lambda returned: {"returned": returned})
         self._levels: list[tuple[int, str]] = []
         self.takers = {
             "initcall_level": self._level,
@@ -99,22 +103,27 @@ class Initcalls:
 
     def started(self, at_ns: int, pid: int, name: str) -> None:
         """A task calls the function `name`."""
-        self._initcalls.setdefault(pid, []).append((name, at_ns))
+        self._initcalls[pid].append((name, at_ns))
 
     def _initcall_finish(self, event: Event) -> bool:
-        found, ret = _FUNCTION.search(event.text), _RET.search(event.text)
+        text = event.text
+        if usual := _FINISHED.match(text):
+            self.finished(event.at_ns, event.pid, usual[1], usual[3])
+            return True
+        found, ret = _FUNCTION.search(text), _RET.search(text)
         if found:
             self.finished(event.at_ns, event.pid, found[1], ret[1] if ret else "?")
         return bool(found)
 
     def finished(self, at_ns: int, pid: int, name: str, returned: str) -> None:
         """The call of `name` is over."""
-        calls = self._initcalls.get(pid, [])
+        calls = self._initcalls[pid]
         usual = bool(calls) and calls[-1][0] == name
         begun = calls.pop() if usual else ended(calls, lambda call: call[0] == name)
         if begun:
-            span = Span(begun[1], max(begun[1], at_ns), name, {"returned": returned})
-            self._initcall_spans.setdefault(pid, []).append(span)
+            start_ns = begun[1]
+            end_ns = at_ns if at_ns > start_ns else start_ns
+            self._initcall_spans[pid].append(Span(start_ns, end_ns, name, self._details[returned]))
 
     def tracks(self) -> list[Track]:
         """The levels, then a row for each task that ran initcalls."""

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
 from bootscope.readers.call_graph import GRAPH, PLAIN_GRAPH, SWITCH, length_of
+from bootscope.readers.line_blocks import blocks
 from bootscope.readers.lines import Lines, Memo, decode, split
 from bootscope.readers.tally import Tally, sample, share
 from bootscope.readers.timespan import seconds_ns, stamp_ns, ticks_ns, whole
@@ -19,11 +21,12 @@ _EVENT = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(?P<cpu>\d{1,4})\] +"
     r"(?:(?P<flags>[\w.#+]{4,9}) +)?(?P<at>\d{1,15}(?:\.\d{3,9})?): +"
 )
-# An event, or a call with its caller, in plain ASCII, that cannot be a part of a header or anything else.
+# Any line; the groups are there for an event, or a call with its caller, in plain ASCII, that cannot be a part of
+# a header or anything else. The first is all up to the end of its stamp.
 _PLAIN = re.compile(
-    rb" {1,30}([!-,.-<>-~][ -<>-~]{0,31}?)-(\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(\d{1,4})\] +"
-    rb"(?:[\w.#+]{4,9} +)?(\d{1,15}(?:\.\d{3,9})?): +"
-    rb"(?:(?!funcgraph_)([\w:.-]{1,80}): {1,40}([^\n]*)|([\w.]{1,200}) <-[!-~][^\n]*)\n"
+    rb"( {1,30}([!-,.-<>-~][ -<>-~]{0,31}?)-(\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(\d{1,4})\] +"
+    rb"(?:[\w.#+]{4,9} +)?(\d{1,15})(?:\.(\d{3,9}))?): +"
+    rb"(?:(?!funcgraph_)([\w:.-]{1,80}): {1,40}([^\n]*)|([\w.]{1,200}) <-[!-~][^\n]*)\n|[^\n]*\n"
 )
 _LATENCY = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?P<cpu>\d{1,4})(?P<flags>[a-zA-Z.#][\w.#]{2,8}) +"
@@ -75,35 +78,47 @@ class FtraceText:
 
     def read(self, lines: Lines) -> None:
         """Reads all lines of a file."""
-        blob, begin, number = lines.blob, 0, 0
-        while begin < len(blob):
-            number += 1
-            match = (PLAIN_GRAPH if self._drawing else _PLAIN).match(blob, begin)
-            if match and (self._plain_drawn if self._drawing else self._plain)(number, match):
-                self._tally.understood += 1
-                begin = match.end()
-            else:
-                end = blob.index(b"\n", begin)
-                self.take(number, decode(blob[begin:end]))
-                begin = end + 1
+        number = 1
+        for block in blocks(lines.blob):
+            number += self._block(number, block)
 
-    def _plain(self, number: int, match: re.Match[bytes]) -> bool:
+    def _block(self, first: int, block: bytes) -> int:
+        """Reads some lines, of which `first` is the number of the first one; returns how many they are."""
+        drawing = self._drawing
+        found = (PLAIN_GRAPH if drawing else _PLAIN).findall(block)
+        plain = self._plain_drawn if drawing else self._plain
+        odd: list[bytes] = []
+        for number, fields in enumerate(found, first):
+            if fields[0] and self._drawing is drawing and plain(number, fields):
+                self._tally.understood += 1
+            else:
+                odd = odd or block.split(b"\n")
+                self.take(number, decode(odd[number - first]))
+        return len(found)
+
+    def _plain(self, number: int, fields: Sequence[bytes]) -> bool:
         """An event that `_PLAIN` took apart; no when it may be something else."""
-        task, pid, cpu, stamp, name, text, called = match.groups()
-        if not 35 <= match.end(4) - match.start() <= _HEAD_CHARS - 30:
+        head, task, pid, cpu, seconds, part, name, text, called = fields
+        if not 35 <= len(head) <= _HEAD_CHARS - 30:
             return False
-        at_ns = stamp_ns(stamp) if b"." in stamp else self._ticks_ns(int(stamp))
-        self._now(at_ns, number)
+        if len(part) == 6 and len(seconds) < 10:  # nearly all that there are
+            at_ns = int(seconds + part) * 1_000
+        else:
+            at_ns = stamp_ns(seconds + b"." + part) if part else self._ticks_ns(int(seconds))
+        if self._at_ns is None or at_ns < self._at_ns or self._header:
+            self._now(at_ns, number)
+        self._at_ns = at_ns
         if called:
+            self._parts.events.arrives(at_ns)
             self._parts.called(self._words[called])
         else:
             event, numbers = self._events[name], self._numbers
             self._pass_on(Event(at_ns, numbers[cpu], self._words[task], numbers[pid], event, decode(text)))
         return True
 
-    def _plain_drawn(self, number: int, match: re.Match[bytes]) -> bool:
+    def _plain_drawn(self, number: int, fields: Sequence[bytes]) -> bool:
         """A drawn call that `PLAIN_GRAPH` took apart; no when it cannot be taken like that."""
-        stamp, cpu_text, task, pid, us, name, leaf, closed = match.groups()
+        _, stamp, cpu_text, task, pid, us, name, leaf, closed = fields
         length_ns = self._lengths[us] if us else None
         if leaf and length_ns is None:
             return False

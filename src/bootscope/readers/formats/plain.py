@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from bootscope.loaders.console import SPOKEN
-from bootscope.readers.base import Options, Reader, Reading, Source
+from bootscope.readers.base import PERHAPS, Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.indent import console_lines
 from bootscope.readers.stamp_forms import KERNEL_STAMP, PLAIN, PRINTK, STRICT_KERNEL_STAMP, filled
@@ -24,8 +24,6 @@ _TIMES = 64
 # What no kernel log holds: systemd's lines for people, and a prompt.
 _USER_SPACE = re.compile(rf"^(?:\[  OK  \] |{LOGIN})".encode(), re.MULTILINE)
 _TOOL = Tool("plain", (), loose=True)
-_REPORT = 15
-"""How sure that a file with a kernel's log in it, and much else, is to be read as a console."""
 
 
 def _sure(source: Source) -> int:
@@ -34,12 +32,16 @@ def _sure(source: Source) -> int:
     kernel = len(_PRINTK.findall(blob))
     marks = bool(_BOOT.search(clean_head(source.head).blob) or (kernel >= 3 and _USER_SPACE.search(blob)))
     if not lines or not (marks or kernel >= 3):
-        return _REPORT if _kernel_begins(source.data) else 0
+        return 0
     if len(_OTHER_STAMP.findall(blob)) * 5 > lines:
-        return 15
+        return PERHAPS
     # A log of the kernel alone is dmesg's.
-    found = 70 if marks and kernel < lines else 50 if marks else int(50 * kernel / lines)
-    return found if found >= _REPORT or not _kernel_begins(source.data) else _REPORT
+    return 70 if marks and kernel < lines else 50 if marks else int(50 * kernel / lines)
+
+
+def _perhaps(source: Source) -> int:
+    """A kernel's log with much else in the file is to be read as a console too."""
+    return PERHAPS if _kernel_begins(source.data) else 0
 
 
 def _kernel_begins(blob: bytes) -> bool:
@@ -62,5 +64,12 @@ def _read(source: Source, options: Options) -> Reading:
 
 
 READERS = (
-    Reader("plain", "console without stamps", "picocom --logfile console.log /dev/ttyUSB0", _sure, _read),
+    Reader(
+        "plain",
+        "console without stamps",
+        "picocom --logfile console.log /dev/ttyUSB0",
+        _sure,
+        _read,
+        _perhaps,
+    ),
 )
