@@ -24,15 +24,15 @@ class CallStamps:
         self.kind = ""
         """`day`, `epoch`, `relative`, or empty as long as no line had a stamp."""
 
-    def usual(self, raw: bytes, number: int) -> int:
-        """:meth:`at` for a stamp in the bytes of a file."""
-        if self.kind == "epoch" and len(raw) == 17 and raw[10:11] == b".":
+    def usual(self, seconds: str, micros: str, number: int) -> int:
+        """:meth:`at` for a stamp of so many whole seconds and six digits more."""
+        if self.kind == "epoch" and len(seconds) == 10:
             # As nearly all stamps are: a short way to what the long one finds.
-            at_ns = int(raw[:10] + raw[11:]) * 1_000
+            at_ns = int(seconds + micros) * 1_000
             if self._now_ns <= at_ns <= LAST_NS:
                 self._now_ns = at_ns
                 return at_ns
-        return self.at(raw.decode("ascii"), number)
+        return self.at(f"{seconds}.{micros}", number)
 
     def at(self, text: str | None, number: int) -> int:
         """The time in ns of line `number` with stamp `text`; without one, that of the line before."""

@@ -8,12 +8,14 @@ an ``<unfinished ...>`` and a ``<... resumed>`` part.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bootscope.readers.base import Boot, Clock
 from bootscope.readers.call_process import CalledProcesses, Open, Process, Said, command
 from bootscope.readers.call_stamps import CallStamps
 from bootscope.readers.counts_table import CountsTable, is_head
+from bootscope.readers.line_blocks import blocks
 from bootscope.readers.lines import Lines, Memo, decode
 from bootscope.readers.tally import Tally
 from bootscope.readers.timespan import seconds_ns
@@ -28,15 +30,13 @@ _PREFIX = re.compile(PREFIX)
 _RESUMED_NAME = r"[\w.@:>~-]{1,120}"
 _NAME = r"[A-Za-z_.][\w.@:>~-]{0,120}"
 _CALL = re.compile(rf"({_NAME})\(")
-# Any line; `rest` matches in nearly all lines of a trace, and then holds all from the bracket of a call on,
-# or from where a resumed one goes on.
+# Any line; the groups are there for nearly all lines of a trace: process, the two parts of a stamp, a call or where
+# one goes on, and all from the bracket of a call on, or behind the words that tell of the other.
 _LINE = re.compile(
-    (
-        rf"(?>{PREFIX}) *+(?:({_NAME})(?=\()|<\.\.\. ({_RESUMED_NAME}) resumed> ?+)"
-        r"(?P<rest>[^\n]*)\n|[^\n]*\n"
-    ).encode()
+    r"(?:\[pid +(\d{1,9})\] |(\d{1,9}) +)?(?:(\d{1,10})\.(\d{6})|(\d\d:\d\d:\d\d(?:\.\d{1,9})?)) "
+    rf"(?:({_NAME})(?=\()|<\.\.\. ({_RESUMED_NAME}) resumed> ?+)([^\n]*)\n|[^\n]*\n"
 )
-_LENGTH_AFTER = re.compile(rb" <(\d{1,9}\.\d{6,9})>")
+_LENGTH_AFTER = re.compile(r" <(\d{1,9}\.\d{6,9})>")
 _RESUMED = re.compile(rf"<\.\.\. ({_RESUMED_NAME}) resumed> ?")
 _LENGTH = re.compile(r" <(\d{1,9}\.\d{1,9})>$")
 _ATTACHED = re.compile(r"(?:strace: )?Process (\d{1,9}) (?:attached|detached|resumed|suspended)")
@@ -44,9 +44,10 @@ _ATTACHED_INSIDE = re.compile(r"strace: Process (\d{1,9}) attached$")
 _ENDED = re.compile(r"\+\+\+ (exited|killed|superseded|core dumped)")
 _CHILD = frozenset(("clone", "clone3", "fork", "vfork", "SYS_clone", "SYS_clone3", "SYS_fork", "SYS_vfork"))
 _EXEC = frozenset(("execve", "execveat", "SYS_execve"))
+_OF_PROCESSES = _CHILD | _EXEC
 _MAX_LINE = 1 << 20
 _UNFINISHED = "<unfinished ...>"
-_UNFINISHED_AFTER = b" <unfinished ...>"
+_UNFINISHED_AFTER = " <unfinished ...>"
 _NO_RETURN = "<no return ...>"
 
 
@@ -60,10 +61,10 @@ class _Sum:
     timed: int = 0
 
 
-def _length(raw: bytes) -> int | None:
+def _length(text: str) -> int | None:
     """A length in ns as it is printed, such as `` <0.000012>``, and None for what is none."""
-    told = _LENGTH_AFTER.fullmatch(raw)
-    return seconds_ns(told[1].decode("ascii")) if told else None
+    told = _LENGTH_AFTER.fullmatch(text)
+    return seconds_ns(told[1]) if told else None
 
 
 class CallTrace:
@@ -77,37 +78,47 @@ class CallTrace:
         self._table: CountsTable | None = None
         self._tables: list[Table] = []
         self._sums: dict[str, _Sum] = {}
-        self._names = Memo(decode)
+        self._names: Memo[str, str] = Memo(str)
         self._lengths = Memo(_length)
         self._stamps = CallStamps(tally)
         self.boot = Boot(Clock("none", "", 0))
 
     def read(self, lines: Lines) -> None:
         """Reads all lines of a file."""
-        for number, match in enumerate(_LINE.finditer(lines.blob), 1):
-            if not self._take_usual(number, match):
-                self.take(number, decode(match[0][:-1]))
+        first = 1
+        for block in blocks(lines.blob):
+            odd: list[bytes] = []
+            found: Sequence[Sequence[str]] = [()] * block.count(b"\n")
+            if block.isascii():
+                found = _LINE.findall(block.decode("ascii"))
+            for number, fields in enumerate(found, first):
+                if not (fields and fields[7]) or self._cut or not self._take_usual(number, fields):
+                    odd = odd or block.split(b"\n")
+                    self.take(number, decode(odd[number - first]))
+            first += len(found)
 
-    def _take_usual(self, number: int, match: re.Match[bytes]) -> bool:
+    def _take_usual(self, number: int, fields: Sequence[str]) -> bool:
         """Reads a call that has a stamp, whole or cut in two by another process, in plain ASCII. It says
         no to all that may need a closer look, before anything is changed."""
-        shown_pid, pid, stamp, name, resumed, rest = match.groups()
-        if stamp is None or self._cut or not rest.isascii() or (self._table and not self._table.done):
+        shown_pid, pid, seconds, micros, stamp, name, resumed, rest = fields
+        if self._table and not self._table.done:
             return False
         end, unfinished = len(rest), False
         length_ns: int | None = None
-        if rest.endswith(b">"):
-            end = rest.rfind(b" <")
+        if rest.endswith(">"):
+            end = rest.rfind(" <")
             length_ns = self._lengths[rest[end:]]
             unfinished = rest.endswith(_UNFINISHED_AFTER)
             if unfinished == (length_ns is not None) or (unfinished and resumed):
                 return False
-        elif rest.endswith(b"attached") or b"<unfinished" in rest[-24:]:
+        elif rest.endswith("attached") or "<unfinished" in rest[-24:]:
             return False
-        equals = rest.rfind(b" = ", 0, end)
-        if not unfinished and not (equals > 0 and rest[:equals].rstrip(b" ").endswith(b")")):
+        equals = rest.rfind(" = ", 0, end)
+        if not unfinished and not (
+            equals > 0 and (rest[equals - 1] == ")" or rest[:equals].rstrip(" ").endswith(")"))
+        ):
             return False
-        at_ns = self._stamps.usual(stamp, number)
+        at_ns = self._stamps.usual(seconds, micros, number) if seconds else self._stamps.at(stamp, number)
         pid = pid or shown_pid
         process = self._processes.alive.get(int(pid)) if pid else None
         if process is None:
@@ -115,16 +126,15 @@ class CallTrace:
         if at_ns > process.last_ns:
             process.last_ns = at_ns
         self._tally.understood += 1
-        text = rest[:end].decode("ascii")
+        text = rest[:end]
+        if unfinished:
+            process.open_calls.append(Open(self._names[name], at_ns, name + text))
+            return True
         if resumed:
             call, length_ns = process.joined(Open(self._names[resumed], at_ns, text), length_ns)
         else:
-            called = self._names[name]
-            call = Open(called, at_ns, called + text)
-        if unfinished:
-            process.open_calls.append(call)
-        else:
-            self._completed(process, call, at_ns, text[equals + 3 :], length_ns)
+            call = Open(self._names[name], at_ns, name + text)
+        self._completed(process, call, at_ns, text[equals + 3 :], length_ns)
         return True
 
     def take(self, number: int, line: str) -> None:
@@ -249,10 +259,11 @@ class CallTrace:
         it is a moment."""
         name, start_ns, text = call.name, call.start_ns, call.text
         self._count(name, result, length_ns)
-        if name in _EXEC and result.startswith("0"):
-            process.images.append((start_ns, command(text)))
-        elif name in _CHILD:
-            self._processes.born(process, call.start_ns, result)
+        if name in _OF_PROCESSES:
+            if name in _EXEC and result.startswith("0"):
+                process.images.append((start_ns, command(text)))
+            elif name in _CHILD:
+                self._processes.born(process, call.start_ns, result)
         if length_ns is None or not self._stamps.kind:
             self._log(at_ns, process, text)
             return

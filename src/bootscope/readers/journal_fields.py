@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 
@@ -15,30 +16,40 @@ _LONGEST_WAY_US = 60_000_000
 _LATEST_US = 10**15 - 1
 _LEVELS = frozenset("01234567")
 _MOST_DIGITS = 18
+_Micros = Annotated[int, msgspec.Meta(ge=0, lt=10**_MOST_DIGITS)]
 
 
 class Fields(msgspec.Struct, frozen=True, gc=False):
-    """The fields as text, None for those that are not there; bytes that are no UTF-8 are surrogates."""
+    """The fields as text, times as microseconds, None for those that are not there or are none; bytes that are no
+    UTF-8 are surrogates."""
 
     boot: str | None = msgspec.field(default=None, name="_BOOT_ID")
     message: str | None = msgspec.field(default=None, name="MESSAGE")
     level: str | None = msgspec.field(default=None, name="PRIORITY")
     who: str | None = msgspec.field(default=None, name="SYSLOG_IDENTIFIER")
     pid: str | None = msgspec.field(default=None, name="_PID")
-    source_boottime: str | None = msgspec.field(default=None, name="_SOURCE_BOOTTIME_TIMESTAMP")
-    source_monotonic: str | None = msgspec.field(default=None, name="_SOURCE_MONOTONIC_TIMESTAMP")
-    monotonic: str | None = msgspec.field(default=None, name="__MONOTONIC_TIMESTAMP")
-    source_realtime: str | None = msgspec.field(default=None, name="_SOURCE_REALTIME_TIMESTAMP")
-    realtime: str | None = msgspec.field(default=None, name="__REALTIME_TIMESTAMP")
+    source_boottime: _Micros | None = msgspec.field(default=None, name="_SOURCE_BOOTTIME_TIMESTAMP")
+    source_monotonic: _Micros | None = msgspec.field(default=None, name="_SOURCE_MONOTONIC_TIMESTAMP")
+    monotonic: _Micros | None = msgspec.field(default=None, name="__MONOTONIC_TIMESTAMP")
+    source_realtime: _Micros | None = msgspec.field(default=None, name="_SOURCE_REALTIME_TIMESTAMP")
+    realtime: _Micros | None = msgspec.field(default=None, name="__REALTIME_TIMESTAMP")
 
 
 _NAMES = tuple(field.encode_name for field in msgspec.structs.fields(Fields))
+_FIRST_TIME = _NAMES.index("_SOURCE_BOOTTIME_TIMESTAMP")
+
+
+def decoder() -> msgspec.json.Decoder[Fields]:
+    """What takes a record as `journalctl -o json` prints it, whose times are texts. Raises
+    msgspec.ValidationError for a value of another kind."""
+    return msgspec.json.Decoder(Fields, strict=False)
 
 
 def fields_of(record: Mapping[str, object]) -> Fields:
     """The fields of a record whose values are texts or lists of byte values."""
-    values = (text_of(record.get(name)) for name in _NAMES)
-    return Fields(*(value.decode("utf-8", "surrogateescape") or None for value in values))
+    texts = [text_of(record.get(name)).decode("utf-8", "surrogateescape") for name in _NAMES]
+    times = map(_number, texts[_FIRST_TIME:])
+    return Fields(*(text or None for text in texts[:_FIRST_TIME]), *times)
 
 
 def line_of(fields: Fields) -> tuple[int, str] | None:
@@ -49,9 +60,9 @@ def line_of(fields: Fields) -> tuple[int, str] | None:
     was under way by the calendar, where that is less than a minute (else the calendar was set).
     """
     text = fields.message
-    at_us = _number(fields.source_boottime) if fields.source_boottime else None
+    at_us = fields.source_boottime
     if at_us is None:
-        at_us = _number(fields.source_monotonic) if fields.source_monotonic else None
+        at_us = fields.source_monotonic
     if at_us is None:
         at_us = _reached(fields)
     if not text or at_us is None:
@@ -66,18 +77,16 @@ def line_of(fields: Fields) -> tuple[int, str] | None:
 
 def _reached(fields: Fields) -> int | None:
     """When a record without the kernel's own time was written, as its way to the journal tells."""
-    reached = _number(fields.monotonic)
-    if reached is None or fields.source_realtime is None:
-        return reached
-    sent, arrived = _number(fields.source_realtime), _number(fields.realtime)
-    if sent is None or arrived is None:
+    reached = fields.monotonic
+    sent, arrived = fields.source_realtime, fields.realtime
+    if reached is None or sent is None or arrived is None:
         return reached
     under_way = arrived - sent
     return reached - under_way if 0 <= under_way < min(_LONGEST_WAY_US, reached) else reached
 
 
-def _number(text: str | None) -> int | None:
-    if text is None or len(text) > _MOST_DIGITS or not text.isascii() or not text.isdigit():
+def _number(text: str) -> int | None:
+    if len(text) > _MOST_DIGITS or not text.isascii() or not text.isdigit():
         return None
     return int(text)
 

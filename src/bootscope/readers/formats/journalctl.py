@@ -15,11 +15,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-import msgspec
-
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_fields import Fields, fields_of, line_of
+from bootscope.readers.journal_fields import Fields, decoder, fields_of, line_of
 from bootscope.readers.journal_order import Records
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import structs
@@ -88,7 +86,7 @@ def _known(line: bytes) -> bool:
 _TOOL = Tool("journalctl", _FORMS, known=_known, journal=True)
 _Record = Fields | Mapping[str, object] | None
 _RECORDS: Mapping[str, Callable[[bytes], Iterable[Iterable[_Record]]]] = {
-    "-o json": partial(structs, decoder=msgspec.json.Decoder(Fields)),
+    "-o json": partial(structs, decoder=decoder()),
     "-o export": lambda data: [exported(data)],
     "-o verbose": lambda data: [verbose(data)],
 }
