@@ -120,11 +120,12 @@ def _learnt(wanted: Sequence[Field], rest: str, values: Sequence[Value]) -> _Lay
     )
     pick: Callable[[Sequence[str]], tuple[str, ...]] = itemgetter(*(at.get(name, 0) for name in names))
     told = [memo[piece] for memo, piece in zip(memos, pick(pieces), strict=True)]
-    none = (
+    absent = tuple(
         f"{each} = " for name, field in zip(names, wanted, strict=True) if not name for each in field.names
     )
-    absent = tuple(text for text in none if text not in rest)
-    return _Layout(len(pieces), rest.count('"'), pick, memos, absent) if told == list(values) else None
+    layout = _Layout(len(pieces), rest.count('"'), pick, memos, absent)
+    # Another field's name may end like one that is absent.
+    return layout if told == list(values) and layout.fits(rest, len(pieces), layout.quotes) else None
 
 
 def _of_piece(name: str, field: Field) -> Mapping[str, Value]:

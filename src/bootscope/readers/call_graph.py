@@ -22,8 +22,8 @@ def head_of(task: str) -> str:
     )
 
 
-# Any line; the groups are there for one in plain ASCII that tells a call or its end and nothing else, and that
-# cannot be a part of a header. The first is that line.
+# Any line; the groups are there for one in plain ASCII that tells a call or its end and nothing else, and
+# that cannot be a part of a header. The first is that line.
 PLAIN_GRAPH = re.compile(
     (
         "((?![#vcC-])(?>" + head_of("[!-<>-~][ -<>-~]{0,31}?") + ") +"

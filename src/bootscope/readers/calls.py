@@ -30,8 +30,8 @@ _PREFIX = re.compile(PREFIX)
 _RESUMED_NAME = r"[\w.@:>~-]{1,120}"
 _NAME = r"[A-Za-z_.][\w.@:>~-]{0,120}"
 _CALL = re.compile(rf"({_NAME})\(")
-# Any line; the groups are there for nearly all lines of a trace: process, the two parts of a stamp, a call or where
-# one goes on, and all from the bracket of a call on, or behind the words that tell of the other.
+# Any line; the groups are there for nearly all lines of a trace: process, the two parts of a stamp or all of
+# it, a call or where one goes on, and all from the bracket of a call on, or behind the words of the other.
 _LINE = re.compile(
     r"(?:\[pid +(\d{1,9})\] |(\d{1,9}) +)?(?:(\d{1,10})\.(\d{6})|(\d\d:\d\d:\d\d(?:\.\d{1,9})?)) "
     rf"(?:({_NAME})(?=\()|<\.\.\. ({_RESUMED_NAME}) resumed> ?+)([^\n]*)\n|[^\n]*\n"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of a journal's record that tell when which program said what, and the record as a line of the
-kernel's log."""
+"""The fields of a journal's record that tell when which program said what, and its lines."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ _Micros = Annotated[int, msgspec.Meta(ge=0, lt=10**_MOST_DIGITS)]
 
 
 class Fields(msgspec.Struct, frozen=True, gc=False):
-    """The fields as text, times as microseconds, None for those that are not there or are none; bytes that are no
-    UTF-8 are surrogates."""
+    """The fields as text, times as microseconds, None for those that are not there or are none; bytes that
+    are no UTF-8 are surrogates."""
 
     boot: str | None = msgspec.field(default=None, name="_BOOT_ID")
     message: str | None = msgspec.field(default=None, name="MESSAGE")
@@ -49,14 +48,15 @@ def fields_of(record: Mapping[str, object]) -> Fields:
     """The fields of a record whose values are texts or lists of byte values."""
     texts = [text_of(record.get(name)).decode("utf-8", "surrogateescape") for name in _NAMES]
     times = map(_number, texts[_FIRST_TIME:])
-    return Fields(*(text or None for text in texts[:_FIRST_TIME]), *times)
+    boot, message, level, who, pid = (text or None for text in texts[:_FIRST_TIME])
+    return Fields(boot, message, level, who, pid, *times)
 
 
-def line_of(fields: Fields) -> tuple[int, str] | None:
-    """When a record was written, in microseconds of the monotonic clock, and the record as lines of the
-    kernel's log; None where it has no message or nothing tells when.
+def said(fields: Fields) -> tuple[int, str, str] | None:
+    """When a record was written, in microseconds of the monotonic clock, what stands before a stamp of the
+    kernel's log to tell its level, and its lines; None where it has no message or nothing tells when.
 
-    That is the kernel's own time where the record has it; else when it reached the journal, less how long it
+    The time is the kernel's own where the record has it; else when it reached the journal, less how long it
     was under way by the calendar, where that is less than a minute (else the calendar was set).
     """
     text = fields.message
@@ -67,12 +67,10 @@ def line_of(fields: Fields) -> tuple[int, str] | None:
         at_us = _reached(fields)
     if not text or at_us is None:
         return None
-    before, speaker = _around(fields.level, fields.who, fields.pid)
-    seconds, rest = divmod(at_us if at_us < _LATEST_US else _LATEST_US, 1_000_000)
-    prefix = f"{before}[{seconds:5d}.{rest:06d}] {speaker}"
+    level, speaker = _around(fields.level, fields.who, fields.pid)
     if "\n" in text:
-        text = text.rstrip("\n").replace("\n", "\n" + prefix)
-    return at_us, f"{prefix}{text}\n"
+        text = text.rstrip("\n").replace("\n", "\n" + speaker)
+    return at_us if at_us < _LATEST_US else _LATEST_US, level, speaker + text
 
 
 def _reached(fields: Fields) -> int | None:

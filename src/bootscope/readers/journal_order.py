@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import accumulate, compress, islice, pairwise
 from operator import attrgetter, le
+from typing import NamedTuple
 
 from bootscope.readers.lines import Lines, Memo
 from bootscope.readers.stamp_forms import NS, Columns, Form
@@ -30,40 +31,73 @@ class _Lines:
     text: bytes
 
 
+class Said(NamedTuple):
+    """Lines of records in one text; of each line when it was written, in us, and what tells its level, as
+    before a stamp of the kernel's log."""
+
+    text: bytes
+    at_us: array[int]
+    levels: list[str]
+
+    def stamped(self) -> bytes:
+        """The lines as those of the kernel's log, with level and stamp before each."""
+        lines = self.text.split(b"\n")[:-1]
+        rows = zip(lines, self.at_us, self.levels, strict=True)
+        return b"".join(
+            b"%b[%5d.%06d] %b\n" % (level.encode(), at // 1_000_000, at % 1_000_000, line)
+            for line, at, level in rows
+        )
+
+
 class Records:
-    """The lines of records with the times at which they were written, gathered as one text: a million small
+    """Lines of records with the times at which they were written, gathered as one text: a million small
     pieces take three times its memory."""
 
     def __init__(self) -> None:
         self._times = array("q")
+        self._levels: list[str] = []
         self._lengths = array("q")
         self._text = BytesIO()
         self._last: list[str] = []
+        self._more: dict[int, int] = {}
+        """The number of lines of records that have several."""
 
-    def add(self, time: int, lines: str) -> None:
-        """Appends a record; `time` fits 64 bits, in any unit. What is no UTF-8 in it are surrogates."""
-        self._times.append(time)
+    def add(self, at_us: int, level: str, lines: str) -> None:
+        """Appends a record, without the end of its last line; `at_us` fits 64 bits. What is no UTF-8 in it
+        are surrogates."""
+        self._times.append(at_us)
+        self._levels.append(level)
+        if "\n" in lines:
+            self._more[len(self._times) - 1] = lines.count("\n") + 1
         self._last.append(lines)
         if len(self._last) == _AT_ONCE:
             self._gather()
 
     def _gather(self) -> None:
-        text = "".join(self._last)
+        if not self._last:
+            return
+        text = "\n".join(self._last) + "\n"
         pieces = self._last if text.isascii() else map(_encoded, self._last)
-        self._lengths.extend(map(len, pieces))
+        self._lengths.extend([length + 1 for length in map(len, pieces)])
         self._text.write(_encoded(text))
         self._last.clear()
 
-    def in_order(self) -> bytes:
+    def in_order(self) -> Said:
         """All lines by their time, those of one time as they came. Lets what was gathered go."""
         self._gather()
-        text, times, lengths = self._text.getvalue(), self._times, self._lengths
-        self._text, self._times, self._lengths = BytesIO(), array("q"), array("q")
-        if _ordered(times):
-            return text
+        text, times, levels, lengths = self._text.getvalue(), self._times, self._levels, self._lengths
+        more = self._more
+        self._text, self._lengths = BytesIO(), array("q")
+        if _ordered(times) and not more:
+            return Said(text, times, levels)
         ends = array("q", accumulate(lengths))
         order = sorted(range(len(times)), key=times.__getitem__)
-        return b"".join(text[ends[i] - lengths[i] : ends[i]] for i in order)
+        by_line = [i for i in order for _ in range(more.get(i, 1))]
+        return Said(
+            b"".join(text[ends[i] - lengths[i] : ends[i]] for i in order),
+            array("q", [times[i] for i in by_line]),
+            [levels[i] for i in by_line],
+        )
 
 
 def _encoded(text: str) -> bytes:

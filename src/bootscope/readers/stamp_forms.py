@@ -7,12 +7,14 @@ import calendar
 import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, compress, islice
+from itertools import accumulate, compress, repeat
+from operator import add
 
 from bootscope.loaders.console import ANY
 from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
+from bootscope.readers.line_blocks import blocks
 from bootscope.readers.lines import Lines, Memo
 from bootscope.readers.months import MONTHS
 from bootscope.timeline.kernel_lines import CALLER
@@ -22,7 +24,6 @@ DAY_NS = 86_400 * NS
 _LATEST_S = 8_000_000_000
 LATEST_NS = _LATEST_S * NS
 """No stamp is later: all times fit 64 bits with room to add."""
-_AT_ONCE = 500
 _FRACTION_NS = [10 ** (9 - digits) for digits in range(10)]
 
 # What printk puts before its text: level, seconds and microseconds, and who called it. The width is bounded
@@ -35,11 +36,13 @@ _LEVEL = rb"(?:<\d{1,3}>)?"
 _KERNEL = rb"(?:<(\d{1,3})>)?(?:" + KERNEL_STAMP + rb" ?)?"
 _CALLER = CALLER.encode()
 # Beginnings of the lines that a closer look pays for.
-_NOTABLE = (
-    rb"(calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
+_NOTED = (
+    rb"(?:calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
     rb"VFS: Mounted |Linux version |Booting Linux on |Kernel command line: |OF: fdt: Machine model: |"
-    rb"Machine model: |Starting kernel |" + ANY.encode() + rb")?"
+    rb"Machine model: |Starting kernel |" + ANY.encode() + rb")"
 )
+_NOTABLE = rb"(" + _NOTED + rb")?"
+_WORDS_OF_LINE = re.compile(_CALLER + rb"(?:(" + _NOTED + rb"[^\n]*)|[^\n]*)\n")
 WORDS = re.compile(_CALLER + _NOTABLE)
 """What may follow a stamp of the kernel; the group is there when the line is worth a closer look."""
 
@@ -111,6 +114,8 @@ class Form:
 
 PLAIN = Form("plain", b"", Clock("none", "nothing: the lines have no stamps", 0))
 PRINTK = Form("printk", b"", KERNEL, repeats_kernel=True)
+TOLD = replace(PRINTK)
+"""The lines of records that tell the time on the kernel's clock: no stamp can be of another one."""
 
 
 @dataclass
@@ -138,12 +143,12 @@ class Columns:
 
 
 def _line_pattern(form: Form) -> re.Pattern[bytes]:
-    """Any line: level, seconds and fraction of the host's stamp; the same of the kernel's; an empty group
-    where the text begins, before the kernel's stamp or behind it; notable words."""
-    words = _CALLER + _NOTABLE + rb"[^\n]*\n"
+    """Any line: level, seconds and fraction of the host's stamp; the text behind it, or behind the kernel's
+    stamp; of that level, seconds and microseconds; the text from notable words on."""
+    words = _CALLER + rb"(?:(" + _NOTED + rb"[^\n]*)|[^\n]*)"
     if not form.pattern:
-        return re.compile(rb"()()()" + _KERNEL + rb"()" + words)
-    return re.compile(rb"(?:(?:<(\d{1,3})>)?" + form.pattern + rb")?()" + _KERNEL + words)
+        return re.compile(rb"()()()" + _KERNEL + rb"(?=([^\n]*))" + words + rb"\n")
+    return re.compile(rb"(?:(?:<(\d{1,3})>)?" + form.pattern + rb")?(" + _KERNEL + words + rb")\n")
 
 
 def _whole_ns(form: Form, raw: bytes) -> int:
@@ -163,44 +168,89 @@ def read(lines: Lines, form: Form) -> Columns:
     """
     found = Columns(lines.blob)
     pattern, hosted = _line_pattern(form), bool(form.pattern)
-    matches = pattern.finditer(lines.blob)
     whole_ns, levels = Memo(partial(_whole_ns, form)), Memo(_level)
-    now_ns = 0
-    # Some hundred lines column by column, which takes less than all columns line by line.
-    while some := list(islice(matches, _AT_ONCE)):
-        columns = zip(*[match.groups(b"") for match in some], strict=True)
+    begin = now_ns = 0
+    # Some thousand lines column by column, which takes less than all columns line by line.
+    for block in blocks(lines.blob):
+        columns = zip(*pattern.findall(block), strict=True)
         if hosted:
-            early, whole, part, _, level, kernel_s, kernel_us, notable = columns
-            level = tuple([a or b for a, b in zip(level, early, strict=True)])
+            early, whole, part, text, level, kernel_s, kernel_us, notable = columns
+            level = tuple([a or b for a, b in zip(level, early, strict=True)]) if any(early) else level
         else:
-            _, whole, part, level, kernel_s, kernel_us, _, notable = columns
-        kernel_ns = [int(s + us) * 1000 if s else NO_STAMP for s, us in zip(kernel_s, kernel_us, strict=True)]
-        stamps = kernel_ns
-        if hosted:
-            stamps = [
-                ns if (ns := whole_ns[w]) < 0 or not p else ns + int(p) * _FRACTION_NS[len(p)]
-                for w, p in zip(whole, part, strict=True)
-            ]
-        for index in compress(range(len(some)), notable):
-            found.notable.append(len(found) + index)
-            found.words.append(some[index].start(pattern.groups))
-        found.starts.extend(_starts(some, whole, stamps) if hosted else [match.start(7) for match in some])
-        found.ends.extend([match.end() - 1 for match in some])
+            _, _, _, level, kernel_s, kernel_us, text, notable = columns
+        kernel_ns = _kernel_ns(kernel_s, kernel_us)
+        stamps = _host_ns(list(map(whole_ns.__getitem__, whole)), part) if hosted else kernel_ns
+        ends = _ends(found, block, begin, notable)
+        starts = [end - len(one) for end, one in zip(ends[1:], text, strict=True)]
+        if hosted and NO_STAMP in stamps:
+            # What looks like a stamp and is no time is text.
+            starts = [a if ns >= 0 else end + 1 for a, ns, end in zip(starts, stamps, ends[:-1], strict=True)]
+        found.starts.extend(starts)
         found.at_ns.extend([now_ns := ns if ns >= 0 else now_ns for ns in stamps])
-        found.level.extend([levels[raw] for raw in level])
+        found.level.extend([levels[raw] for raw in level] if any(level) else repeat(-1, len(level)))
         found.kernel_ns.extend(kernel_ns)
         found.own += bytes(map(NO_STAMP.__lt__, stamps))
+        begin += len(block)
     return _without_stamp_lines(found) if form.sparse else found
 
 
-def _starts(some: list[re.Match[bytes]], whole: Sequence[bytes], stamps: list[int]) -> list[int]:
-    """Where the texts begin: behind the host's stamp. What looks like one and is no time is text."""
-    starts = [match.start(4) for match in some]
-    if NO_STAMP in stamps:
-        for index in compress(range(len(some)), whole):
-            if stamps[index] < 0:
-                starts[index] = some[index].start()
-    return starts
+def _kernel_ns(seconds: Sequence[bytes], micros: Sequence[bytes]) -> list[int]:
+    if b"" in seconds:
+        return [int(s + us) * 1000 if s else NO_STAMP for s, us in zip(seconds, micros, strict=True)]
+    return [us * 1000 for us in map(int, map(add, seconds, micros))]
+
+
+def _host_ns(whole_ns: Sequence[int], part: Sequence[bytes]) -> list[int]:
+    """Times of stamps, of which these are the whole seconds in ns, and the digits behind the point."""
+    digits = len(part[0])
+    if NO_STAMP not in whole_ns and digits and all([len(one) == digits for one in part]):
+        unit_ns = _FRACTION_NS[digits]
+        return [ns + more * unit_ns for ns, more in zip(whole_ns, map(int, part), strict=True)]
+    return [
+        ns if ns < 0 or not one else ns + int(one) * _FRACTION_NS[len(one)]
+        for ns, one in zip(whole_ns, part, strict=True)
+    ]
+
+
+def _ends(found: Columns, block: bytes, begin: int, notable: Sequence[bytes]) -> list[int]:
+    """Takes the ends of the lines of `block`, which begins at `begin`, and the places of their `notable` words
+    into `found`; returns where each line ends, before them where the line before did."""
+    ends = list(accumulate([len(line) + 1 for line in block.split(b"\n")], initial=begin - 1))
+    # What stands behind the last end is no line.
+    ends.pop()
+    for index in compress(range(len(notable)), notable):
+        found.notable.append(len(found.ends) + index)
+        found.words.append(ends[index + 1] - len(notable[index]))
+    found.ends.extend(ends[1:])
+    return ends
+
+
+def told(lines: Lines, at_us: Iterable[int], levels: Iterable[str]) -> Columns:
+    """All lines, of which the times on the kernel's clock are known, and what printk would write before them
+    to tell their levels (nothing for none): what :func:`read` finds where both stand there."""
+    found = Columns(lines.blob)
+    begin = 0
+    for block in blocks(lines.blob):
+        ends = _ends(found, block, begin, _WORDS_OF_LINE.findall(block))
+        found.starts.extend([end + 1 for end in ends[:-1]])
+        begin += len(block)
+    found.at_ns.extend([us * 1000 for us in at_us])
+    found.kernel_ns = found.at_ns[:]
+    known: Memo[str, int] = Memo(lambda level: _level(level.strip("<>").encode()))
+    found.level.extend([known[level] for level in levels])
+    found.own = bytearray(b"\1") * len(found.starts)
+    return found
+
+
+def timed(lines: Lines, at_ns: array[int]) -> Columns:
+    """All lines, of which these are the times by a host (NO_STAMP: none): what :func:`read` finds where its
+    stamps stand before the lines."""
+    found = read(lines, PLAIN)
+    found.starts = array("q", [0, *(end + 1 for end in found.ends[:-1])])
+    found.own = bytearray(map(NO_STAMP.__lt__, at_ns))
+    now_ns = 0
+    found.at_ns = array("q", [now_ns := ns if ns >= 0 else now_ns for ns in at_ns])
+    return found
 
 
 def _without_stamp_lines(found: Columns) -> Columns:

@@ -21,8 +21,8 @@ _EVENT = re.compile(
     r" {0,30}(?P<task>\S.{0,31}?)-(?P<pid>\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(?P<cpu>\d{1,4})\] +"
     r"(?:(?P<flags>[\w.#+]{4,9}) +)?(?P<at>\d{1,15}(?:\.\d{3,9})?): +"
 )
-# Any line; the groups are there for an event, or a call with its caller, in plain ASCII, that cannot be a part of
-# a header or anything else. The first is all up to the end of its stamp.
+# Any line; the groups are there for an event, or a call with its caller, in plain ASCII, that cannot be of a
+# header or anything else. The first is all up to the end of its stamp.
 _PLAIN = re.compile(
     rb"( {1,30}([!-,.-<>-~][ -<>-~]{0,31}?)-(\d{1,9}) +(?:\( *(?:\d{1,9}|-{1,9})\) +)?\[(\d{1,4})\] +"
     rb"(?:[\w.#+]{4,9} +)?(\d{1,15})(?:\.(\d{3,9}))?): +"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """journalctl's output: short forms, JSON, export, verbose (systemd's src/shared/logs-show.c).
 
-The structured forms hold the monotonic time of every record; they are brought to the kernel's own
-spelling, ``<6>[    1.234567] text``, and boots are told apart by their ids. The short forms with a calendar
+The structured forms hold the monotonic time of every record, which is the clock of the kernel's own stamps
+(``<6>[    1.234567] text``); boots are told apart by their ids. The short forms with a calendar
 keep that as their clock.
 """
 
@@ -16,9 +16,9 @@ from functools import partial
 from itertools import chain
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
-from bootscope.readers.console import Tool, clean_head, read_console
-from bootscope.readers.journal_fields import Fields, decoder, fields_of, line_of
-from bootscope.readers.journal_order import Records
+from bootscope.readers.console import Tool, clean_head, read_console, reading
+from bootscope.readers.journal_fields import Fields, decoder, fields_of, said
+from bootscope.readers.journal_order import Records, Said
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import structs
 from bootscope.readers.lines import Lines, split
@@ -26,11 +26,13 @@ from bootscope.readers.months import OTHERS
 from bootscope.readers.stamp_forms import (
     PRINTK,
     STRICT_KERNEL_STAMP,
+    TOLD,
     Form,
     best,
     clock_of,
     date_s,
     month_s,
+    told,
 )
 from bootscope.timeline.kernel_lines import BEGINS, INIT
 
@@ -146,7 +148,7 @@ def _read(source: Source, options: Options) -> Reading:
     broken = 0
     for record in chain.from_iterable(_RECORDS[how](source.data)):
         fields = record if record is None or isinstance(record, Fields) else fields_of(record)
-        line = line_of(fields) if fields else None
+        line = said(fields) if fields else None
         if not fields or not line:
             broken += 1
             continue
@@ -161,12 +163,20 @@ def _read(source: Source, options: Options) -> Reading:
     if not count:
         raise FormatError(source.name, "journalctl", 1, "no record has a time and a message")
     for records in boots.values():
-        text = records.in_order()
-        one = read_console(replace(source, data=text), options, Tool("journalctl", (), loose=True), PRINTK)
-        _merge(result, one, how)
+        _merge(result, _console(source, options, records.in_order()), how)
     if broken:
         result.repairs.append(Repair("records without a time or a message left out", broken, 1))
     return _counted(result, count)
+
+
+def _console(source: Source, options: Options, written: Said) -> Reading:
+    """Lines of one boot whose times the journal told."""
+    tool = Tool("journalctl", (), loose=True)
+    lines = split(written.text, once=False)
+    if lines.blob.count(b"\n") != len(written.at_us):
+        # Carriage returns end lines too, or there is no text between two ends.
+        return read_console(replace(source, data=written.stamped()), options, tool, PRINTK)
+    return reading(source, options, tool, TOLD, lines, told(lines, written.at_us, written.levels))
 
 
 def _read_short(source: Source, options: Options) -> Reading:

@@ -8,18 +8,33 @@ A record holds the time at which the dispatcher had the line (UTC, microseconds)
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from array import array
+from dataclasses import dataclass, field
+from io import BytesIO
 
-from bootscope.readers.base import END_OF_LINE, FormatError, Options, Reader, Reading, Repair, Source
-from bootscope.readers.console import Tool, read_console
-from bootscope.readers.stamp_forms import Form, clock_of, date_s
+from bootscope.readers.base import (
+    END_OF_LINE,
+    NO_STAMP,
+    FormatError,
+    Options,
+    Reader,
+    Reading,
+    Repair,
+    Source,
+)
+from bootscope.readers.console import Tool, reading
+from bootscope.readers.line_blocks import blocks
+from bootscope.readers.lines import Memo, split
+from bootscope.readers.stamp_forms import NS, Form, clock_of, date_s, timed
 
 _RECORD = re.compile(
-    rb'^(?:- )?\{ ?"dt": ?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?)(?:Z|\+00:00)?", ?'
-    rb'"lvl": ?"(\w{1,20})", ?"msg": ?(?:"((?:[^"\\\n]++|\\.){0,65536}+)"|[^\n]{0,65536}?)'
+    rb'^(?:- )?\{ ?"dt": ?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))?(?:Z|\+00:00)?", ?'
+    rb'"lvl": ?"(\w{1,20})", ?"msg": ?(?:(")([^"\\\n]*+(?:\\.[^"\\\n]*+){0,65536}+)"|[^\n]{0,65536}?)'
     rb'(?:, ?"ns": ?"[^"\n]{0,200}")?,? ?\},?\r?$',
     re.MULTILINE,
 )
+_LINE = re.compile(_RECORD.pattern + rb"\n|^.*\n", re.MULTILINE)
+"""Any line: of a record its second, microseconds and level, and the quotation mark and the text in it."""
 _PLAIN = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))? "
 _FORM = Form("output.yaml", _PLAIN, clock_of("wall", "1970, UTC", 6, END_OF_LINE), date_s)
 _TOOL = Tool("lava", (_FORM,))
@@ -50,29 +65,49 @@ def _escape(match: re.Match[bytes]) -> bytes:
     return _SHORT.get(code, code)
 
 
-def _console(data: bytes, left_out: list[int]) -> bytes:
-    """The lines of the board, each with its time before it."""
-    last = 0
-    number = 1
-    found = bytearray()
-    for record in _RECORD.finditer(data):
-        time, level, text = record.groups()
-        if level != CONSOLE or text is None:
-            number += data.count(b"\n", last, record.start())
-            last = record.start()
-            left_out.append(number)
-            continue
-        found += time + b" " + (_ESCAPE.sub(_escape, text) if b"\\" in text else text) + b"\n"
-    return (_ESCAPED_COLOUR if b"\x1b" in found else _COLOUR).sub(b"", found)
+@dataclass
+class _Console:
+    """The lines of the board, and the time of each in ns, NO_STAMP where it is none."""
+
+    text: bytes = b""
+    at_ns: array[int] = field(default_factory=lambda: array("q"))
+    left_out: list[int] = field(default_factory=list)
+    """The numbers of the file's lines that are none of the board's."""
+
+
+def _console(data: bytes) -> _Console:
+    found = _Console()
+    written = BytesIO()
+    whole_ns = Memo(_whole_ns)
+    number = 0
+    for block in blocks(data if data.endswith(b"\n") else data + b"\n"):
+        texts: list[bytes] = []
+        for second, micros, level, quote, text in _LINE.findall(block):
+            number += 1
+            if level == CONSOLE and quote:
+                texts.append(_ESCAPE.sub(_escape, text) if b"\\" in text else text)
+                at_ns = whole_ns[second]
+                found.at_ns.append(at_ns + int(micros) * 1000 if micros and at_ns >= 0 else at_ns)
+            elif level:
+                found.left_out.append(number)
+        written.write(b"\n".join([*texts, b""]))
+    text = written.getvalue().replace(b"\r", b"")
+    found.text = (_ESCAPED_COLOUR if b"\x1b" in text else _COLOUR).sub(b"", text)
+    return found
+
+
+def _whole_ns(second: bytes) -> int:
+    seconds = date_s(second)
+    return NO_STAMP if seconds is None else seconds * NS
 
 
 def _read(source: Source, options: Options) -> Reading:
-    left_out: list[int] = []
-    data = _console(source.data, left_out)
-    if not data:
+    console = _console(source.data)
+    if not console.at_ns:
         raise FormatError(source.name, "lava", 1, "no record holds a line of the target")
-    result = read_console(replace(source, data=data), options, _TOOL, _FORM)
-    if left_out:
+    lines = split(console.text, once=False)
+    result = reading(source, options, _TOOL, _FORM, lines, timed(lines, console.at_ns))
+    if left_out := console.left_out:
         result.lines_total += len(left_out)
         result.lines_understood += len(left_out)
         result.repairs.append(Repair(LEFT_OUT, len(left_out), left_out[0]))
