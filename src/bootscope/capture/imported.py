@@ -2,7 +2,7 @@
 """Imported runs in the store: the files as they were given, and what the user said about them.
 
     runs/RUN/import.json            what was imported, and how it was to be read
-    runs/RUN/files/0001-boot.log    the files, unchanged
+    runs/RUN/files/0001-boot.log    the files, unchanged; those of a megabyte and more packed, as .zst
 
 What they mean is derived again whenever they are looked at, so that better readers improve old imports.
 
@@ -23,11 +23,13 @@ from pathlib import Path
 import msgspec
 
 from bootscope import __version__
+from bootscope.capture.packing import pack, unpacked
 from bootscope.capture.record import read_json, write_json, write_whole
 from bootscope.core.errors import UserError
 
 SCHEMA = 1
 IMPORT, _FILES = "import.json", "files"
+_PACKED_BYTES = 1 << 20
 _NAME_CHARACTERS = 60
 
 
@@ -58,8 +60,9 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file: its name as given, the folder it came with, where it is kept; `formats` are the names of
-    those that it was read as when it was imported."""
+    """A file: its name as given, the folder it came with, where it is kept and whether it is packed there
+    (`sha256` is of what is kept, `size_bytes` of the file); `formats` are the names of those that it was read
+    as when it was imported."""
 
     name: str
     folder: str
@@ -67,6 +70,7 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     size_bytes: int
     formats: tuple[str, ...] = ()
+    packed: bool = False
 
 
 class ImportInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,14 +125,18 @@ def keep(
 
 def _keep_file(run: Path, number: int, raw: Raw, formats: Mapping[str, tuple[str, ...]]) -> KeptFile:
     stored = f"{number:04}-{safe_name(Path(raw.name).name)}"
-    write_whole(run / _FILES / stored, raw.data)
+    packed = len(raw.data) >= _PACKED_BYTES
+    kept = pack(raw.data) if packed else raw.data
+    stored += ".zst" if packed else ""
+    write_whole(run / _FILES / stored, kept)
     return KeptFile(
         name=raw.name,
         folder=raw.folder,
         stored=stored,
-        sha256=hashlib.sha256(raw.data).hexdigest(),
+        sha256=hashlib.sha256(kept).hexdigest(),
         size_bytes=len(raw.data),
         formats=formats.get(raw.name, ()),
+        packed=packed,
     )
 
 
@@ -146,7 +154,9 @@ def raw_files(run: Path, info: ImportInfo) -> list[Raw]:
             data = path.read_bytes()
         except OSError as error:
             raise UserError(f"{info.run_id}: {path.name} cannot be read: {error.strerror}") from error
-        if hashlib.sha256(data).hexdigest() != file.sha256:
+        same = hashlib.sha256(data).hexdigest() == file.sha256
+        whole = unpacked(data, file.size_bytes) if same and file.packed else data
+        if not same or whole is None:
             raise UserError(f"{info.run_id}: {path.name} has changed since the import")
-        found.append(Raw(file.name, data, file.folder))
+        found.append(Raw(file.name, whole, file.folder))
     return found
