@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fields of an event as babeltrace2 prints them: ``{ cpu_id = 0 }, { comm = "sh", pid = 18 }``.
 
-Events of one name nearly always have the same fields in the same order. Which of the pieces between commas
-holds which field is learnt from the first of them; a piece that comes again is understood once.
+Events of one name nearly always have the same fields in the same order. An expression for all of them is made
+of the first such event; what it does not fit is searched for fields.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from bootscope.readers.lines import Memo
 
 Value = int | str | None
-_VALUE = (
-    r'(?:"((?:[^"\\]|\\.)*)"|\( [^()]{0,120}? container = (-?\d{1,20}) \)'
-    r"|(-?(?:0x)?[0-9A-Fa-f]{1,20})\b)"
-)
+_TEXT = r'"((?:[^"\\]|\\.)*)"'
+_ENUM = r"\( [^()]{0,120}? container = (-?\d{1,20}) \)"
+_NUMBER = r"(-?(?:0x)?[0-9A-Fa-f]{1,20})\b"
+_VALUE = rf"(?:{_TEXT}|{_ENUM}|{_NUMBER})"
 _FIELD = re.compile(rf"(\w{{1,64}}) = {_VALUE}")
-_PIECE = re.compile(rf"(?:\{{ )?(\w{{1,64}}) = {_VALUE}(?: \}})?")
-_BETWEEN = ", "
+_PIECE = re.compile(rf"(\{{ )?(\w{{1,64}}) = {_VALUE}( \}})?(?:, |$)")
+# The same values, as quick as can be where a comma, a brace or the end must follow; %s begins their text.
+_QUICK_TEXT = r'"%s[^"\\]*+(?:\\.[^"\\]*+)*+)"'
+_QUICK_ENUM = r"\( [^()]{0,120}? container = %s-?\d{1,20}) \)"
+_QUICK_HEXADECIMAL, _QUICK_NUMBER = r"%s-?0x[0-9A-Fa-f]{1,20}+)", r"%s-?[0-9A-Fa-f]{1,20}+)"
 _LONGEST, _MOST_PIECES = 4096, 200
-_MOST_OF_ONE, _MOST = 4, 500
+_MOST_OF_ONE, _MOST, _MOST_TEXTS = 4, 500, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +39,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the wanted fields stand in events of `pieces` pieces with `quotes` quotation marks: text with a
-    comma or a quotation mark in it makes other figures."""
+    """An expression for events that have the same fields, and which of its groups the wanted ones are; the
+    last one, which is empty, is for those that are not there."""
 
-    pieces: int
-    quotes: int
-    pick: Callable[[Sequence[str]], tuple[str, ...]]
-    values: tuple[Mapping[str, Value], ...]
-    """By the text of the piece that `pick` gives at the same place."""
-    absent: tuple[str, ...]
-    """How the wanted fields would begin that such events do not have."""
-
-    def fits(self, rest: str, pieces: int, quotes: int) -> bool:
-        """Whether `rest`, which has so many pieces and quotation marks, may be laid out like that."""
-        return self.pieces == pieces and self.quotes == quotes and not any(a in rest for a in self.absent)
-
-
-class _Unlike(LookupError):
-    """A piece is not the field that its layout says."""
-
-
-class _None(Mapping[str, Value]):
-    """For a field that an event does not have."""
-
-    def __getitem__(self, piece: str) -> Value:
-        return None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
+    pattern: re.Pattern[str]
+    groups: tuple[int, ...]
+    values: Mapping[tuple[str, ...], Sequence[Value]]
+    """By the texts of the wanted fields: the same ones come again and again."""
 
 
 class EventFields:
@@ -80,24 +58,18 @@ class EventFields:
     def of(self, name: str, line: str, at: int) -> Sequence[Value]:
         """The wanted fields of the event `name` in the order in which they are wanted, None for one that it
         has not. They stand in `line` from `at` on; of several of one name the last one counts."""
-        rest = line[at:]
         layouts = self._layouts.get(name, ())
-        if layouts:
-            pieces, quotes = rest.split(_BETWEEN), rest.count('"')
-            for layout in layouts:
-                if layout.fits(rest, len(pieces), quotes):
-                    try:
-                        return [v[p] for v, p in zip(layout.values, layout.pick(pieces), strict=True)]
-                    except _Unlike:
-                        continue
+        for layout in layouts:
+            if match := layout.pattern.fullmatch(line, at):
+                return layout.values[match.group(*layout.groups)]
+        rest = line[at:]
         wanted = self._wanted(name)
         found = {one: text or other or plain for one, text, other, plain in _FIELD.findall(rest)}
-        values = [_value(field, found) for field in wanted]
         if len(layouts) < _MOST_OF_ONE and len(self._layouts) < _MOST and len(rest) < _LONGEST:
-            learnt = _learnt(wanted, rest, values)
+            learnt = _learnt(wanted, rest)
             if learnt:
                 self._layouts.setdefault(name, []).append(learnt)
-        return values
+        return [_value(field, found) for field in wanted]
 
 
 def _value(field: Field, found: Mapping[str, str]) -> Value:
@@ -105,34 +77,41 @@ def _value(field: Field, found: Mapping[str, str]) -> Value:
     return None if text is None else field.convert(text)
 
 
-def _learnt(wanted: Sequence[Field], rest: str, values: Sequence[Value]) -> _Layout | None:
-    """The layout of an event whose fields are `rest`, which hold these values; None where the pieces do not
-    say the same."""
-    pieces = rest.split(_BETWEEN)
-    fields = [_PIECE.fullmatch(piece) for piece in pieces[:_MOST_PIECES]]
-    # Of a damaged line nothing is learnt.
-    if len(pieces) > _MOST_PIECES or None in fields:
+def _learnt(wanted: Sequence[Field], rest: str) -> _Layout | None:
+    """The layout of an event whose fields are `rest`; None where there is something else, as in a damaged
+    line."""
+    pieces: list[re.Match[str]] = []
+    at = 0
+    while at < len(rest) and len(pieces) < _MOST_PIECES and (piece := _PIECE.match(rest, at)):
+        pieces.append(piece)
+        at = piece.end()
+    if at < len(rest) or rest.endswith(", "):
         return None
-    at = {match[1]: index for index, match in enumerate(fields) if match}
-    names = [next((name for name in field.names if name in at), "") for field in wanted]
-    memos = tuple(
-        _of_piece(name, field) if name else _None() for name, field in zip(names, wanted, strict=True)
-    )
-    pick: Callable[[Sequence[str]], tuple[str, ...]] = itemgetter(*(at.get(name, 0) for name in names))
-    told = [memo[piece] for memo, piece in zip(memos, pick(pieces), strict=True)]
-    absent = tuple(
-        f"{each} = " for name, field in zip(names, wanted, strict=True) if not name for each in field.names
-    )
-    layout = _Layout(len(pieces), rest.count('"'), pick, memos, absent)
-    # Another field's name may end like one that is absent.
-    return layout if told == list(values) and layout.fits(rest, len(pieces), layout.quotes) else None
+    last = {piece[2]: index for index, piece in enumerate(pieces)}
+    names = [next((name for name in field.names if name in last), None) for field in wanted]
+    groups = sorted(last[name] for name in set(names) if name)
+    parts = [_part(piece, index in groups) for index, piece in enumerate(pieces)]
+    places = tuple(groups.index(last[name]) + 1 if name else len(groups) + 1 for name in names)
+    convert = tuple(field.convert if name else _absent for name, field in zip(names, wanted, strict=True))
+
+    def converted(texts: tuple[str, ...]) -> Sequence[Value]:
+        return [make(text) for make, text in zip(convert, texts, strict=True)]
+
+    return _Layout(re.compile(", ".join(parts) + "()"), places, Memo(converted, _MOST_TEXTS))
 
 
-def _of_piece(name: str, field: Field) -> Mapping[str, Value]:
-    def value(piece: str) -> Value:
-        match = _PIECE.fullmatch(piece)
-        if not match or match[1] != name:
-            raise _Unlike
-        return field.convert(match[2] or match[3] or match[4] or "")
+def _absent(_: str) -> None:
+    """The value of a field that is not there."""
 
-    return Memo(value)
+
+def _part(piece: re.Match[str], wanted: bool) -> str:
+    """An expression for pieces like this one."""
+    opens, name, text, enum, number, closes = piece.groups()
+    if text is not None:
+        value = _QUICK_TEXT
+    elif enum is not None:
+        value = _QUICK_ENUM
+    else:
+        value = _QUICK_HEXADECIMAL if "0x" in number else _QUICK_NUMBER
+    value %= "(" if wanted else "(?:"
+    return re.escape(opens or "") + name + " = " + value + re.escape(closes or "")

@@ -42,7 +42,7 @@ SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "
 _MINOR_BITS = 20
 
 Take = Callable[..., None]
-"""Gets the time in ns, the CPU, the task and its number, and the values that WANTED names, in that order."""
+"""Gets the time in ns, the CPU, the task, its number, and the values that WANTED names, all in that order."""
 
 
 def device(number: int) -> str:
@@ -68,20 +68,20 @@ def takers(events: KernelEvents) -> dict[str, Take]:
     ran, lives, storage = events.scheduling, events.processes, events.storage
     calls, irqs = events.initcalls, events.interrupts
     return {
-        "sched_switch": lambda at, cpu, task, pid, *v: ran.switched(at, cpu, *v),
-        "sched_wakeup": lambda at, cpu, task, pid, *v: ran.woke(at, task, *v),
-        "sched_wakeup_new": lambda at, cpu, task, pid, *v: ran.woke(at, task, *v),
-        "sched_process_fork": lambda at, cpu, task, pid, *v: lives.forked(at, *v),
-        "sched_process_exec": lambda at, cpu, task, pid, file, own: lives.executed(at, task, own, file),
-        "sched_process_exit": lambda at, cpu, task, pid, *v: lives.exited(at, *v),
-        "block_rq_issue": lambda at, cpu, task, pid, *v: storage.issued(at, f"{task} ({pid})", *v),
-        "block_rq_complete": lambda at, cpu, task, pid, *v: storage.completed(at, *v),
-        "initcall_level": lambda at, cpu, task, pid, name: calls.level(at, name),
-        "initcall_start": lambda at, cpu, task, pid, name: calls.started(at, pid, name),
-        "initcall_finish": lambda at, cpu, task, pid, name, ret: calls.finished(at, pid, name, str(ret)),
-        "irq_handler_entry": lambda at, cpu, task, pid, irq, name: irqs.entered(at, cpu, f"irq {irq} {name}"),
-        "irq_handler_exit": lambda at, cpu, task, pid, irq: irqs.left(at, cpu, f"irq {irq}"),
-        "softirq_entry": lambda at, cpu, task, pid, vec: irqs.entered(at, cpu, f"softirq {vec}"),
-        "softirq_exit": lambda at, cpu, task, pid, vec: irqs.left(at, cpu, f"softirq {vec}"),
-        "print": lambda at, cpu, task, pid, text: events.mark(at, text),
+        "sched_switch": lambda at, cpu, task, pid, v: ran.switched(at, cpu, *v),
+        "sched_wakeup": lambda at, cpu, task, pid, v: ran.woke(at, task, *v),
+        "sched_wakeup_new": lambda at, cpu, task, pid, v: ran.woke(at, task, *v),
+        "sched_process_fork": lambda at, cpu, task, pid, v: lives.forked(at, *v),
+        "sched_process_exec": lambda at, cpu, task, pid, v: lives.executed(at, task, v[1], v[0]),
+        "sched_process_exit": lambda at, cpu, task, pid, v: lives.exited(at, *v),
+        "block_rq_issue": lambda at, cpu, task, pid, v: storage.issued(at, f"{task} ({pid})", *v),
+        "block_rq_complete": lambda at, cpu, task, pid, v: storage.completed(at, *v),
+        "initcall_level": lambda at, cpu, task, pid, v: calls.level(at, *v),
+        "initcall_start": lambda at, cpu, task, pid, v: calls.started(at, pid, *v),
+        "initcall_finish": lambda at, cpu, task, pid, v: calls.finished(at, pid, v[0], str(v[1])),
+        "irq_handler_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, f"irq {v[0]} {v[1]}"),
+        "irq_handler_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, f"irq {v[0]}"),
+        "softirq_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, f"softirq {v[0]}"),
+        "softirq_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, f"softirq {v[0]}"),
+        "print": lambda at, cpu, task, pid, v: events.mark(at, *v),
     }

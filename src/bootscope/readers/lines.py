@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bootscope.readers.base import Repair
 
-K = TypeVar("K", bound=bytes | str)
+K = TypeVar("K", bound=bytes | str | tuple[object, ...])
 V = TypeVar("V")
 # CSI; OSC and DCS strings; charset choices; two-byte escapes. No part reaches past the next ESC or line
 # end, so that the search is linear in the length of any input.
@@ -72,12 +72,13 @@ class Memo(dict[K, V]):
     """What `make` makes of bytes or text that comes again and again (names of functions, stamps), each made
     once. What `make` raises is raised each time."""
 
-    def __init__(self, make: Callable[[K], V]) -> None:
+    def __init__(self, make: Callable[[K], V], most: int = 100_000) -> None:
+        """`most` are kept: with one more, all are forgotten."""
         super().__init__()
-        self._make = make
+        self._make, self._most = make, most
 
     def __missing__(self, raw: K) -> V:
-        if len(self) > 100_000:
+        if len(self) > self._most:
             self.clear()
         found = self[raw] = self._make(raw)
         return found

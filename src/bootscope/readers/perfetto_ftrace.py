@@ -187,7 +187,7 @@ class FtraceBundles:
         name, turns = known
         if name:
             values = [self._value(turn, inside.get(f)) for turn, f in turns]
-            self._takers[name](at_ns, cpu, task, pid, *values)
+            self._takers[name](at_ns, cpu, task, pid, values)
             if name == "sched_switch":
                 self._on_cpu[cpu] = (int(values[4]), str(values[3]))
                 self.names[int(values[4])] = str(values[3])

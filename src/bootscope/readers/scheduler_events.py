@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bootscope.readers.call_process import Process, ProcessTable
 from bootscope.readers.layout import track
+from bootscope.readers.lines import Memo
 from bootscope.readers.trace_event import Event
 from bootscope.timeline.trace import Point, Span, Table, Track
 
@@ -44,6 +45,8 @@ class Scheduling:
             "sched_wakeup_new": self._wake,
         }
         self.points: list[Point] = []
+        # The same tasks wake each other again and again.
+        self._wakes: Memo[tuple[str, str, int], str] = Memo(lambda w: f"{w[0]} wakes {w[1]} ({w[2]})", 10_000)
         self.first_ns = 0
         """When the trace begins; set before the first event is taken."""
 
@@ -89,7 +92,7 @@ class Scheduling:
 
     def woke(self, at_ns: int, waker: str, task: str, pid: int) -> None:
         """The task `waker` makes another ready to run."""
-        self.points.append(Point(at_ns, f"{waker} wakes {task} ({pid})", "wake"))
+        self.points.append(Point(at_ns, self._wakes[waker, task, pid], "wake"))
 
     def tracks(self) -> list[Track]:
         """A row for each CPU."""

@@ -213,8 +213,8 @@ def _host_ns(whole_ns: Sequence[int], part: Sequence[bytes]) -> list[int]:
 
 
 def _ends(found: Columns, block: bytes, begin: int, notable: Sequence[bytes]) -> list[int]:
-    """Takes the ends of the lines of `block`, which begins at `begin`, and the places of their `notable` words
-    into `found`; returns where each line ends, before them where the line before did."""
+    """Takes the ends of the lines of `block`, which begins at `begin`, and the places of their `notable`
+    words into `found`; returns where each line ends, before them where the line before did."""
     ends = list(accumulate([len(line) + 1 for line in block.split(b"\n")], initial=begin - 1))
     # What stands behind the last end is no line.
     ends.pop()

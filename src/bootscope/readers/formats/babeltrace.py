@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from bootscope.readers.babeltrace_fields import EventFields, Field, Value
 from bootscope.readers.base import Boot, Clock, Options, Reader, Reading, Source
-from bootscope.readers.kernel_records import TEXTS, WANTED, device, softirq, state, takers
-from bootscope.readers.tally import Tally, read_one, sample, share
+from bootscope.readers.kernel_records import TEXTS, WANTED, Take, device, softirq, state, takers
+from bootscope.readers.line_blocks import blocks
+from bootscope.readers.lines import Lines, Memo, decode, split
+from bootscope.readers.tally import Tally, sample, share
 from bootscope.readers.timespan import seconds_ns
 from bootscope.readers.trace_parts import TraceParts
 
 NAME = "babeltrace"
 _EVENT = re.compile(
-    r"\[(?:(?P<clock>\d\d:\d\d:\d\d\.\d{9})|(?P<seconds>\d{1,11}\.\d{9})|(?P<cycles>\d{20}))\] "
-    r"(?:\(\+[\d.?]{3,32}\) )?(?:(?P<where>[^\s{}]{1,120}) )?(?P<name>[\w:.*-]{1,120}): (?=\{)"
+    r"\[(?:(?P<cycles>\d{20})|(?P<seconds>\d{1,11}\.\d{9})|(?P<clock>\d\d:\d\d:\d\d\.\d{9}))\] "
+    r"(?:\(\+[\d.?]{3,32}+\) )?"
+    r"(?:(?P<name>[\w:.*-]{1,120}): (?=\{)|[^\s{}]{1,120} (?P<after>[\w:.*-]{1,120}): (?=\{))"
 )
 _SURE = re.compile(rb"\[[\d:.]{15,24}\] (?:\(\+[\d.?]{3,32}\) )?(?:[^\s{}]{1,120} )?[\w:.*-]{1,120}: \{ ")
 _RENAMED = {"irq_softirq_entry": "softirq_entry", "irq_softirq_exit": "softirq_exit"}
@@ -38,7 +41,11 @@ class _Text:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._parts = TraceParts()
-        self._takers = takers(self._parts.events)
+        self._arrives = self._parts.events.arrives
+        known = takers(self._parts.events)
+        self._events: Memo[str, tuple[str, Take | None]] = Memo(
+            lambda event: (name := _plain_name(event), known.get(name))
+        )
         self._boot = Boot(Clock("kernel", "the kernel's clock began (clock of the trace)", 1))
         self._by_calendar = False
         self._day_ns = self._last_ns = 0
@@ -46,22 +53,49 @@ class _Text:
         self._names: dict[Value, str] = {0: "<idle>"}
         self._fields = EventFields(_wanted)
 
-    def take(self, number: int, line: str) -> bool:
+    def read(self, lines: Lines) -> None:
+        """Reads all lines of a file."""
+        first = 1
+        for block in blocks(lines.blob):
+            *texts, _ = decode(block).split("\n")
+            for number, line in enumerate(texts, first):
+                if self._take(line):
+                    self._tally.understood += 1
+                else:
+                    self._tally.line(number, line, False)
+            first += len(texts)
+
+    def _take(self, line: str) -> bool:
         found = _EVENT.match(line, 0, _LONGEST_HEAD)
         if not found:
             return False
-        clock, seconds, cycles, _, event = found.groups()
+        cycles, seconds, clock, name, after = found.groups()
         at_ns = int(cycles) if cycles else seconds_ns(seconds) if seconds else self._day(clock)
         if at_ns > _LAST_NS:
             return False
+        event = name or after
         cpu, own, perf, *values = self._fields.of(event, line, found.end())
-        name = _plain_name(event)
-        task, pid = self._running(cpu or 0, own if own is not None else perf)
-        self._parts.events.arrives(at_ns)
-        if not self._known(name, at_ns, cpu or 0, task, pid, values):
+        cpu = cpu or 0
+        pid = perf if own is None else own
+        # The task that ran there: told by the event, else by the last switch there.
+        task, pid = (
+            self._on_cpu.get(cpu, ("<...>", 0)) if pid is None else (self._names.get(pid, "<...>"), pid)
+        )
+        self._arrives(at_ns)
+        known, take = self._events[event]
+        if take is None or None in values:
             rest = line[found.end() : found.end() + _LONGEST_LINE]
-            self._boot.log.add(at_ns, f"{task}-{pid} {name}: {rest}")
+            self._boot.log.add(at_ns, f"{task}-{pid} {known}: {rest}")
+            return True
+        take(at_ns, cpu, task, pid, values)
+        if known == "sched_switch":
+            self._switched(cpu, *values)
         return True
+
+    def _switched(self, cpu: Value, left: Value, left_pid: Value, _: Value, now: Value, pid: Value) -> None:
+        self._on_cpu[cpu] = (str(now), pid)
+        self._names[left_pid], self._names[pid] = str(left), str(now)
+        self._names[0] = "<idle>"
 
     def _day(self, clock: str) -> int:
         """The time in ns of a stamp that is a time of day."""
@@ -72,28 +106,6 @@ class _Text:
             self._day_ns += 24 * 3_600_000_000_000
         self._last_ns = at_ns + self._day_ns
         return self._last_ns
-
-    def _running(self, cpu: Value, pid: Value) -> tuple[str, Value]:
-        """The task that ran where an event happened: told by the event, else by the last switch there."""
-        if pid is not None:
-            return self._names.get(pid, "<...>"), pid
-        return self._on_cpu.get(cpu, ("<...>", 0))
-
-    def _known(
-        self, name: str, at_ns: int, cpu: Value, task: str, pid: Value, values: Sequence[Value]
-    ) -> bool:
-        """Hands on an event that becomes a part of a track; False for another, and for one without its
-        fields."""
-        take = self._takers.get(name)
-        if take is None or None in values:
-            return False
-        take(at_ns, cpu, task, pid, *values)
-        if name == "sched_switch":
-            left, left_pid, _, now, now_pid = values
-            self._on_cpu[cpu] = (str(now), now_pid)
-            self._names[left_pid], self._names[now_pid] = str(left), str(now)
-            self._names[0] = "<idle>"
-        return True
 
     def finish(self) -> Boot:
         boot = self._boot
@@ -108,7 +120,6 @@ class _Text:
         return boot
 
 
-@lru_cache(maxsize=10_000)
 def _plain_name(event: str) -> str:
     """The kernel's name of an event."""
     name = event.rpartition(":")[2]
@@ -159,7 +170,12 @@ def _sure(source: Source) -> int:
 
 
 def _read(source: Source, _options: Options) -> Reading:
-    return read_one(source, NAME, "output of babeltrace2", _Text)
+    lines = split(source.data)
+    tally = Tally()
+    trace = _Text(tally)
+    trace.read(lines)
+    tally.require(source, NAME, lines, "output of babeltrace2")
+    return tally.reading([trace.finish()], lines.repairs)
 
 
 READERS = (

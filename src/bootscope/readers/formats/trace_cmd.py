@@ -177,7 +177,7 @@ class _Trace:
 
 def _known(take: Take, ways: list[Get], at_ns: int, record: Record, task: str, pid: int) -> bool:
     _, cpu, start, end, data = record
-    take(at_ns, cpu, task, pid, *[get(data, start, end) for get in ways])
+    take(at_ns, cpu, task, pid, [get(data, start, end) for get in ways])
     return True
 
 
