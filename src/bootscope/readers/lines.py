@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bootscope.readers.base import Repair
 
-K = TypeVar("K", bound=bytes | str | tuple[object, ...])
+K = TypeVar("K", bound=bytes | str | int | tuple[object, ...])
 V = TypeVar("V")
 # CSI; OSC and DCS strings; charset choices; two-byte escapes. No part reaches past the next ESC or line
 # end, so that the search is linear in the length of any input.

@@ -75,6 +75,7 @@ class FtraceBundles:
         self._data, self._events, self._log = data, events, log
         self._takers = takers(events)
         self._words: Memo[bytes, str] = Memo(decode)
+        self._states: Memo[int, str] = Memo(lambda bits: state(signed(bits)))
         self._found: list[Order] = []
         self._switched: list[tuple[int, int, str]] = []
         self._described: dict[int, _Described] = {}
@@ -173,7 +174,7 @@ class FtraceBundles:
             self._events.scheduling.runs(at_ns, cpu, name, pid)
         else:
             was, task = before
-            self._events.scheduling.switched(at_ns, cpu, task, was, state(signed(left)), name, pid)
+            self._events.scheduling.switched(at_ns, cpu, task, was, self._states[left], name, pid)
         self._on_cpu[cpu] = (pid, name)
         if pid:
             self.names[pid] = name

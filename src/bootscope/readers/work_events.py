@@ -143,8 +143,9 @@ class Interrupts:
     """Interrupts and softirqs by CPU."""
 
     def __init__(self) -> None:
-        self._irqs: dict[int, list[tuple[str, int]]] = {}
-        self._irq_spans: dict[int, list[Span]] = {}
+        self._irqs: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        self._irq_spans: dict[int, list[Span]] = defaultdict(list)
+        self._numbers: Memo[str, list[str]] = Memo(lambda name: name.split(" ", 2)[:2])
         self.takers = {
             "irq_handler_entry": self._irq_entry,
             "irq_handler_exit": self._irq_exit,
@@ -160,8 +161,10 @@ class Interrupts:
 
     def entered(self, at_ns: int, cpu: int, name: str) -> None:
         """A CPU begins an interrupt, ``irq 11 arch_timer`` or ``softirq 1 TIMER``."""
-        self._irqs.setdefault(cpu, []).append((name, at_ns))
-        self._irqs[cpu][:-64] = []
+        begun = self._irqs[cpu]
+        begun.append((name, at_ns))
+        if len(begun) > 64:
+            del begun[:-64]
 
     def _irq_exit(self, event: Event) -> bool:
         name = _irq_name(event)
@@ -172,11 +175,12 @@ class Interrupts:
     def left(self, at_ns: int, cpu: int, name: str) -> None:
         """A CPU ends an interrupt, of which the exit tells the kind and the number only."""
         # The innermost of that number has ended.
-        number = name.split(" ", 2)[:2]
-        begun = ended(self._irqs.get(cpu, []), lambda irq: irq[0].split(" ", 2)[:2] == number)
+        numbers, calls = self._numbers, self._irqs[cpu]
+        number = numbers[name]
+        usual = bool(calls) and numbers[calls[-1][0]] == number
+        begun = calls.pop() if usual else ended(calls, lambda irq: numbers[irq[0]] == number)
         if begun:
-            span = Span(begun[1], max(begun[1], at_ns), begun[0])
-            self._irq_spans.setdefault(cpu, []).append(span)
+            self._irq_spans[cpu].append(Span(begun[1], max(begun[1], at_ns), begun[0]))
 
     def tracks(self) -> list[Track]:
         """A row for each CPU."""
