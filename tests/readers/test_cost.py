@@ -94,6 +94,17 @@ def test_many_boots_take_as_long_as_so_many_lines() -> None:
     assert cpu_s(lambda: wanted.read(many, Options())) < 16 * cpu_s(lambda: wanted.read(few, Options()))
 
 
+def test_rows_of_blanks_take_as_long_as_they_are() -> None:
+    """On a screen whose rows are filled up: found by the fuzzer, which waited."""
+
+    def taken(blanks: int) -> float:
+        row = "Linux version 2.6.21 (a@b) (gcc) #2"
+        screen = Source("x", f"{row:80}\n".encode() * 30 + (b" " * blanks + b"x\n") * 4)
+        return cpu_s(lambda: reader("plain").read(screen, Options()))
+
+    assert taken(40_000) < 20 * taken(4_000)
+
+
 def journal() -> bytes:
     odd = (
         b'{"A":"\\ud800"}\n{"A":"\xff"}\n{"A":1.50}\n{"A":["1","2"]}\n{"A":{"B":NaN}}\n\n{"A":null}\r\n'

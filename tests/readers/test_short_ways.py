@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,10 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bootscope.readers import stamp_forms
 from bootscope.readers.base import Boot, Options
 from bootscope.readers.calls import CallTrace
 from bootscope.readers.formats.ftrace import FtraceText
+from bootscope.readers.journal_order import Said
 from bootscope.readers.lines import Lines, split
+from bootscope.readers.stamp_forms import Columns, Form, clock_of
 from bootscope.readers.tally import Tally
 
 from .fuzzing import FIXTURES, damaged
@@ -106,3 +110,47 @@ def test_damaged_calls(data: bytes) -> None:
 @given(st.one_of(damaged(heads("ftrace")), damaged(ODD)))
 def test_damaged_ftrace(data: bytes) -> None:
     assert ftrace(data, False) == ftrace(data, True)
+
+
+WORDS = (
+    *(b"calling  a+0x0/0x1 @ 1", b"[T1] initcall a returned 0 after 3 usecs", b"Linux version 6.1"),
+    *(
+        b"U-Boot SPL 2025",
+        b"<3>x",
+        b"[    1.500000] y",
+        b"",
+        b" ",
+        b"usb 1-1: new",
+        b"\xc3\xa9",
+        b"[   ",
+        b"c1 12 z",
+    ),
+)
+LINE = st.lists(st.sampled_from(WORDS), max_size=3).map(b"".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**14), st.sampled_from(["", "<0>", "<7>"]), LINE), max_size=12))
+def test_times_that_are_told_are_those_of_stamps_before_the_lines(rows: list[tuple[int, str, bytes]]) -> None:
+    text = b"".join(line + b"\n" for _, _, line in rows)
+    said = Said(text, array("q", [us for us, _, _ in rows]), [level for _, level, _ in rows])
+    columns = stamp_forms.told(Lines(text), said.at_us, said.levels)
+    assert described(columns) == described(stamp_forms.read(Lines(said.stamped()), stamp_forms.PRINTK))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**14), LINE), max_size=12))
+def test_times_of_a_host_are_those_of_its_stamps_before_the_lines(rows: list[tuple[int, bytes]]) -> None:
+    text = b"".join(line + b"\n" for _, line in rows)
+    stamped = b"".join(b"%d.%06d %b\n" % (us // 10**6, us % 10**6, line) for us, line in rows)
+    form = Form("host", rb"(\d{1,9})\.(\d{6}) ", clock_of("host", "power on", 6))
+    columns = stamp_forms.timed(Lines(text), array("q", [us * 1000 for us, _ in rows]))
+    assert described(columns) == described(stamp_forms.read(Lines(stamped), form))
+
+
+def described(columns: Columns) -> object:
+    """All that columns say; places in the text by what stands there."""
+    blob = columns.blob
+    texts = [blob[a:b] for a, b in zip(columns.starts, columns.ends, strict=True)]
+    words = [(i, blob[at : columns.ends[i]]) for i, at in zip(columns.notable, columns.words, strict=True)]
+    return texts, words, columns.at_ns, columns.kernel_ns, columns.level, columns.own

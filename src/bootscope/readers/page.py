@@ -25,7 +25,7 @@ _NUMBER = re.compile(rb"^[ \t]{0,8}(\d{1,6})\.[ \t]*(\r?\n)(?=[ \t])", re.MULTIL
 _LEAST_NUMBERS = 5
 # A screen's rows are filled with blanks to one width.
 _ROW = re.compile(rb"^[^\n]*\S[^\n]*$", re.MULTILINE)
-_FILLED = re.compile(rb"[ \t]{2,}(?=\r?$)", re.MULTILINE)
+_FILLED = re.compile(rb"(?<![ \t])[ \t]{2,}+(?=\r?$)", re.MULTILINE)
 _LEAST_ROWS = 20
 
 

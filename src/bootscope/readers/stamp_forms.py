@@ -246,7 +246,7 @@ def timed(lines: Lines, at_ns: array[int]) -> Columns:
     """All lines, of which these are the times by a host (NO_STAMP: none): what :func:`read` finds where its
     stamps stand before the lines."""
     found = read(lines, PLAIN)
-    found.starts = array("q", [0, *(end + 1 for end in found.ends[:-1])])
+    found.starts = array("q", [end + 1 for end in (-1, *found.ends[:-1])][: len(found)])
     found.own = bytearray(map(NO_STAMP.__lt__, at_ns))
     now_ns = 0
     found.at_ns = array("q", [now_ns := ns if ns >= 0 else now_ns for ns in at_ns])
