@@ -36,6 +36,13 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["record", "no\x1b[31m\nsystem"], ["unknown system 'no\\x1b[31m\\nsystem'"]),
     (["record", "gone.toml"], ["cannot read gone.toml"]),
     (["record", "stock", "--board", "nonsense"], ["unknown board 'nonsense'", "cubieboard"]),
+    (
+        ["record", "stock", "--board", "virt-arm64"],
+        ["stock is built for the board cubieboard", "leave --board"],
+    ),
+    (["record", "debian-arm64", "--board", "virt-riscv64"], ["is built for the board virt-arm64"]),
+    (["record", "gone.img", "--board", "virt-arm64"], ["cannot read gone.img: No such file"]),
+    (["record", "no/folder", "--board", "virt-arm64"], ["cannot read no/folder: No such file"]),
     (["record", "stock", "--until", "nonsense"], ["unknown milestone 'nonsense'", "first-frame"]),
     (["record", "stock", "-n", "0"], ["-n must be above 0"]),
     (["record", "stock", "-n", "-3"], ["-n must be above 0"]),

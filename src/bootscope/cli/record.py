@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from bootscope.boards.physical import is_real, real_board
-from bootscope.boards.profile import load_board
+from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.capture import labels
 from bootscope.capture.store import Store
@@ -28,7 +28,7 @@ from bootscope.emulator.recording import Observer
 from bootscope.hardware.measuring import measure_run
 from bootscope.runs.headline import reached_in
 from bootscope.search.bench import Bench
-from bootscope.system.load import load_system, milestones
+from bootscope.system.load import LoadedSystem, load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
@@ -126,7 +126,7 @@ class Record(Verb):
         (name,) = args.system
         board_options.refuse_real_options(args, name)
         loaded = load_system(name)
-        board = load_board(args.board or loaded.system.board)
+        board = _board_of(loaded, args.board)
         until = args.until or default_until(loaded.system)
         if until not in (known := milestones(loaded.system, board.boot_loader)):
             raise unknown("milestone", until, known)
@@ -134,6 +134,22 @@ class Record(Verb):
         bench = bench_of(args, observer(args.json), _store(args), **how)
         run = bench.record(loaded, board, until, args.n or 1)
         return _tell(args.json, run, partial(_figures, run), _sameness(run))
+
+
+def _board_of(loaded: LoadedSystem, wanted: str) -> Board:
+    """The board that was wanted, else the system's own. Raises UserError for one that it is not built for."""
+    own = load_board(loaded.system.board)
+    board = load_board(wanted) if wanted else own
+    if _machine(board) != _machine(own):
+        raise UserError(
+            f"the system {loaded.system.name} is built for the board {own.name}, not for {board.name}",
+            hint=f"leave --board out, or name a variant of {own.name}; bootscope help boards",
+        )
+    return board
+
+
+def _machine(board: Board) -> tuple[str, str]:
+    return board.architecture, board.qemu.machine.partition(",")[0]
 
 
 def _refuse_image_options(args: argparse.Namespace) -> None:

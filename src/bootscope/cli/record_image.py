@@ -40,13 +40,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_image(names: Sequence[str]) -> bool:
-    """Whether what was named are files of an image, or an imported system, and not a system of ours."""
+    """Whether what was named are files of an image (or would be, if they were there), or an imported system,
+    and not a system of ours."""
     if len(names) != 1:
         return len(names) > 1
     (name,) = names
     if name in system_names():
         return False
-    return keep.is_tree(name) or (not name.endswith(".toml") and Path(name).exists())
+    if keep.is_tree(name) or name.endswith(".toml"):
+        return not name.endswith(".toml")
+    # No system of ours has a point or a slash in its name.
+    return Path(name).exists() or bool({".", "/"} & set(name))
 
 
 def _files(names: Sequence[str], machine: str) -> tuple[Sequence[str], str, str]:
