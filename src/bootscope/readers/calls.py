@@ -33,8 +33,11 @@ _CALL = re.compile(rf"({_NAME})\(")
 # Any line; the groups are there for nearly all lines of a trace: process, the two parts of a stamp or all of
 # it, a call or where one goes on, and all from the bracket of a call on, or behind the words of the other.
 _LINE = re.compile(
-    r"(?:\[pid +(\d{1,9})\] |(\d{1,9}) +)?(?:(\d{1,10})\.(\d{6})|(\d\d:\d\d:\d\d(?:\.\d{1,9})?)) "
-    rf"(?:({_NAME})(?=\()|<\.\.\. ({_RESUMED_NAME}) resumed> ?+)([^\n]*)\n|[^\n]*\n"
+    # Digits and letters one by one are found sooner than their classes, which know all scripts.
+    r"(?:\[pid +([0-9]{1,9})\] |([0-9]{1,9}) +)?"
+    r"(?:([0-9]{1,10})\.([0-9]{6})|([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)) "
+    r"(?:([A-Za-z_.][A-Za-z0-9_.@:>~-]{0,120})(?=\()|<\.\.\. ([A-Za-z0-9_.@:>~-]{1,120}) resumed> ?+)"
+    r"([^\n]*)\n|[^\n]*\n"
 )
 _LENGTH_AFTER = re.compile(r" <(\d{1,9}\.\d{6,9})>")
 _RESUMED = re.compile(rf"<\.\.\. ({_RESUMED_NAME}) resumed> ?")
