@@ -20,7 +20,7 @@ from bootscope.builder.step import Context
 from bootscope.builder.steps.kernel import device_tree_step
 from bootscope.core.errors import UserError
 from bootscope.devices.cadence_uart import CadenceUart
-from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, Media
+from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, Media, StorageCommand
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.sdhci import Sdhci
 from bootscope.emulator.qemu import machine_arguments
@@ -47,6 +47,29 @@ def store(decoder: Decoder, stores: Sequence[tuple[int, int]]) -> list[DeviceEve
 
 def test_until_a_rate_is_set_the_profiles_counts() -> None:
     assert store(port().decoder("uart1", 0), [(FIFO, 0x55)]) == [ConsoleByte(0, "uart1", 0x55, AT_115200_NS)]
+
+
+def test_the_spl_sets_the_rate_and_sends() -> None:
+    stores = [(CONTROL, 0x17), (MODE, 0x20), (DIVIDER, 4), (GENERATOR, 0x57), (FIFO, 0x0D)]
+    assert store(port().decoder("uart1", 0), stores) == [ConsoleByte(4, "uart1", 0x0D, 87_000)]
+
+
+def test_linux_says_where_a_console_message_begins_and_ends_and_neither_is_sent() -> None:
+    stores = [(0x0C, 0), (CONTROL, 0x14), (FIFO, 0x5B), (0x08, 0)]
+    assert len(store(port().decoder("uart1", 0), stores)) == 1
+
+
+def test_the_spl_reads_the_cards_registers_and_then_its_first_sector() -> None:
+    """Byte by byte: it uses no DMA. The card's functions are data, and no place on it."""
+    stores = [
+        *[(0x04, 0x7040), (0x06, 1), (0x0C, 0x12), (0x08, 0x80FFFFF1), (0x0E, 0x063A), (0x30, 1)],
+        *[(0x08, 0x200), (0x0E, 0x101A), (0x30, 1), (0x2E, 0x0E)],
+        *[(0x04, 0x7200), (0x06, 1), (0x0C, 0x12), (0x08, 0), (0x0E, 0x113A), (0x30, 1), (0x30, 0x30)],
+    ]
+    assert store(load_board("zynq").storage_device.decoder("sd0", 1 << 27), stores) == [
+        StorageCommand(4, "sd0", 6, None, 64, False),
+        StorageCommand(14, "sd0", 17, 0, 512, False),
+    ]
 
 
 def test_a_port_that_divides_by_eight_first_is_eight_times_as_slow() -> None:
