@@ -23,10 +23,14 @@ from bootscope.devices.cadence_uart import CadenceUart
 from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, Media, StorageCommand
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.sdhci import Sdhci
+from bootscope.emulator.plugin_config import Limits, watch
 from bootscope.emulator.qemu import machine_arguments
+from bootscope.emulator.subject import Programs, watched
 from bootscope.loaders.zynq import UBOOT_FILES
 from bootscope.system.load import load_system, system_dir
 from bootscope.system.model import FrameBuffer
+
+from .elf import Fn, arm, code
 
 CONTROL, MODE, GENERATOR, FIFO, DIVIDER = 0x00, 0x04, 0x18, 0x30, 0x34
 AT_115200_NS = 86_805
@@ -145,6 +149,25 @@ def test_the_spl_is_in_memory_and_both_programs_are_files_of_the_card() -> None:
     assert (media.card, media.loader) == (Path("/card/sd.img"), Path("/uboot/u-boot-spl.bin"))
     assert UBOOT_FILES.boot_images == ("spl/u-boot-spl.bin", "spl/boot.bin", "u-boot.img")
     assert UBOOT_FILES.phases[:4] == ("rom", "spl", "bootloader", "load")
+
+
+def kernel_start(size: int) -> str:
+    """The hook at the kernel's first instruction, with an SPL of so many bytes from address 0 on."""
+    machine, system = load_board("zynq"), load_system("stock-zynq").system
+    spl = code(Fn("board_init_f", arm(*[0] * (size // 4))), base=0)
+    uboot = code(Fn("relocate_code", arm(0xE12FFF1E)), base=0x4000000)
+    kernel = code(Fn("kernel_execve", arm(0xE12FFF1E)), base=0xC0008000)
+    programs = Programs({"spl": spl, "uboot": uboot}, kernel, {})
+    made = watch(machine, watched(system, machine), programs, "init", Path("/frame.raw"), Limits())
+    (number,) = made.numbers("kernel.start")
+    (line,) = [line for line in made.text().splitlines() if line.startswith(f"hook {number} ")]
+    return line.partition(f"hook {number} ")[2]
+
+
+def test_the_kernel_is_told_from_the_spl_that_ran_in_its_place() -> None:
+    """What unpacked it jumps to it by r4; without anything there before, its address is enough."""
+    assert kernel_start(0x10000) == "0x8000 once if r4 0x8000"
+    assert kernel_start(0x8000) == "0x8000 once"
 
 
 SCREEN = FrameBuffer(
