@@ -168,6 +168,7 @@ ARM = Architecture(
         relative_initcalls=False,
         argument_on_stack=0,
         delays=("__timer_delay",),
+        unpacker_jumps_by="r4",
     ),
     program_symbols={
         "VFP": "programs use the floating point unit",

@@ -128,6 +128,9 @@ class KernelEntries:
     delays: tuple[str, ...]
     """Functions that wait by the processor's own counter, none by way of another; the first argument is how
     long."""
+    unpacker_jumps_by: str = ""
+    """The register with the kernel's first address when what unpacked it jumps there; empty where that is not
+    known."""
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""

@@ -179,6 +179,7 @@ def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) 
 def _loaders(system: System, board: Board) -> list[Step]:
     """The boot loader, and programs before it: those that it holds come first, others hold it."""
     arch, loader, below = board.arch, board.boot_loader, system.firmware
+    _check_place(system, board)
     if not loader.firmware:
         return [uboot.step(system, arch, loader)]
     if not isinstance(below, Firmware):
@@ -190,6 +191,16 @@ def _loaders(system: System, board: Board) -> list[Step]:
         raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
     steps = [firmware.step(below, arch, loader, loader.firmware), uboot.step(system, arch, loader)]
     return steps if loader.firmware.told_by else steps[::-1]
+
+
+def _check_place(system: System, board: Board) -> None:
+    """Raises UserError where the boot loader is not where the board looks for it."""
+    loader, sector = board.boot_loader, system.card.loader_sector
+    said = f"{system.name}: card.loader_sector: expected"
+    if loader.card_files and sector:
+        raise UserError(f"{said} 0: {board.name} looks for files of the boot partition")
+    if not loader.boot_images and not sector:
+        raise UserError(f"{said} 1 or more: the chip of {board.name} looks for the boot loader in sectors")
 
 
 def _script(system: System) -> str:

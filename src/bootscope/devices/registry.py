@@ -4,13 +4,28 @@
 from __future__ import annotations
 
 from bootscope.devices.boot_memory import BootMemory
+from bootscope.devices.cadence_uart import CadenceUart
+from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011
+from bootscope.devices.sdhci import Sdhci
 from bootscope.devices.sdhci_pci import SdhciPci
 from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
 from bootscope.devices.vga import Vga
 
-AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash | BootMemory | Vga
+AnyDevice = (
+    Uart16550
+    | SunxiMmc
+    | SunxiGpio
+    | Pl011
+    | SdhciPci
+    | Pflash
+    | BootMemory
+    | Vga
+    | CadenceUart
+    | Sdhci
+    | OnChipMemory
+)
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""

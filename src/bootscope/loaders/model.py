@@ -232,6 +232,9 @@ class Loader:
     card_image: str = ""
     """The image of its build that the board itself holds, and the one that goes to a card as it is; empty
     where a chip's ROM finds both on the card."""
+    card_files: tuple[str, ...] = ()
+    """Images of its build that are files of the boot partition: what a chip's ROM or the first program finds
+    there by name."""
     sector_image: str = ""
     """The image of the code in the card's first sector, before the table of partitions; empty for none."""
     firmware: Firmware | None = None
@@ -242,7 +245,7 @@ class Loader:
     @property
     def boot_images(self) -> tuple[str, ...]:
         """What a boot needs of its build; empty where a chip's ROM says that."""
-        return tuple(filter(None, (self.payload, self.first_image, self.card_image)))
+        return tuple(filter(None, (self.payload, self.first_image, self.card_image, *self.card_files)))
 
     def tree_of(self, program: Program) -> str:
         """What the sources of one of its programs are called."""

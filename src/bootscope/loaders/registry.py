@@ -9,8 +9,11 @@ from bootscope.loaders.model import Hooked, Loader, Program
 from bootscope.loaders.opensbi import UBOOT_OPENSBI
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import UBOOT
+from bootscope.loaders.zynq import UBOOT_FILES
 
-LOADERS: dict[str, Loader] = {found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI, GRUB, DIRECT)}
+LOADERS: dict[str, Loader] = {
+    found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI, UBOOT_FILES, GRUB, DIRECT)
+}
 BUILT = UBOOT
 """The boot loader that systems are built with."""
 PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program in found.programs))

@@ -25,7 +25,6 @@ from bootscope.system.model import (
     UNPACKING_IMAGES,
     Firmware,
     Milestone,
-    Prebuilt,
     Source,
     System,
     builds_loader,
@@ -188,16 +187,13 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
 
 
 def _check_card(system: System, require: Callable[[bool, str, str], None]) -> None:
-    card, lowest = system.card, 0 if isinstance(system.prebuilt, Prebuilt) else 1
+    card = system.card
     size = card.size_bytes
     require(sd_card.fits(size), "card.size_bytes", sd_card.IMAGE_SIZE)
     ends = (card.boot_sector + card.boot_sectors, card.root_sector + card.root_sectors)
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
-    require(
-        lowest <= card.loader_sector < card.boot_sector,
-        "card.loader_sector",
-        f"{lowest} or more, before boot_sector",
-    )
+    before = 0 <= card.loader_sector < card.boot_sector
+    require(before, "card.loader_sector", "0 or more, before boot_sector")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)

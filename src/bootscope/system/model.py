@@ -236,7 +236,7 @@ class Initramfs(Setting, frozen=True):
 class Card(Setting, frozen=True, omit_defaults=True):
     """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
 
-    `loader_sector`: where the boot loader lies; 0: not on the card but in the board's own memory.
+    `loader_sector`: where the boot loader lies; 0: in the board's own memory, or in files of the card.
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
     `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
     """

@@ -42,6 +42,7 @@ _FAT_NAMES = {
     "bzImage": "kernel",
     "initrd": "initramfs",
     "falcon.dtb": "device tree",
+    "boot.bin": "SPL",
     "u-boot.img": "U-Boot",
     "uboot.env": "U-Boot's environment",
 }
@@ -130,6 +131,8 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
         built[falcon.WAY_BACK] = context.results["uboot"] / falcon.WAY_BACK
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:
         built[initramfs.PACKED] = context.results["initramfs"] / initramfs.PACKED
+    for name in (Path(image).name for image in loader.card_files):
+        built[name] = context.results["uboot"] / name
     for name, path in built.items():
         shutil.copy(path, folder / name)
     files = [wrapped, *(folder / name for name in built)]

@@ -20,6 +20,7 @@ from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Kernel, System
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
+_CELLS = "#address-cells"
 _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
 
 
@@ -147,7 +148,13 @@ def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
         context.run(["fdtput", "-t", kind, blob, node, name, *values])
 
     for node in (chosen, reserved):
-        context.run(["fdtput", "-c", blob, node])
+        context.run(["fdtput", "-cp", blob, node])
+        parent = node.rpartition("/")[0]
+        if _CELLS not in context.run(["fdtget", "-p", blob, parent]).output.split():
+            # The board has no such node, or one without children: addresses in it are those of the root.
+            for name in (_CELLS, "#size-cells"):
+                put("i", parent, name, context.run(["fdtget", "-t", "i", blob, "/", name]).output.strip())
+            put("x", parent, "ranges")
     put("s", chosen, "compatible", "simple-framebuffer")
     put("x", chosen, "reg", f"{fb.address:x}", f"{size:x}")
     for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cadence's serial port, as Xilinx' Zynq-7000 has two.
+
+Source: Zynq-7000 Technical Reference Manual, UG585, chapter 19 and appendix B.33.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+import msgspec
+
+from bootscope.core.settings import Setting, Sourced
+from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
+from bootscope.devices.serial import BITS_PER_BYTE
+
+_SLOWEST, _LEAST, _MOST = 65535, 4, 255
+"""What the generator's divisor may be at most, and the divisor behind it at least and at most."""
+
+
+class CadenceUart(Setting, frozen=True, tag="cadence-uart", tag_field="kind"):
+    """The port. `number`: which of the SoC's it is; those before it lead nowhere as well."""
+
+    address_space: ClassVar[str] = MEMORY
+
+    data_offset: ClassVar[int] = 0x30
+    rate_key: ClassVar[str] = "clock_hz"
+    linux_name: ClassVar[str] = "ttyPS0"
+
+    base: int
+    size: int
+    number: int
+    clock_hz: Sourced
+    fifo_bytes: Sourced
+    default_baud: Sourced
+
+    def decoder(self, name: str, medium_bytes: int) -> CadenceUartDecoder:
+        return CadenceUartDecoder(name, self)
+
+    def above_zero(self) -> dict[str, int]:
+        keys = ("clock_hz", "fifo_bytes", "default_baud")
+        return {f"{key}.value": getattr(self, key).value for key in keys}
+
+    def byte_ns(self, divisor: int) -> int:
+        """How long a byte is on the line when the clock is divided by `divisor`, both divisors in one."""
+        return BITS_PER_BYTE * divisor * 1_000_000_000 // self.clock_hz.value
+
+    def at_rate(self, baud: int) -> tuple[int, int]:
+        clock_hz = self.clock_hz.value
+        found = []
+        for samples in range(_LEAST + 1, _MOST + 2):
+            generator = min(_SLOWEST, max(1, (clock_hz + baud * samples // 2) // (baud * samples)))
+            divisor = generator * samples
+            found.append((abs(clock_hz // divisor - baud), divisor))
+        divisor = min(found)[1]
+        return self.byte_ns(divisor), clock_hz // divisor
+
+    def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
+        return msgspec.structs.replace(
+            self, clock_hz=scaled(self.clock_hz), default_baud=scaled(self.default_baud)
+        )
+
+    def qemu_arguments(self) -> tuple[str, ...]:
+        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
+        return ("-serial", "null") * (self.number + 1)
+
+
+class CadenceUartDecoder:
+    """Bytes are stores to the FIFO, unless the port's mode is local loopback."""
+
+    _MODE, _GENERATOR, _DIVIDER = 0x04, 0x18, 0x34
+    _BY_EIGHT, _LOOPBACK_MASK, _LOOPBACK = 1, 3 << 8, 2 << 8
+
+    def __init__(self, name: str, port: CadenceUart) -> None:
+        self._name, self._port = name, port
+        self._mode = self._generator = self._divider = 0
+        self._byte_ns = BITS_PER_BYTE * 1_000_000_000 // port.default_baud.value
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        if offset == self._port.data_offset:
+            if self._mode & self._LOOPBACK_MASK != self._LOOPBACK:
+                return ConsoleByte(index, self._name, value & 0xFF, self._byte_ns)
+            return None
+        if offset == self._MODE:
+            self._mode = value
+        elif offset == self._GENERATOR:
+            self._generator = value & 0xFFFF
+        elif offset == self._DIVIDER:
+            self._divider = value & 0xFF
+        else:
+            return None
+        # A generator of 0 is off; a divider below 4 is none that counts.
+        if self._generator and self._divider >= _LEAST:
+            divisor = self._generator * (self._divider + 1) * (8 if self._mode & self._BY_EIGHT else 1)
+            self._byte_ns = self._port.byte_ns(divisor)
+        return None
