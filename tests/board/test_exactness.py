@@ -36,8 +36,8 @@ def late(found: Stamps) -> float:
 def stamps(tmp_path_factory: pytest.TempPathFactory) -> list[Stamps]:
     """Both listeners at once, with eight busy processes a core; up to five times.
 
-    Two a core are too few: since Linux 6.6 the scheduler gives a process that mostly sleeps its turn soon enough
-    that grabserial's late stamps are 0.4 ms late, as near as a pseudo terminal tells them from our 0.07 ms.
+    Two a core are too few: since Linux 6.6 the scheduler gives a process that mostly sleeps its turn so soon
+    that grabserial's late stamps are 0.4 ms late, too near to our 0.07 ms for a pseudo terminal to tell.
     """
     peer = serial_stamps.grabserial(tmp_path_factory.mktemp("grabserial"))
     found: list[Stamps] = []
