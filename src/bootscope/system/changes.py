@@ -140,24 +140,24 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
             f"{printable(first)} and {printable(second)} cannot be used together: "
             f"they set {printable(key)} differently"
         )
-    for name, change in changes.items():
-        refuse_configuring(system, name, change)
+    refuse_configuring(system, changes)
+    for change in changes.values():
         system = _applied(system, change)
     return system
 
 
-def refuse_configuring(system: System, name: str, change: Change) -> None:
-    """Raises UserError where a change configures something that is not compiled at all."""
-    settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
-    # A change may be that the kernel is compiled from now on.
-    own = {"kernel"} if change.settings.get("prebuilt.kernel") == "" else set()
+def refuse_configuring(system: System, changes: Mapping[str, Change]) -> None:
+    """Raises UserError where one of some changes configures something that is not compiled, nor will be."""
+    own = {"kernel" for change in changes.values() if change.settings.get("prebuilt.kernel") == ""}
     taken = [tree for tree in TREES if tree not in own and not builds(system, tree)]
-    configured = [tree for tree in taken if getattr(change, tree) or tree in settings]
-    if configured:
-        raise UserError(
-            f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",
-            hint="try it with a system that is built from source, such as stock",
-        )
+    for name, change in changes.items():
+        settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
+        configured = [tree for tree in taken if getattr(change, tree) or tree in settings]
+        if configured:
+            raise UserError(
+                f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",
+                hint="try it with a system that is built from source, such as stock",
+            )
 
 
 def _applied(system: System, change: Change) -> System:
