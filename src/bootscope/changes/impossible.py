@@ -16,7 +16,7 @@ from bootscope.inventory.machine import (
     root_in_memory,
     root_kind,
 )
-from bootscope.system.changes import Change
+from bootscope.system.changes import TREES, Change
 from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
@@ -39,9 +39,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def _prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
-    """What a change configures, or puts something into, although it is taken as somebody else has built it."""
-    given = {"busybox": "prebuilt.busybox", "uboot": "prebuilt.uboot", "kernel": "prebuilt.kernel"}
-    for tree, key in given.items():
+    """What a change configures, or puts something into, although it is taken as it is."""
+    for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
         taken = facts.settings.get(key) and change.settings.get(key) != ""
         inside = tree == "kernel" and change.settings.get("initramfs.place") == "built-in"
         if taken and (getattr(change, tree) or f"{tree}.defconfig" in change.settings or inside):

@@ -57,9 +57,7 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
     return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, tools)
 
 
-def wrap(
-    context: Context, arch: Architecture, wanted: Kernel, address: int, bare: Path, image: Path
-) -> None:
+def wrap(context: Context, arch: Architecture, wanted: Kernel, address: int, bare: Path, image: Path) -> None:
     """Puts the header of a uImage before a kernel that is to be at `address`."""
     options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", wanted.packed]
     options += ["-a", hex(address), "-e", hex(address)]
