@@ -40,7 +40,7 @@ from bootscope.techniques.model import (
 )
 
 from .builders import ROOT
-from .lab_scenes import known, stock
+from .lab_scenes import home, known, stock
 
 ALL = techniques()
 RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
@@ -160,16 +160,10 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 
 # ---- recipes ----
 
-SYSTEMS = {"cubieboard": "stock", "virt-arm64": "debian-arm64", "virt-riscv64": "debian-riscv64"}
-"""Whose recipes name their board, or what comes before its boot loader."""
-
 
 @every_recipe
 def test_a_recipe_makes_a_system_of_one_that_it_is_for(recipe: Recipe, stock_facts: Recorded) -> None:
-    wanted = recipe.applies.settings
-    firmware = "virt-arm64" if wanted.get("firmware.platform") == "qemu" else "cubieboard"
-    system = load.load_system(SYSTEMS[str(wanted.get("board", firmware))]).system
-    base = apply(system, {"its base": recipe.base})
+    base = apply(home(recipe), {"its base": recipe.base})
     load.check_system(base, stock().path)
     change = filled(recipe.change, stock_facts)
     made = apply(base, {"it": change})
