@@ -14,16 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, initramfs, payload, rootfs
+from bootscope.builder.steps import falcon, fit, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.loaders.model import Loader
+from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.model import Card, Environment, System, has_device_tree
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
@@ -67,17 +66,21 @@ def step(system: System, script: str, board: Board) -> Step:
             *_fat_extents(context, boot, card.boot_sector, files),
         ]
         if card.raw_sector:
-            layout += _raw(context, image, system, board.arch)
+            layout += _raw(context, image, system, board)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
     inputs: dict[str, object] = {"card": card, "script": script}
     if system.uboot.falcon and not has_device_tree(system):
         inputs["kernel"] = [system.kernel.load_address, system.kernel.packed]
+    if fit.wanted(system):
+        fit.check(system.kernel)
+        inputs["fit"] = fit.SOURCE
     if isinstance(system.uboot.environment, Environment):
         inputs["environment"] = system.uboot.environment
     needs = (
         *("uboot", "kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
         *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
+        *((FIRMWARE,) if fit.wanted(system) else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
     )
@@ -95,16 +98,19 @@ def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> No
             f.write((context.results["uboot"] / loader.sector_image).read_bytes()[:_CODE_BYTES])
 
 
-def _raw(context: Context, image: Path, system: System, arch: Architecture) -> list[Extent]:
+def _raw(context: Context, image: Path, system: System, board: Board) -> list[Extent]:
     """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
     card, found = system.card, list[Extent]()
     kernel, pieces = payload.path_of(context, system.kernel), list[tuple[Path, str, int]]()
     if has_device_tree(system):
         pieces.append((context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector))
+    elif fit.wanted(system):
+        bare, kernel = kernel, context.scratch / "linux.itb"
+        fit.write(context, system, board, bare, kernel)
     elif system.uboot.falcon:
         # The file stays as U-Boot takes it.
         bare, kernel = kernel, context.scratch / payload.WRAPPED
-        payload.wrap(context, arch, system.kernel, system.kernel.load_address, bare, kernel)
+        payload.wrap(context, board.arch, system.kernel, system.kernel.load_address, bare, kernel)
     pieces.append((kernel, "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS))
     for path, name, sector in pieces:
         if name == "kernel" and not card.raw_kernel:

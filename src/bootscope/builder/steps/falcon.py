@@ -67,9 +67,8 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
 
 
 def by_spl(system: System) -> bool:
-    """Whether it is U-Boot's SPL that loads Linux. Where firmware has a package in flash, its BL2 does."""
-    below = system.firmware
-    return system.uboot.falcon and not (isinstance(below, Firmware) and below.package_at)
+    """Whether it is U-Boot's SPL that loads Linux, as it is with nothing between the two."""
+    return system.uboot.falcon and not isinstance(system.firmware, Firmware)
 
 
 def needed(system: System) -> bool:
