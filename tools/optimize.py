@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizes the reference system, or another one of SYSTEMS, and keeps what came of it, for docs/optimized.md.
+"""Optimizes the reference system, or another of SYSTEMS, and keeps what came of it, for docs/optimized.md.
 
     python tools/optimize.py [SYSTEM] [OPTION of `bootscope optimize` ...]
     python tools/optimize.py --page        only writes the pages anew from what is kept

@@ -2,8 +2,8 @@
 """Falcon mode with OpenSBI: OpenSBI and Linux in one FIT, which the SPL takes in the place of U-Boot's.
 
 The SPL starts OpenSBI, and OpenSBI what is called U-Boot in the FIT, since the SPL must still be able to
-start the real one. Which of the two it loads, and what Linux is told, is said by the system's own file in U-Boot's
-tree (`uboot.files`).
+start the real one. Which of the two it loads, and what Linux is told, is said by the system's own file in
+U-Boot's tree (`uboot.files`).
 """
 
 from __future__ import annotations
