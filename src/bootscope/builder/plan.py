@@ -49,6 +49,7 @@ from bootscope.system.model import (
     System,
     builds_kernel,
     builds_loader,
+    has_bios,
     has_device_tree,
     packaged_root,
 )
@@ -73,7 +74,7 @@ class Built:
         """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
         first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        bios = there[FIRMWARE] if _has_bios(system) else None
+        bios = there[FIRMWARE] if has_bios(system) else None
         if loader.first_image:
             first = there[loader.tree] / Path(loader.first_image).name
         elif loader.firmware:
@@ -113,16 +114,11 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     packaged = isinstance(system.prebuilt, Prebuilt) and not builds_kernel(system)
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
-    bios = (FIRMWARE,) if _has_bios(system) else ()
+    bios = (FIRMWARE,) if has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
     root = (packaged_root(system),) if packaged_root(system) else ()
     used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
-
-
-def _has_bios(system: System) -> bool:
-    """Whether the board begins in firmware that is built already."""
-    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
 def architecture(loaded: LoadedSystem) -> Architecture:
@@ -182,7 +178,7 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
     """Boot loaders and firmware that are built already."""
     source = found[s.uboot.source]
-    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if _has_bios(s) else []
+    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if has_bios(s) else []
     if board.boot_loader is GRUB:
         return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
     return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]

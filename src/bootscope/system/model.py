@@ -307,6 +307,16 @@ def builds(system: System, tree: str) -> bool:
     return compiled[tree](system) if tree in compiled else not isinstance(system.prebuilt, Prebuilt)
 
 
+def has_bios(system: System) -> bool:
+    """Whether the board begins in firmware that is built already."""
+    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
+
+
+def has_firmware(system: System) -> bool:
+    """Whether there are programs before the boot loader that a build makes or takes."""
+    return isinstance(system.firmware, Firmware) or has_bios(system)
+
+
 def has_device_tree(system: System) -> bool:
     """Whether the device tree comes from the system, not from the boot loader."""
     return not isinstance(system.prebuilt, Prebuilt) or bool(system.prebuilt.device_tree)

@@ -23,7 +23,7 @@ from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
 from bootscope.loaders.model import FIRMWARE, Loader
-from bootscope.system.model import Card, Environment, System, has_device_tree
+from bootscope.system.model import Card, Environment, System, has_device_tree, has_firmware
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -80,7 +80,8 @@ def step(system: System, script: str, board: Board) -> Step:
     needs = (
         *("uboot", "kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
         *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
-        *((FIRMWARE,) if fit.wanted(system) else ()),
+        # Also where it is beside the card: with other firmware it is another build.
+        *((FIRMWARE,) if has_firmware(system) else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
     )
