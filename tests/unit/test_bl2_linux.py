@@ -128,6 +128,17 @@ def test_what_makes_the_kernel_ones_own_may_come_with_what_configures_it() -> No
     assert apply(load_system("debian-arm64").system, both).kernel.config == {"NET": False}
 
 
+@pytest.mark.parametrize(
+    ("name", "beside"), [("stock", False), ("debian-arm64", True), ("debian-amd64", True)]
+)
+def test_other_firmware_is_another_build(name: str, beside: bool) -> None:
+    """A build is called after its card, which does not hold what lies in flash."""
+    loaded = load_system(name)
+    there = {source: Resolved("", "0" * 64, "", "") for source in loaded.system.sources}
+    card = next(step for step in steps_of(loaded, there) if step.name == "card")
+    assert ("firmware" in card.needs) == beside
+
+
 def test_the_spl_of_another_board_is_left_alone() -> None:
     assert falcon.by_spl(apply(load_system("stock").system, {"it": Change(settings={"uboot.falcon": True})}))
     system = changed(Change())

@@ -14,3 +14,9 @@ from bootscope.devices.vga import Vga
 
 AnyDevice = Uart16550 | SunxiMmc | SunxiGpio | Pl011 | SdhciPci | Pflash | BootMemory | Vga
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
+
+
+def standard_controller(device: object) -> int | None:
+    """Where the registers of an SD controller on PCI are that follows the SD Association's specification, so
+    that a driver made after that works it; None for any other device."""
+    return device.base if isinstance(device, SdhciPci) else None

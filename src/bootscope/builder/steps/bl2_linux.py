@@ -14,7 +14,7 @@ from pathlib import Path
 from bootscope.boards.profile import Board
 from bootscope.builder.steps import falcon
 from bootscope.core.errors import ToolError, UserError
-from bootscope.devices.sdhci_pci import SdhciPci
+from bootscope.devices.registry import standard_controller
 from bootscope.system.model import System
 
 OPTIONS = ("ARM_LINUX_KERNEL_AS_BL33=1",)
@@ -36,8 +36,8 @@ _LARGER = {
 
 def header(system: System, board: Board) -> str:
     """What bl2/linux.c is compiled with. Raises UserError for a board or a system that it is not for."""
-    device, space = board.storage_device, board.qemu.config_space
-    if not isinstance(device, SdhciPci) or not isinstance(space, tuple):
+    base, space = standard_controller(board.storage_device), board.qemu.config_space
+    if base is None or not isinstance(space, tuple):
         raise UserError(f"uboot.falcon: BL2 reads from an SD controller on PCI, {board.name} has none")
     kernel = system.kernel
     if not system.card.raw_sector or kernel.packed not in PACKINGS:
@@ -53,7 +53,7 @@ def header(system: System, board: Board) -> str:
         "LINUX_ROOM": LARGEST_KERNEL_BYTES,
         "PACKED_ADDRESS": kernel.initramfs_address,
         "TABLE_ADDRESS": kernel.device_tree_address,
-        "CARD_BASE": device.base,
+        "CARD_BASE": base,
         "CONFIG_SPACE": space[0],
     }
     texts = {"BOOTARGS": kernel.command_line}
