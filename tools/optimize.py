@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizes the reference system and keeps what came of it, for docs/optimized.md.
+"""Optimizes the reference system, or another of SYSTEMS, and keeps what came of it, for docs/optimized.md.
 
-    python tools/optimize.py [OPTION of `bootscope optimize` ...]
-    python tools/optimize.py --page        only writes the page anew from what is kept
+    python tools/optimize.py [SYSTEM] [OPTION of `bootscope optimize` ...]
+    python tools/optimize.py --page        only writes the pages anew from what is kept
 
-Takes up to two hours on two cores. A unit test compares the page with what is kept, so that it cannot
+Takes up to two hours on two cores. A unit test compares the pages with what is kept, so that they cannot
 grow old.
 """
 
@@ -19,15 +19,42 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "src" / "bootscope" / "techniques" / "optimized.json"
-PAGE = ROOT / "docs" / "optimized.md"
-SYSTEM = "stock"
+SYSTEMS = {"stock": "", "debian-arm64": "-arm64", "debian-riscv64": "-riscv64"}
+"""System -> how the names of its files end."""
+_FIRST = {"stock": "the SPL's", "debian-arm64": "BL1's", "debian-riscv64": "the SPL's"}
+_ABOUT = {
+    "stock": (
+        "# The reference system, optimized",
+        "`make optimize` searches among all techniques. The emulated board is exact, so that the same",
+        "versions give the same figures. [shrink.md](shrink.md) says how the search goes.",
+    ),
+    "debian-arm64": (
+        "# Debian on virt-arm64, optimized",
+        "The board is that of [virt-arm64.md](virt-arm64.md), which says what its figures leave out.",
+        "[shrink.md](shrink.md) says how the search goes.",
+    ),
+    "debian-riscv64": (
+        "# Debian on virt-riscv64, optimized",
+        "The board is that of [virt-riscv64.md](virt-riscv64.md), which says what its figures leave out.",
+        "[shrink.md](shrink.md) says how the search goes.",
+    ),
+}
 _ROM = "rom"
 
 
-def measure(options: list[str]) -> dict[str, Any]:
+def kept_at(system: str) -> Path:
+    """The file in which the result of a system's search is kept."""
+    return ROOT / "src" / "bootscope" / "techniques" / f"optimized{SYSTEMS[system]}.json"
+
+
+def page_at(system: str) -> Path:
+    """The page about a system's search."""
+    return ROOT / "docs" / f"optimized{SYSTEMS[system]}.md"
+
+
+def measure(system: str, options: list[str]) -> dict[str, Any]:
     """Runs the search, with its progress on the terminal; what it prints as JSON, and when and how."""
-    command = ["optimize", SYSTEM, *options]
+    command = ["optimize", system, *options]
     done = subprocess.run(
         [ROOT / "bin" / "bootscope", *command, "--json"],
         stdin=subprocess.DEVNULL,
@@ -47,31 +74,31 @@ def _told(command: list[str]) -> list[str]:
     return command[:at] + command[at + 2 :]
 
 
-def page(kept: dict[str, Any]) -> str:
+def page(system: str, kept: dict[str, Any]) -> str:
     """The whole page."""
-    return "\n".join(_lines(kept)) + "\n"
+    return "\n".join(_lines(system, kept)) + "\n"
 
 
-def _lines(kept: dict[str, Any]) -> Iterator[str]:
-    yield "# The reference system, optimized"
+def _lines(system: str, kept: dict[str, Any]) -> Iterator[str]:
+    title, *about = _ABOUT[system]
+    yield title
     yield ""
-    yield "<!-- made by tools/optimize.py from src/bootscope/techniques/optimized.json -->"
+    yield f"<!-- made by tools/optimize.py from src/bootscope/techniques/{kept_at(system).name} -->"
     yield ""
     yield f"What `{kept['command']}` came to on {kept['date']}, unattended."
-    yield "`make optimize` searches among all techniques. The emulated board is exact, so that the same"
-    yield "versions give the same figures. [shrink.md](shrink.md) says how the search goes."
-    yield from _search(kept)
+    yield from about
+    yield from _search(system, kept)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
-        yield from _search(kept["beside"], second=True)
+        yield from _search(system, kept["beside"], second=True)
 
 
-def _search(found: dict[str, Any], second: bool = False) -> Iterator[str]:
+def _search(system: str, found: dict[str, Any], second: bool = False) -> Iterator[str]:
     before, after = _own(found, "a_ns"), _own(found, "b_ns")
     floor = found["floor"]
     yield ""
     yield f"- {found['until']} after **{_s(found['final_ns'])} s** instead of {_s(found['base_ns'])} s;"
-    yield f"  from the SPL's start, without power-up and boot ROM: **{_s(after)} s**"
+    yield f"  from {_FIRST[system]} start, without power-up and boot ROM: **{_s(after)} s**"
     yield f"  instead of {_s(before)} s, **{before / after:.1f} times** as fast"
     yield f"- the floor of this board with these images: {_s(floor['floor_ns'])} s; "
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
@@ -135,9 +162,12 @@ def table_cell(text: str) -> str:
 
 def main() -> int:
     options = sys.argv[1:]
+    system = options.pop(0) if options and options[0] in SYSTEMS else "stock"
     if options != ["--page"]:
-        KEPT.write_text(json.dumps(measure(options), indent=1) + "\n")
-    PAGE.write_text(page(json.loads(KEPT.read_text())))
+        kept_at(system).write_text(json.dumps(measure(system, options), indent=1) + "\n")
+    for name in SYSTEMS:
+        if kept_at(name).exists():
+            page_at(name).write_text(page(name, json.loads(kept_at(name).read_text())))
     return 0
 
 

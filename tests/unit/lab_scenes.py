@@ -23,6 +23,7 @@ from bootscope.loaders.uboot import UBOOT
 from bootscope.system.changes import matches
 from bootscope.system.load import LoadedSystem, load_system, system_dir
 from bootscope.system.model import System
+from bootscope.techniques.model import Recipe
 
 from .builders import KERNEL_SECTOR, boot_info, run_info, stream_file
 from .scenes import Story
@@ -50,6 +51,17 @@ FILES = {
 def stock() -> LoadedSystem:
     """The reference system."""
     return load_system("stock")
+
+
+SYSTEMS = {"cubieboard": "stock", "virt-arm64": "debian-arm64", "virt-riscv64": "debian-riscv64"}
+
+
+def home(recipe: Recipe) -> System:
+    """A system that a recipe is for, where it names its board or what comes before its boot loader; else the
+    reference system."""
+    wanted = recipe.applies.settings
+    board = "virt-arm64" if wanted.get("firmware.platform") == "qemu" else "cubieboard"
+    return load_system(SYSTEMS[str(wanted.get("board", board))]).system
 
 
 def start_scripts(system: System) -> dict[str, str]:

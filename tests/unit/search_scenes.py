@@ -19,7 +19,7 @@ from bootscope.builder.ids import id_of
 from bootscope.builder.plan import Built
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.core.errors import StepError, SymbolError
+from bootscope.core.errors import StepError, SymbolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.emulator.recording import Order
 from bootscope.kbuild.kconfig import written
@@ -68,7 +68,8 @@ def removals(*names: str, **fields: Any) -> list[Technique]:
 class FakeBench:
     """Each symbol of a kernel shortens init by the milliseconds that `worth` says for `SYMBOL=value`.
 
-    `wrong` says what is wrong with it: `symbol` (does not land), `build`, `panic`, `hang`, `picture`.
+    `wrong` says what is wrong with it: `plan` (its steps cannot be), `symbol` (does not
+    land), `build`, `panic`, `hang`, `picture`.
     A symbol that is not in `worth` is part of the kernel until it is switched off.
     """
 
@@ -105,7 +106,10 @@ class FakeBench:
         return sum(self.worth.get(s, 0) for s in symbols)
 
     def key(self, loaded: LoadedSystem) -> str:
-        return id_of(sorted(self.symbols(loaded)))
+        symbols = self.symbols(loaded)
+        if any(self.wrong.get(symbol) == "plan" for symbol in symbols):
+            raise UserError("no such system can be planned")
+        return id_of(sorted(symbols))
 
     def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
         return None

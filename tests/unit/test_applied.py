@@ -23,7 +23,7 @@ from bootscope.system.model import Symbols, System
 from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, techniques
 
-from .lab_scenes import CONFIGS, FILES, known, listed, stock
+from .lab_scenes import CONFIGS, FILES, home, known, listed, stock
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 RECIPES = {title(t, name): recipe for t in techniques().values() for name, recipe in t.recipes.items()}
@@ -47,9 +47,10 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
 @pytest.mark.parametrize("spec", RECIPES)
 def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
     recipe: Recipe = RECIPES[spec]
-    settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(stock().system))
+    system = home(recipe)
+    settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(system))
     own = filled(recipe.base, settings)
-    base = apply(stock().system, {"base": own})
+    base = apply(system, {"base": own})
     before = recorded(store, base, own)
     change = composed(base, {spec: with_values(recipe.change, before)})[spec]
     assert change == filled(recipe.change, before)

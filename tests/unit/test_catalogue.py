@@ -40,7 +40,7 @@ from bootscope.techniques.model import (
 )
 
 from .builders import ROOT
-from .lab_scenes import known, stock
+from .lab_scenes import home, known, stock
 
 ALL = techniques()
 RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
@@ -162,8 +162,8 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 
 
 @every_recipe
-def test_a_recipe_makes_a_system_of_the_stock_one(recipe: Recipe, stock_facts: Recorded) -> None:
-    base = apply(stock().system, {"its base": recipe.base})
+def test_a_recipe_makes_a_system_of_one_that_it_is_for(recipe: Recipe, stock_facts: Recorded) -> None:
+    base = apply(home(recipe), {"its base": recipe.base})
     load.check_system(base, stock().path)
     change = filled(recipe.change, stock_facts)
     made = apply(base, {"it": change})

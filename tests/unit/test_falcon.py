@@ -43,7 +43,7 @@ def context(tmp_path: Path) -> Context:
 def test_the_tree_stays_as_it_was(tmp_path: Path, tree: Path) -> None:
     before = {path: path.read_text() for path in tree.rglob("*.*")}
     view = tmp_path / "view"
-    loader_tree.write(apply(load_system("stock").system, {"falcon": FALCON}).uboot, tree, view)
+    loader_tree.write(apply(load_system("stock").system, {"falcon": FALCON}), tree, view)
     assert {path: path.read_text() for path in tree.rglob("*.*")} == before
     assert (tree / "board/sunxi/Makefile").read_text() == "obj-y\t+= board.o\n"
     made = (view / "board/sunxi/Makefile").read_text()

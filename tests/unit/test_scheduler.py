@@ -15,7 +15,7 @@ import pytest
 from bootscope.analysis.views import view
 from bootscope.audit.findings import audit
 from bootscope.capture.store import Store
-from bootscope.core.errors import ToolError
+from bootscope.core.errors import ToolError, UserError
 from bootscope.inventory.recorded import facts
 from bootscope.search import journal as journal_module
 from bootscope.search.emulated import EmulatedBench, EmulatedSearch
@@ -89,6 +89,15 @@ def test_what_was_foreseen_wrongly_is_stopped(scene: Make) -> None:
     assert scheduler.measured(short).reached
     assert time.monotonic() - begun < 5
     assert bench.booted == [frozenset({"T1=on"})]
+
+
+def test_what_cannot_be_planned_is_refused_only_when_it_is_asked_for(scene: Make) -> None:
+    scheduler = scene(*FOUND).search(WORTH, wrong={"T0=on": "plan"}).bench.scheduler
+    foreseen, wanted = (Candidate((name,), changed(name), name) for name in ("T0", "T1"))
+    scheduler.hint([foreseen])
+    assert scheduler.measured(wanted).reached
+    with pytest.raises(UserError, match="no such system can be planned"):
+        scheduler.measured(foreseen)
 
 
 def test_what_is_only_foreseen_makes_way_and_is_taken_up_again(scene: Make) -> None:

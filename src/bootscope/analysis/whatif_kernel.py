@@ -226,12 +226,12 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is larger or smaller."""
-    match = re.fullmatch(r"([+-]?[0-9]{1,9})(k?)", value, re.ASCII)
+    match = re.fullmatch(r"([+-]?[0-9]{1,9})([kM]?)", value, re.ASCII)
     if not match:
         raise UserError(
             f"'{printable(value)}' is not a number of bytes", hint="for example kernel-bytes=-200k"
         )
-    larger(plan, evidence, int(match[1]) * (1000 if match[2] else 1))
+    larger(plan, evidence, int(match[1]) * {"": 1, "k": 1000, "M": 1_000_000}[match[2]])
 
 
 def larger(plan: Plan, evidence: Evidence, more: int) -> None:

@@ -43,7 +43,16 @@ from bootscope.kbuild import kconfig
 from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Firmware, Prebuilt, System, builds_loader, has_device_tree, packaged_root
+from bootscope.system.model import (
+    Firmware,
+    Prebuilt,
+    System,
+    builds_kernel,
+    builds_loader,
+    has_bios,
+    has_device_tree,
+    packaged_root,
+)
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -65,7 +74,7 @@ class Built:
         """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
         first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        bios = there[FIRMWARE] if _has_bios(system) else None
+        bios = there[FIRMWARE] if has_bios(system) else None
         if loader.first_image:
             first = there[loader.tree] / Path(loader.first_image).name
         elif loader.firmware:
@@ -102,18 +111,14 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     system = loaded.system
     a = system.application
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
-    headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) else ()
+    packaged = isinstance(system.prebuilt, Prebuilt) and not builds_kernel(system)
+    headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
-    bios = (FIRMWARE,) if _has_bios(system) else ()
+    bios = (FIRMWARE,) if has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
     root = (packaged_root(system),) if packaged_root(system) else ()
     used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
-
-
-def _has_bios(system: System) -> bool:
-    """Whether the board begins in firmware that is built already."""
-    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
 def architecture(loaded: LoadedSystem) -> Architecture:
@@ -127,7 +132,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     arch = board.arch
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
-        *([loader_tree.step(s.uboot)] if s.uboot.falcon or s.uboot.files else []),
+        *([loader_tree.step(s)] if loader_tree.needed(s) else []),
         *_programs(loaded, found, board),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
@@ -144,6 +149,8 @@ def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resol
     compiled = [system.application.libc_source]
     if builds_loader(system):
         compiled.append(system.uboot.source)
+    if builds_kernel(system):
+        compiled.append(system.kernel.source)
     if isinstance(system.firmware, Firmware):
         compiled.append(system.firmware.source)
     return {name: one for name, one in found.items() if name in compiled}
@@ -155,22 +162,23 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     s, arch = loaded.system, board.arch
     application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
+    libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
+    own = [*([userland.libc_step(libc, arch)] if libc else []), application]
+    last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
         loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
-        return [*loaders, busybox, *root, application, prebuilt.kernel_step(s, p, found, arch), *archive]
-    a = s.application
-    libc = [userland.libc_step(a.libc_source, arch)] if a.libc == userland.MUSL else []
-    loaders = [*_loaders(s, board), userland.busybox_step(s.busybox, arch)]
-    return [*loaders, *libc, application, *archive, kernel.step(s, arch)]
+        last = last or [prebuilt.kernel_step(s, p, found, arch), *archive]
+        return [*loaders, busybox, *root, *own, *last]
+    return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
     """Boot loaders and firmware that are built already."""
     source = found[s.uboot.source]
-    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if _has_bios(s) else []
+    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if has_bios(s) else []
     if board.boot_loader is GRUB:
         return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
     return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
@@ -189,7 +197,7 @@ def _loaders(system: System, board: Board) -> list[Step]:
         )
     if loader.firmware.package and not below.package_at:
         raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
-    steps = [firmware.step(below, arch, loader, loader.firmware), uboot.step(system, arch, loader)]
+    steps = [firmware.step(system, below, board), uboot.step(system, arch, loader)]
     return steps if loader.firmware.told_by else steps[::-1]
 
 

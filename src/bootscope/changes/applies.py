@@ -213,7 +213,7 @@ def _unmet_settings(wanted: Applies, facts: Inventory) -> Iterator[str]:
     for key, value in wanted.settings.items():
         asked = with_values(value, facts) if isinstance(value, str) else value
         if not facts.has_setting(key, asked):
-            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {asked}"
+            yield f"{key} is {facts.settings.get(key) or 'not set'}, it is for {asked or 'none'}"
 
 
 def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:

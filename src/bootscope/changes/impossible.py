@@ -16,7 +16,7 @@ from bootscope.inventory.machine import (
     root_in_memory,
     root_kind,
 )
-from bootscope.system.changes import Change
+from bootscope.system.changes import TREES, Change
 from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
@@ -31,10 +31,20 @@ _PLACES = {
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change is none for this machine, in words: one for each reason."""
+    yield from _prebuilt(change, facts)
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
     if any(key.startswith("rootfs.") for key in change.settings):
         yield from _no_such_root(change, facts)
+
+
+def _prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
+    """What a change configures, or puts something into, although it is taken as it is."""
+    for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
+        taken = facts.settings.get(key) and change.settings.get(key) != ""
+        inside = tree == "kernel" and change.settings.get("initramfs.place") == "built-in"
+        if taken and (getattr(change, tree) or f"{tree}.defconfig" in change.settings or inside):
+            yield f"{tree} is prebuilt"
 
 
 def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:

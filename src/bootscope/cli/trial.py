@@ -66,8 +66,8 @@ class Try(Verb):
         refuse_trial_options(args, args.system)
         loaded = load_system(args.system)
         picked = check(args.technique)
-        for name, (_, _, recipe) in zip(args.technique, picked, strict=True):
-            refuse_configuring(loaded.system, name, recipe.change)
+        changes = [recipe.change for _, _, recipe in picked]
+        refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
         bench = bench_of(args)

@@ -29,3 +29,9 @@ AnyDevice = (
     | OnChipMemory
 )
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
+
+
+def standard_controller(device: object) -> int | None:
+    """Where the registers of an SD controller on PCI are that follows the SD Association's specification, so
+    that a driver made after that works it; None for any other device."""
+    return device.base if isinstance(device, SdhciPci) else None

@@ -99,7 +99,7 @@ def _run(
     found = fetch_all(wanted, runner.cache, runner.progress)
     steps: list[Step] = [unpack.step(name, source) for name, source in found.items()]
     steps += [uboot.step(system, board.arch, board.boot_loader)]
-    steps += [firmware.step(below, board.arch, board.boot_loader, _known(board))]
+    steps += [firmware.step(system, below, board)]
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}
     for step in steps:

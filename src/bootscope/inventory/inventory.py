@@ -193,11 +193,11 @@ class Inventory:
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def has_setting(self, key: str, value: object) -> bool:
-        """Whether this setting has that value already."""
+        """Whether this setting has that value already; one that is not there is empty."""
         if isinstance(value, Mapping):
             there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
             return there == {f"{key}.{name}": str(text) for name, text in value.items()}
-        return self.settings.get(key) == str(value)
+        return self.settings.get(key, "") == str(value)
 
     def unread(self, path: str) -> bool:
         """Whether there is such a file and its content is not known."""

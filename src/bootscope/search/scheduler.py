@@ -165,7 +165,7 @@ class Scheduler:
 
     def hint(self, candidates: Iterable[Candidate]) -> None:
         """What is likely to be asked for next, most likely first; what was said before is forgotten."""
-        keyed = [(self.bench.key(c.loaded), c) for c in candidates]
+        keyed = [(self._key_if_planned(c), c) for c in candidates]
         new = [(key, c) for key, c in keyed if key and not self._known(key)]
         with self._changed:
             self._hints = [key for key, _ in new]
@@ -175,6 +175,13 @@ class Scheduler:
             for key, candidate in new:
                 self._job(candidate, key)
             self._changed.notify_all()
+
+    def _key_if_planned(self, candidate: Candidate) -> str:
+        """The key of a candidate; empty where its steps cannot be, which is said when it is asked for."""
+        try:
+            return self.bench.key(candidate.loaded)
+        except UserError:
+            return ""
 
     def close(self) -> None:
         """Ends all work under way, and waits until it has ended."""

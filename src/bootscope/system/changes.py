@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.core.errors import UserError, printable
 from bootscope.core.settings import Setting
-from bootscope.system.model import Prebuilt, Symbols, System, builds_loader
+from bootscope.system.model import Symbols, System, builds
 
 Settings = dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]
 Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
@@ -35,7 +35,8 @@ class Change(Setting, frozen=True):
     `write`: files of the root file system by path, as text. `link`: symbolic links by path. `remove`:
     patterns of paths taken out.
     `compiler_options`, `compiler_options_drop`: of the application.
-    `settings`: other settings by their name in the system file, for example ``rootfs.filesystem``.
+    `settings`: other settings by their name in the system file, for example ``rootfs.filesystem``; "none"
+    for the section ``initramfs`` takes it out.
     """
 
     kernel: Symbols = {}
@@ -139,24 +140,24 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
             f"{printable(first)} and {printable(second)} cannot be used together: "
             f"they set {printable(key)} differently"
         )
-    for name, change in changes.items():
-        refuse_configuring(system, name, change)
+    refuse_configuring(system, changes)
+    for change in changes.values():
         system = _applied(system, change)
     return system
 
 
-def refuse_configuring(system: System, name: str, change: Change) -> None:
-    """Raises UserError where a change configures something that is not compiled at all."""
-    if not isinstance(system.prebuilt, Prebuilt):
-        return
-    settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
-    taken = [tree for tree in TREES if tree != "uboot" or not builds_loader(system)]
-    configured = [tree for tree in taken if getattr(change, tree) or tree in settings]
-    if configured:
-        raise UserError(
-            f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",
-            hint="try it with a system that is built from source, such as stock",
-        )
+def refuse_configuring(system: System, changes: Mapping[str, Change]) -> None:
+    """Raises UserError where one of some changes configures something that is not compiled, nor will be."""
+    own = {"kernel" for change in changes.values() if change.settings.get("prebuilt.kernel") == ""}
+    taken = [tree for tree in TREES if tree not in own and not builds(system, tree)]
+    for name, change in changes.items():
+        settings = {key.partition(".")[0] for key in change.settings if key.endswith(".defconfig")}
+        configured = [tree for tree in taken if getattr(change, tree) or tree in settings]
+        if configured:
+            raise UserError(
+                f"{printable(name)} configures {configured[0]}, which {system.name} takes prebuilt",
+                hint="try it with a system that is built from source, such as stock",
+            )
 
 
 def _applied(system: System, change: Change) -> System:
@@ -216,6 +217,11 @@ _OWN_KEYS = {
 """Settings that other parts of a change are about, and which: so that conflicts between them are found."""
 
 
+NOTHING = "none"
+_MAY_LACK = ("initramfs",)
+"""Sections that a change may take out, by NOTHING in their place."""
+
+
 def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
     table = msgspec.to_builtins(system)
     for key, value in settings.items():
@@ -228,7 +234,7 @@ def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
             if not isinstance(inner.get(folder), dict):
                 inner[folder] = {}
             inner = inner[folder]
-        inner[last] = value
+        inner[last] = None if value == NOTHING and key in _MAY_LACK else value
     try:
         return msgspec.convert(table, System)
     except msgspec.ValidationError as error:

@@ -27,6 +27,8 @@ from bootscope.system.model import (
     Milestone,
     Source,
     System,
+    builds,
+    builds_kernel,
     builds_loader,
     packaged_root,
 )
@@ -34,6 +36,7 @@ from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
+KERNEL_PACKINGS = ("none", "gzip", "lz4", "zstd")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
@@ -178,6 +181,7 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     """(key, value, what it may be) of all that is chosen from a list."""
     yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
+    yield "kernel.packed", system.kernel.packed, KERNEL_PACKINGS
     if archive := system.initramfs:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
@@ -206,15 +210,19 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
     prebuilt = system.prebuilt
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
-        if isinstance(prebuilt, msgspec.UnsetType) or (key == "uboot" and builds_loader(system)):
+        if builds(system, key):
             require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to start from")
         else:
             require(not tree.config, f"{key}.config", "nothing: [prebuilt] is not compiled here")
     if not isinstance(prebuilt, msgspec.UnsetType):
-        require(not system.uboot.falcon, "uboot.falcon", "false: a prebuilt U-Boot stays as it is")
+        kept = not system.uboot.falcon or builds_loader(system)
+        require(kept, "uboot.falcon", "false: a prebuilt U-Boot stays as it is")
         archive = system.initramfs
-        inside = archive is not None and archive.place != "external"
+        inside = archive is not None and archive.place != "external" and not builds_kernel(system)
         require(not inside, "initramfs.place", "'external': a prebuilt kernel stays as it is")
+        whole = bool(prebuilt.kernel) == bool(prebuilt.kernel_config)
+        require(whole, "prebuilt.kernel_config", "the configuration of prebuilt.kernel")
+        require(bool(prebuilt.kernel or not prebuilt.modules), "prebuilt.modules", "none without its kernel")
         by_loader = any(name in system.uboot.script for name in FRAMEBUFFER_BY_LOADER)
         framebuffer = system.framebuffer and not by_loader
         changed = framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree

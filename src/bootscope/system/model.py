@@ -74,7 +74,8 @@ class UBoot(Setting, frozen=True, kw_only=True):
     """The boot loader: configuration, and the script that it finds on the boot partition.
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
-    boot partition; U-Boot is only the way back. `environment`: as `saveenv` stores it on the boot partition.
+    boot partition; U-Boot is only the way back. With Trusted Firmware-A it is BL2 that does so, from sectors.
+    `environment`: as `saveenv` stores it on the boot partition.
     `files` (path in U-Boot's tree -> text) are put over its sources.
     """
 
@@ -112,7 +113,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
-    header of a legacy uImage and is moved to that address before it starts; 0: no header.
+    header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
+    ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, zstd).
     """
 
     source: str
@@ -129,6 +131,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     append_device_tree: bool = False
     modules: bool = False
     uimage_address: int = 0
+    packed: str = "none"
     disabled_nodes: tuple[str, ...] = ()
     initramfs_address: int = 0x44000000
 
@@ -136,9 +139,10 @@ class Kernel(Setting, frozen=True, kw_only=True):
 class Prebuilt(Setting, frozen=True, kw_only=True):
     """What is taken out of the sources of U-Boot, kernel and BusyBox as it is, because it is built already.
 
-    Paths are those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the
-    sources that hold the headers of that very kernel: without them, views lack what only the layout of its
-    structures tells. `modules` go into the root file system and the initramfs, by the names of their files.
+    `kernel` and `kernel_config` may be empty: then the kernel is compiled, from `kernel.source`. Paths are
+    those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the sources
+    that hold the headers of that very kernel: without them, views lack what only the layout of its structures
+    tells. `modules` go into the root file system and the initramfs, by the names of their files.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
@@ -146,8 +150,8 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     """
 
     uboot: str = ""
-    kernel: str
-    kernel_config: str
+    kernel: str = ""
+    kernel_config: str = ""
     device_tree: str = ""
     busybox: str
     headers: tuple[str, ...] = ()
@@ -290,6 +294,27 @@ class System(Setting, frozen=True):
 def builds_loader(system: System) -> bool:
     """Whether the boot loader is compiled."""
     return not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot
+
+
+def builds_kernel(system: System) -> bool:
+    """Whether the kernel is compiled."""
+    return not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.kernel
+
+
+def builds(system: System, tree: str) -> bool:
+    """Whether one of `kernel`, `uboot` and `busybox` is compiled, so that it can be configured."""
+    compiled = {"kernel": builds_kernel, "uboot": builds_loader}
+    return compiled[tree](system) if tree in compiled else not isinstance(system.prebuilt, Prebuilt)
+
+
+def has_bios(system: System) -> bool:
+    """Whether the board begins in firmware that is built already."""
+    return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
+
+
+def has_firmware(system: System) -> bool:
+    """Whether there are programs before the boot loader that a build makes or takes."""
+    return isinstance(system.firmware, Firmware) or has_bios(system)
 
 
 def has_device_tree(system: System) -> bool:

@@ -16,14 +16,14 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, initramfs, payload, rootfs
+from bootscope.builder.steps import falcon, fit, initramfs, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.loaders.model import Loader
-from bootscope.system.model import Card, Environment, System, has_device_tree
+from bootscope.loaders.model import FIRMWARE, Loader
+from bootscope.system.model import Card, Environment, System, has_device_tree, has_firmware
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -67,15 +67,22 @@ def step(system: System, script: str, board: Board) -> Step:
             *_fat_extents(context, boot, card.boot_sector, files),
         ]
         if card.raw_sector:
-            layout += _raw(context, image, system)
+            layout += _raw(context, image, system, board)
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
     inputs: dict[str, object] = {"card": card, "script": script}
+    if system.uboot.falcon and not has_device_tree(system):
+        inputs["kernel"] = [system.kernel.load_address, system.kernel.packed]
+    if fit.wanted(system):
+        fit.check(system.kernel)
+        inputs["fit"] = fit.SOURCE
     if isinstance(system.uboot.environment, Environment):
         inputs["environment"] = system.uboot.environment
     needs = (
         *("uboot", "kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
-        *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
+        *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
+        # Also where it is beside the card: with other firmware it is another build.
+        *((FIRMWARE,) if has_firmware(system) else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
     )
@@ -93,13 +100,21 @@ def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> No
             f.write((context.results["uboot"] / loader.sector_image).read_bytes()[:_CODE_BYTES])
 
 
-def _raw(context: Context, image: Path, system: System) -> list[Extent]:
+def _raw(context: Context, image: Path, system: System, board: Board) -> list[Extent]:
     """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
     card, found = system.card, list[Extent]()
-    for path, name, sector in (
-        (context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector),
-        (payload.path_of(context, system.kernel), "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS),
-    ):
+    kernel, pieces = payload.path_of(context, system.kernel), list[tuple[Path, str, int]]()
+    if has_device_tree(system):
+        pieces.append((context.results["falcon"] / falcon.ARGUMENTS, "device tree", card.raw_sector))
+    elif fit.wanted(system):
+        bare, kernel = kernel, context.scratch / "linux.itb"
+        fit.write(context, system, board, bare, kernel)
+    elif system.uboot.falcon:
+        # The file stays as U-Boot takes it.
+        bare, kernel = kernel, context.scratch / payload.WRAPPED
+        payload.wrap(context, board.arch, system.kernel, system.kernel.load_address, bare, kernel)
+    pieces.append((kernel, "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS))
+    for path, name, sector in pieces:
         if name == "kernel" and not card.raw_kernel:
             continue
         sectors = _sectors(path.stat().st_size)
@@ -126,7 +141,7 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
-    if system.uboot.falcon and not system.card.raw_sector:
+    if falcon.by_spl(system) and not system.card.raw_sector:
         built[falcon.ARGUMENTS] = context.results["falcon"] / falcon.ARGUMENTS
         built[falcon.WAY_BACK] = context.results["uboot"] / falcon.WAY_BACK
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:

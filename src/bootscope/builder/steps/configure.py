@@ -24,7 +24,7 @@ def wanted(system: System, tree: str) -> Symbols:
     if tree == "busybox":
         return system.busybox.config
     uboot = system.uboot
-    falcons = falcon.symbols(system.card, system.kernel) if uboot.falcon else {}
+    falcons = falcon.symbols(system.card, system.kernel) if falcon.by_spl(system) else {}
     return {**uboot.config, **falcons}
 
 

@@ -15,7 +15,7 @@ from bootscope.builder.steps import payload
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.devices import sd_card
 from bootscope.devices.sunxi_boot_rom import UBOOT_FOLDER
-from bootscope.system.model import Card, Kernel, Symbols, System
+from bootscope.system.model import Card, Firmware, Kernel, Symbols, System, has_device_tree
 
 ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
 ARGUMENT_SECTORS = 256
@@ -66,9 +66,15 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
     }
 
 
+def by_spl(system: System) -> bool:
+    """Whether it is U-Boot's SPL that loads Linux, as it is with nothing between the two."""
+    return system.uboot.falcon and not isinstance(system.firmware, Firmware)
+
+
 def needed(system: System) -> bool:
     """Whether anything wants the device tree of this step."""
-    return system.uboot.falcon or bool(system.card.raw_sector) or system.kernel.append_device_tree
+    wanted = by_spl(system) or bool(system.card.raw_sector) or system.kernel.append_device_tree
+    return wanted and has_device_tree(system)
 
 
 TREE_INPUTS: dict[str, object] = {"source": _DECIDES, "makefile": _MAKE}

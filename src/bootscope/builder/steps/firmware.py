@@ -6,30 +6,38 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bootscope.arch.model import Architecture
+from bootscope.boards.profile import Board
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs
+from bootscope.builder.steps import bl2_linux, programs
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import ToolError
 from bootscope.loaders import model as loaders
-from bootscope.loaders.model import Loader
-from bootscope.system.model import Firmware
+from bootscope.system.model import Firmware, System
 
 
-def step(firmware: Firmware, arch: Architecture, loader: Loader, known: loaders.Firmware) -> Step:
-    """The step `firmware`: the image, and the programs with symbols."""
+def step(system: System, firmware: Firmware, board: Board) -> Step:
+    """The step `firmware`: the image, and the programs with symbols. Raises UserError where it is to load
+    Linux and cannot."""
+    arch, loader = board.arch, board.boot_loader
+    known = loader.firmware
+    assert known
     compiler = arch.tools.tool("gcc")
+    loads_linux = system.uboot.falcon and not known.told_by
+    told = bl2_linux.header(system, board) if loads_linux else ""
+    options = (*firmware.options, *(bl2_linux.OPTIONS if loads_linux else ()))
 
     def work(context: Context) -> None:
         # Its build writes into the sources.
         tree, build = context.scratch / "tree", context.scratch / "build"
         shutil.copytree(tree_of(context, firmware.source), tree, symlinks=True)
+        for name, text in (bl2_linux.files(tree, told) if loads_linux else {}).items():
+            (tree / name).write_text(text)
         payload = context.results[loader.tree] / loader.payload if loader.payload else ""
         words = {"platform": firmware.platform, "build": str(build), "payload": str(payload)}
         context.run(
             [
                 *("make", "-C", tree, f"-j{context.jobs}", f"CROSS_COMPILE={arch.tools.prefix}"),
-                *firmware.options,
+                *options,
                 *(argument.format_map(words) for argument in known.arguments),
             ]
         )
@@ -45,8 +53,11 @@ def step(firmware: Firmware, arch: Architecture, loader: Loader, known: loaders.
             shutil.copy(made / known.image, context.out)
 
     before = () if known.told_by else (loader.tree,)
+    inputs: dict[str, object] = {"firmware": firmware}
+    if loads_linux:
+        inputs["linux"] = bl2_linux.inputs(told)
     return Step(
-        loaders.FIRMWARE, f"building {known.title}", 1, work, {"firmware": firmware},
+        loaders.FIRMWARE, f"building {known.title}", 1, work, inputs,
         (f"unpack-{firmware.source}", *before), (compiler, arch.tools.tool("ld"), "make", "cc"),
         program=known.title, figures="firmware",
     )  # fmt: skip

@@ -7,7 +7,6 @@ An archive of ours needs no root for its device nodes, and has no times, owners 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +15,7 @@ from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import rootfs
+from bootscope.builder.steps.packing import COMPRESSORS, pack
 from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import matches
 from bootscope.system.load import INITRAMFS_PLACES
@@ -23,15 +23,6 @@ from bootscope.system.model import Initramfs, Prebuilt, RootFs, Symbols, System
 
 ARCHIVE, PACKED = "root.cpio", "initrd"
 BUILT_IN, EXTERNAL = INITRAMFS_PLACES
-COMPRESSORS: Mapping[str, tuple[str, ...]] = {
-    "gzip": ("gzip", "-9n"),
-    "lz4": ("lz4", "-l", "-9"),
-    "lzo": ("lzop", "-9n"),
-    "xz": ("xz", "--check=crc32", "--lzma2=dict=1MiB"),
-    "zstd": ("zstd", "-19"),
-}
-"""How an external archive is compressed: each reads standard input and writes standard output."""
-
 _FOLDER, _FILE, _LINK, _CHARACTER, _BLOCK = 0o040000, 0o100000, 0o120000, 0o020000, 0o060000
 _NODE = re.compile(r"([cb]) (\d{1,4}) (\d{1,7})")
 _ALIGNED = 4
@@ -58,10 +49,7 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         archive = context.out / ARCHIVE
         archive.write_bytes(archived(members_of(context, system, overlay, wanted, arch)))
         if wanted.place == EXTERNAL and wanted.compression != "none":
-            program, *options = COMPRESSORS[wanted.compression]
-            line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
-            packed = context.out / PACKED
-            context.run(["sh", "-c", line, "sh", program, archive, packed, *options])
+            pack(context, COMPRESSORS[wanted.compression], archive, context.out / PACKED)
         else:
             (context.out / PACKED).write_bytes(archive.read_bytes())
 

@@ -25,8 +25,8 @@ _COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "K
 
 
 def step(system: System, arch: Architecture) -> Step:
-    """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree, and
-    what the kernel was linked from.
+    """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree
+    if the board's is the kernel's, and what the kernel was linked from.
 
     With the initramfs in the image where the system says so.
     """
@@ -45,7 +45,8 @@ def step(system: System, arch: Architecture) -> Step:
         kconfig.check(config, symbols, "kernel.config")
         if built_in:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
-        targets = (kernel.image, f"{kernel.device_tree}.dtb", *(("modules",) if kernel.modules else ()))
+        trees_of_it = [f"{kernel.device_tree}.dtb"] if kernel.device_tree else []
+        targets = (kernel.image, *trees_of_it, *(("modules",) if kernel.modules else ()))
         context.make(arch, tree, build, arch.tools.make, f"LD={_mapping_linker(build, linker)}", *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
@@ -75,12 +76,10 @@ def step(system: System, arch: Architecture) -> Step:
 def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> None:
     """Puts what was built, and what it was linked from, into the step's folder."""
     boot = build / "arch" / arch.tools.kernel / "boot"
-    for path, name in (
-        (boot / kernel.image, kernel.image),
-        (build / SYMBOLS, SYMBOLS),
-        (boot / "dts" / f"{kernel.device_tree}.dtb", "unchanged.dtb"),
-    ):
-        shutil.copy(path, context.out / name)
+    shutil.copy(boot / kernel.image, context.out)
+    shutil.copy(build / SYMBOLS, context.out)
+    if kernel.device_tree:
+        shutil.copy(boot / "dts" / f"{kernel.device_tree}.dtb", context.out / "unchanged.dtb")
     kernel_layout.write(context, kernel_layout.find(context, build))
     map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
     linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)

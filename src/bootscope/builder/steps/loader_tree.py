@@ -10,33 +10,40 @@ from pathlib import Path
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon
 from bootscope.builder.steps.unpack import TREE, tree_of
-from bootscope.system.model import UBoot
+from bootscope.system.model import System
 
 
-def source_of(uboot: UBoot) -> str:
+def source_of(system: System) -> str:
     """The name of the source tree that this U-Boot is built from."""
-    with_falcon = f"{uboot.source}-falcon" if uboot.falcon else uboot.source
+    uboot = system.uboot
+    with_falcon = f"{uboot.source}-falcon" if falcon.by_spl(system) else uboot.source
     return f"{with_falcon}-files" if uboot.files else with_falcon
 
 
-def step(uboot: UBoot) -> Step:
+def needed(system: System) -> bool:
+    """Whether it is another tree than the one that was unpacked."""
+    return source_of(system) != system.uboot.source
+
+
+def step(system: System) -> Step:
     """The step `unpack-SOURCE-falcon` or `-files`: the view."""
+    uboot = system.uboot
 
     def work(context: Context) -> None:
-        write(uboot, tree_of(context, uboot.source), context.out / TREE)
+        write(system, tree_of(context, uboot.source), context.out / TREE)
 
-    inputs: dict[str, object] = falcon.TREE_INPUTS if uboot.falcon else {}
+    inputs: dict[str, object] = falcon.TREE_INPUTS if falcon.by_spl(system) else {}
     if uboot.files:
         inputs = {**inputs, "files": uboot.files}
     title = "U-Boot's tree with files of the system" if uboot.files else "U-Boot's tree for Falcon mode"
-    return Step(f"unpack-{source_of(uboot)}", title, 1, work, inputs, (f"unpack-{uboot.source}",))
+    return Step(f"unpack-{source_of(system)}", title, 1, work, inputs, (f"unpack-{uboot.source}",))
 
 
-def write(uboot: UBoot, tree: Path, view: Path) -> None:
+def write(system: System, tree: Path, view: Path) -> None:
     """Makes the view of a tree."""
     shutil.copytree(tree, view, symlinks=True, copy_function=_link)
-    changed = falcon.files(tree) if uboot.falcon else {}
-    for name, text in {**changed, **uboot.files}.items():
+    changed = falcon.files(tree) if falcon.by_spl(system) else {}
+    for name, text in {**changed, **system.uboot.files}.items():
         path = view / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
+from bootscope.builder.steps.packing import COMPRESSORS, pack
 from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
@@ -17,7 +19,7 @@ ARGUMENTS = "falcon.dtb"
 
 def needed(wanted: Kernel) -> bool:
     """Whether there is anything to do."""
-    return wanted.append_device_tree or bool(wanted.uimage_address)
+    return wanted.append_device_tree or bool(wanted.uimage_address) or wanted.packed != "none"
 
 
 def file_name(wanted: Kernel) -> str:
@@ -33,23 +35,33 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
         data = (context.results["kernel"] / wanted.image).read_bytes()
         if wanted.append_device_tree:
             data += (context.results["falcon"] / ARGUMENTS).read_bytes()
-        if not wanted.uimage_address:
-            image.write_bytes(data)
-            return
         bare = context.scratch / "bare"
         bare.write_bytes(data)
-        address = hex(wanted.uimage_address)
-        options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", "none"]
-        options += ["-a", address, "-e", address]
-        context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
+        if wanted.packed != "none":
+            pack(context, COMPRESSORS[wanted.packed], bare, context.scratch / "packed")
+            bare = context.scratch / "packed"
+        if not wanted.uimage_address:
+            shutil.copy(bare, image)
+            return
+        wrap(context, arch, wanted, wanted.uimage_address, bare, image)
 
-    inputs = {
+    inputs: dict[str, object] = {
         "image": wanted.image,
         "append_device_tree": wanted.append_device_tree,
         "uimage_address": wanted.uimage_address,
     }
+    if wanted.packed != "none":
+        inputs["packed"] = COMPRESSORS[wanted.packed]
+    tools = ("mkimage", *((COMPRESSORS[wanted.packed][0],) if wanted.packed != "none" else ()))
     needs = ("kernel", *(("falcon",) if wanted.append_device_tree else ()))
-    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, ("mkimage",))
+    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, tools)
+
+
+def wrap(context: Context, arch: Architecture, wanted: Kernel, address: int, bare: Path, image: Path) -> None:
+    """Puts the header of a uImage before a kernel that is to be at `address`."""
+    options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", wanted.packed]
+    options += ["-a", hex(address), "-e", hex(address)]
+    context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 
 
 def path_of(context: Context, wanted: Kernel) -> Path:

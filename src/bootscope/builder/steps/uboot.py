@@ -23,7 +23,7 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
     configuration, and what U-Boot was linked from."""
     uboot = system.uboot
     symbols = wanted(system, "uboot")
-    source = loader_tree.source_of(uboot)
+    source = loader_tree.source_of(system)
     sources, compiler = f"unpack-{source}", arch.tools.tool("gcc")
     known = loader.firmware
     held = [(known.told_by, known.image)] if known and known.told_by else []
@@ -40,7 +40,7 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
         for image in loader.boot_images or (IMAGE, f"spl/{FIRST_STAGE_IMAGE}"):
             shutil.copy(build / image, context.out)
         shutil.copy(config, context.out / "config")
-        if uboot.falcon and not system.card.raw_sector:
+        if falcon.by_spl(system) and not system.card.raw_sector:
             shutil.copy(build / falcon.WAY_BACK, context.out)
         for program in loader.programs:
             if loader.tree_of(program) == loader.tree:
