@@ -16,11 +16,12 @@ from bootscope.inventory.machine import (
     root_in_memory,
     root_kind,
 )
-from bootscope.system.changes import Change
+from bootscope.system.changes import TREES, Change
 from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
+_TITLES = {"kernel": "kernel", "uboot": "boot loader", "busybox": "BusyBox"}
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -33,8 +34,27 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change is none for this machine, in words: one for each reason."""
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
+    yield from _built_already(change, facts)
     if any(key.startswith("rootfs.") for key in change.settings):
         yield from _no_such_root(change, facts)
+
+
+def _built_already(change: Change, facts: Inventory) -> Iterator[str]:
+    """Which parts it would have compiled that the system takes as they are."""
+    if "prebuilt.kernel" not in facts.settings:
+        return
+    compiled = ("uboot",) if not facts.settings.get("prebuilt.uboot") else ()
+    for tree in TREES:
+        begun = f"{tree}.defconfig" in change.settings
+        if tree not in compiled and (change.symbols(tree) or begun):
+            yield f"its {_TITLES[tree]} is prebuilt"
+    if change.settings.get("initramfs.place") == "built-in":
+        yield "its kernel is prebuilt: an initramfs cannot become a part of it"
+    if change.settings.get("uboot.falcon"):
+        yield "Falcon mode needs a boot loader with an SPL of this build"
+    needs_tree = change.settings.get("kernel.append_device_tree") or "kernel.disabled_nodes" in change.settings
+    if needs_tree and not facts.settings.get("prebuilt.device_tree"):
+        yield "its device tree comes from the boot loader"
 
 
 def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:

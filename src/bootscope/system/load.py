@@ -35,6 +35,8 @@ from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
+KERNEL_COMPRESSIONS = ("gzip", "lz4", "lzo", "zstd")
+MODULE_FORMS = ("unpacked", "unsigned")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
@@ -179,6 +181,10 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     """(key, value, what it may be) of all that is chosen from a list."""
     yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
+    if isinstance(system.kernel.compression, str):
+        yield "kernel.compression", system.kernel.compression, KERNEL_COMPRESSIONS
+    if isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.module_form, str):
+        yield "prebuilt.module_form", system.prebuilt.module_form, MODULE_FORMS
     if archive := system.initramfs:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS

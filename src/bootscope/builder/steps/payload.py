@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -11,13 +13,20 @@ from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
 IMAGE, WRAPPED = "payload", "uImage"
+COMPRESSORS: Mapping[str, tuple[str, ...]] = {
+    "gzip": ("gzip", "-9n"),
+    "lz4": ("lz4", "-9"),
+    "lzo": ("lzop", "-9n"),
+    "zstd": ("zstd", "-19"),
+}
+"""How an image is packed for U-Boot, which knows of LZ4 only its frames."""
 ARGUMENTS = "falcon.dtb"
 """The device tree with the command line in it."""
 
 
 def needed(wanted: Kernel) -> bool:
     """Whether there is anything to do."""
-    return wanted.append_device_tree or bool(wanted.uimage_address)
+    return wanted.append_device_tree or bool(wanted.uimage_address) or isinstance(wanted.compression, str)
 
 
 def file_name(wanted: Kernel) -> str:
@@ -26,30 +35,38 @@ def file_name(wanted: Kernel) -> str:
 
 
 def step(wanted: Kernel, arch: Architecture) -> Step:
-    """The step `payload`: the image, with the device tree behind it and a header before it as wanted."""
+    """The step `payload`: the image, with the device tree behind it, packed, and a header before it as wanted."""
+
+    packer = COMPRESSORS[wanted.compression] if isinstance(wanted.compression, str) else ()
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
         data = (context.results["kernel"] / wanted.image).read_bytes()
         if wanted.append_device_tree:
             data += (context.results["falcon"] / ARGUMENTS).read_bytes()
-        if not wanted.uimage_address:
-            image.write_bytes(data)
-            return
         bare = context.scratch / "bare"
         bare.write_bytes(data)
+        if packer:
+            line = 'from=$1; to=$2; shift 2; exec "$@" -c < "$from" > "$to"'
+            context.run(["sh", "-c", line, "sh", bare, image, *packer])
+            shutil.copy(image, bare)
+        if not wanted.uimage_address:
+            shutil.copy(bare, image)
+            return
         address = hex(wanted.uimage_address)
         options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", "none"]
         options += ["-a", address, "-e", address]
         context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 
-    inputs = {
+    inputs: dict[str, object] = {
         "image": wanted.image,
         "append_device_tree": wanted.append_device_tree,
         "uimage_address": wanted.uimage_address,
     }
+    if packer:
+        inputs["compression"] = packer
     needs = ("kernel", *(("falcon",) if wanted.append_device_tree else ()))
-    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, ("mkimage",))
+    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, ("mkimage", *packer[:1]))
 
 
 def path_of(context: Context, wanted: Kernel) -> Path:
