@@ -16,12 +16,13 @@ from bootscope.inventory.machine import (
     root_in_memory,
     root_kind,
 )
+from bootscope.loaders.registry import BUILT
 from bootscope.system.changes import TREES, Change
 from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
-_TITLES = {"kernel": "kernel", "uboot": "boot loader", "busybox": "BusyBox"}
+_TITLES = {"kernel": "kernel", BUILT.tree: "boot loader", "busybox": "BusyBox"}
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -43,17 +44,17 @@ def _built_already(change: Change, facts: Inventory) -> Iterator[str]:
     """Which parts it would have compiled that the system takes as they are."""
     if "prebuilt.kernel" not in facts.settings:
         return
-    compiled = ("uboot",) if not facts.settings.get("prebuilt.uboot") else ()
+    compiled = () if facts.settings.get(f"prebuilt.{BUILT.tree}") else (BUILT.tree,)
     for tree in TREES:
         begun = f"{tree}.defconfig" in change.settings
         if tree not in compiled and (change.symbols(tree) or begun):
             yield f"its {_TITLES[tree]} is prebuilt"
     if change.settings.get("initramfs.place") == "built-in":
         yield "its kernel is prebuilt: an initramfs cannot become a part of it"
-    if change.settings.get("uboot.falcon"):
+    if change.settings.get(f"{BUILT.tree}.falcon"):
         yield "Falcon mode needs a boot loader with an SPL of this build"
-    needs_tree = change.settings.get("kernel.append_device_tree") or "kernel.disabled_nodes" in change.settings
-    if needs_tree and not facts.settings.get("prebuilt.device_tree"):
+    touched = any(change.settings.get(f"kernel.{key}") for key in ("append_device_tree", "disabled_nodes"))
+    if touched and not facts.settings.get("prebuilt.device_tree"):
         yield "its device tree comes from the boot loader"
 
 

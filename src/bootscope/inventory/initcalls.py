@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initcalls that a system can do without and that took time in its boot, for `initcall_blacklist=`.
 
-Each of them sets up something that the kernel checks for before it uses it, and that nothing but tests, tracing,
-BPF programs or the checking of keys needs.
+Each of them sets up what the kernel checks for before it uses it, and what only tests, tracing,
+BPF programs or the checking of keys need.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.system.unit_files import LINK, UnitFile, UnitFiles
 
 _GENERATORS = "/usr/lib/systemd/system-generators/"
@@ -30,6 +30,12 @@ _NEEDED = (
 )
 """What systemd starts by itself and programs count on though their units do not name it: folders and devices,
 logging, settings of the kernel, random numbers."""
+_STARTS = """[ -e /dev/null ] || mknod /dev/null c 1 3
+chroot {root} {path} < {root}/dev/null > {root}/dev/console 2>&1 &
+mount -t tmpfs -o mode=0755,nosuid,nodev run {root}/run
+echo $! > {root}/run/{process}.pid
+"""
+"""systemd keeps a /run that is mounted already."""
 _EARLY = """DefaultDependencies=no
 Conflicts=shutdown.target
 Before=shutdown.target
@@ -51,9 +57,9 @@ def text_early(known: Inventory) -> str:
 def text_not_online(known: Inventory) -> str:
     """The application's unit, not ordered after the network, which it goes on asking for; empty where it is
     not ordered so."""
+    line = re.compile(r"^After[ \t]*=.*\bnetwork-online\.target\b.*\n", re.MULTILINE)
     text = _text(known)
-    changed = re.sub(r"(?m)^After[ \t]*=.*\n", _without_network, text)
-    return changed if changed != text else ""
+    return line.sub(_without_network, text) if line.search(text) else ""
 
 
 def _without_network(line: re.Match[str]) -> str:
@@ -63,17 +69,25 @@ def _without_network(line: re.Match[str]) -> str:
 
 def spare_generators(known: Inventory) -> str:
     """Paths of the generators that have nothing to do here."""
-    there = (path for path in known.files if path.startswith(_GENERATORS))
-    return " ".join(sorted(path for path in there if PurePosixPath(path).name not in _USED))
+    spare = (path for path in _generators(known) if PurePosixPath(path).name not in _USED)
+    return " ".join(sorted(spare))
 
 
 def all_generators(known: Inventory) -> str:
     """A pattern of all generators; empty where there are none."""
-    return f"{_GENERATORS}*" if any(path.startswith(_GENERATORS) for path in known.files) else ""
+    return f"{_GENERATORS}*" if _generators(known) else ""
+
+
+def _generators(known: Inventory) -> list[str]:
+    if not known.knows(Part.FILES):
+        raise UserError("the files of the root file system are not known")
+    return [path for path in known.files if path.startswith(_GENERATORS)]
 
 
 def console(known: Inventory) -> str:
     """The terminal that the command line names, such as `ttyS0`."""
+    if not known.knows(Part.COMMAND_LINE):
+        raise UserError("the kernel command line is not known")
     return (known.word("console") or "").partition(",")[0]
 
 
@@ -119,8 +133,8 @@ def _application(known: Inventory) -> UnitFile | None:
     units = UnitFiles(_files(known))
     for name in units.names() if path else ():
         unit = units.unit(name)
-        started = [line.lstrip("-@:+!|").split() for line in unit.settings.get(("Service", "ExecStart"), ())] if unit else []
-        if unit and any(words[:1] == [path] for words in started):
+        lines = unit.settings.get(("Service", "ExecStart"), ()) if unit else ()
+        if any(line.lstrip("-@:+!|").split()[:1] == [path] for line in lines):
             return unit
     return None
 
@@ -139,13 +153,16 @@ def _files(known: Inventory) -> Mapping[str, str]:
 
 def starting_init(known: Inventory) -> str:
     """The init script of an initramfs, which starts the application before it goes over to the root file
-    system; empty where it does not go over to one."""
+    system, and hands /run over to systemd with the number of its process in it; empty where it does not go
+    over to a root file system."""
+    if not known.knows(Part.SETTINGS):
+        raise UserError("the initramfs is not known")
     text, path = known.settings.get("initramfs.files./init", ""), known.settings.get("application.path", "")
     found = re.search(r"(?m)^exec switch_root[ \t]+(/[\w/.-]+)[ \t]", text)
     if not found or not path or path in text:
         return ""
-    line = f"chroot {found[1]} {path} < /dev/null > {found[1]}/dev/console 2>&1 &\n"
-    return text[: found.start()] + line + text[found.start() :]
+    lines = _STARTS.format(root=found[1], path=path, process=known.settings.get("application.process", "app"))
+    return text[: found.start()] + lines + text[found.start() :]
 
 
 FOUND: dict[str, Callable[[Inventory], str]] = {

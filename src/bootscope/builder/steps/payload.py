@@ -35,8 +35,7 @@ def file_name(wanted: Kernel) -> str:
 
 
 def step(wanted: Kernel, arch: Architecture) -> Step:
-    """The step `payload`: the image, with the device tree behind it, packed, and a header before it as wanted."""
-
+    """The step `payload`: the image, the device tree behind it, packed, a header before it, as wanted."""
     packer = COMPRESSORS[wanted.compression] if isinstance(wanted.compression, str) else ()
 
     def work(context: Context) -> None:

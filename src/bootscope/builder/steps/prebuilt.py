@@ -100,7 +100,7 @@ def kernel_step(
 
 
 def _modules(context: Context, tree: Path, prebuilt: Prebuilt) -> None:
-    """Modules by the names of their files, packed as they come or in the form asked for, under lib/modules."""
+    """Modules by the names of their files, as they come or in the form asked for, under lib/modules."""
     form = prebuilt.module_form
     for name in prebuilt.modules:
         found = only(tree, f"**/modules/*/kernel/**/{name}.ko*")
