@@ -113,7 +113,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
     header of a legacy uImage and is moved to that address before it starts; 0: no header. `compression`: the
-    boot loader unpacks the image, which does not do so itself (gzip, lz4, zstd).
+    boot loader unpacks the image, which does not do so itself (gzip, lz4, lzo, zstd).
     """
 
     source: str
