@@ -8,7 +8,7 @@ import pytest
 from bootscope.changes.applies import filled
 from bootscope.changes.impossible import impossible
 from bootscope.core.errors import UserError
-from bootscope.inventory import initcalls, systemd
+from bootscope.inventory import boot_scripts, initcalls, systemd
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.values import Absent
 from bootscope.system.changes import Change
@@ -90,7 +90,7 @@ def test_the_console_and_the_default_target_are_told() -> None:
 
 
 def test_the_initramfs_starts_the_application_before_it_goes_over() -> None:
-    text = systemd.starting_init(known())
+    text = boot_scripts.starting_init(known())
     assert text.splitlines()[2:] == [
         "[ -e /dev/null ] || mknod /dev/null c 1 3",
         "chroot /root /usr/bin/app < /root/dev/null > /root/dev/console 2>&1 &",
@@ -100,15 +100,32 @@ def test_the_initramfs_starts_the_application_before_it_goes_over() -> None:
     ]
     # One that stays where it is, and one that does so already.
     assert (
-        systemd.starting_init(known(settings={"initramfs.files./init": "#!/bin/sh\nexec /sbin/init\n"})) == ""
+        boot_scripts.starting_init(known(settings={"initramfs.files./init": "#!/bin/sh\nexec /sbin/init\n"}))
+        == ""
     )
-    assert systemd.starting_init(known(settings={"initramfs.files./init": text})) == ""
+    assert boot_scripts.starting_init(known(settings={"initramfs.files./init": text})) == ""
+
+
+def test_a_packed_kernel_needs_a_place_to_be_unpacked_at() -> None:
+    script = "load mmc 0:1 {kernel_address} Image\nload mmc 0:1 {initramfs_address} initrd\nbooti {kernel_address}\n"
+    told = {"uboot.script": script, "kernel.initramfs_address": str(0x48000000)}
+    text = boot_scripts.unpacking_script(known(settings=told))
+    assert text.splitlines()[1:3] == [
+        "setenv kernel_comp_addr_r 0x50000000",
+        "setenv kernel_comp_size ${filesize}",
+    ]
+    assert [line for line in text.splitlines() if not line.startswith("setenv")] == script.splitlines()
+    assert boot_scripts.unpacking_script(known(settings={**told, "uboot.script": text})) == text
+    # Those that start something else.
+    for other in (script.replace("booti", "bootz"), "boot\n"):
+        assert boot_scripts.unpacking_script(known(settings={**told, "uboot.script": other})) == ""
+    assert boot_scripts.unpacking_script(known(settings={"uboot.script": script})) == ""
 
 
 def test_without_unit_files_nothing_is_told() -> None:
     with pytest.raises(UserError, match="unit files"):
         systemd.application_unit(known({}))
-    for find in (systemd.all_generators, systemd.console, systemd.starting_init):
+    for find in (systemd.all_generators, systemd.console, boot_scripts.starting_init):
         with pytest.raises(UserError, match="known"):
             find(Inventory())
     with pytest.raises(UserError, match="without a recording"):

@@ -30,12 +30,6 @@ _NEEDED = (
 )
 """What systemd starts by itself and programs count on though their units do not name it: folders and devices,
 logging, settings of the kernel, random numbers."""
-_STARTS = """[ -e /dev/null ] || mknod /dev/null c 1 3
-chroot {root} {path} < {root}/dev/null > {root}/dev/console 2>&1 &
-mount -t tmpfs -o mode=0755,nosuid,nodev run {root}/run
-echo $! > {root}/run/{process}.pid
-"""
-"""systemd keeps a /run that is mounted already."""
 _EARLY = """DefaultDependencies=no
 Conflicts=shutdown.target
 Before=shutdown.target
@@ -151,20 +145,6 @@ def _files(known: Inventory) -> Mapping[str, str]:
     return known.units
 
 
-def starting_init(known: Inventory) -> str:
-    """The init script of an initramfs, which starts the application before it goes over to the root file
-    system, and hands /run over to systemd with the number of its process in it; empty where it does not go
-    over to a root file system."""
-    if not known.knows(Part.SETTINGS):
-        raise UserError("the initramfs is not known")
-    text, path = known.settings.get("initramfs.files./init", ""), known.settings.get("application.path", "")
-    found = re.search(r"(?m)^exec switch_root[ \t]+(/[\w/.-]+)[ \t]", text)
-    if not found or not path or path in text:
-        return ""
-    lines = _STARTS.format(root=found[1], path=path, process=known.settings.get("application.process", "app"))
-    return text[: found.start()] + lines + text[found.start() :]
-
-
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_unit": application_unit,
     "application_unit_early": text_early,
@@ -174,6 +154,5 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "console": console,
     "default_target": default_target,
     "spare_units": spare_units,
-    "starting_init": starting_init,
 }
 """Placeholders, and what finds their values in a system with systemd."""

@@ -22,8 +22,8 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
-from bootscope.loaders.model import Loader
-from bootscope.system.model import Card, Environment, System, has_device_tree
+from bootscope.loaders.model import FIRMWARE, Loader
+from bootscope.system.model import Card, Environment, Firmware, System, has_device_tree
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -77,6 +77,8 @@ def step(system: System, script: str, board: Board) -> Step:
         *(("falcon",) if system.uboot.falcon or card.raw_sector else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
+        # It is not on the card, but two builds that differ in it are two builds.
+        *((FIRMWARE,) if isinstance(system.firmware, Firmware) and board.boot_loader.firmware else ()),
     )
     return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
 
