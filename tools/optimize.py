@@ -65,7 +65,6 @@ SYSTEMD = Reference(
     "Login and network must still come, and the picture stay. The emulated board is exact, so that the same",
 )
 REFERENCES = {one.system: one for one in (STOCK, SYSTEMD)}
-KEPT, PAGE = STOCK.kept, STOCK.page
 _ROM = "rom"
 
 

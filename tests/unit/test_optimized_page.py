@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/optimized.md is what is kept of the search, and tells it truly."""
+"""docs/optimized*.md are what is kept of the searches, and tell it truly."""
 
 from __future__ import annotations
 
@@ -27,14 +27,21 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module", params=["stock", "debian-systemd"])
+def reference(tool: ModuleType, request: pytest.FixtureRequest) -> Any:
+    return tool.REFERENCES[request.param]
+
+
 @pytest.fixture(scope="module")
-def kept(tool: ModuleType) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(tool.KEPT.read_text())
+def kept(reference: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(reference.kept.read_text())
     return found
 
 
-def test_the_page_is_what_is_kept(tool: ModuleType, kept: dict[str, Any]) -> None:
-    assert tool.PAGE.read_text() == tool.page(kept), "python tools/optimize.py --page makes it anew"
+def test_the_page_is_what_is_kept(tool: ModuleType, reference: Any, kept: dict[str, Any]) -> None:
+    made = tool.page(kept, reference)
+    again = f"python tools/optimize.py --system {reference.system} --page"
+    assert reference.page.read_text() == made, f"{again} makes it anew"
 
 
 def test_what_is_kept_hangs_together(kept: dict[str, Any]) -> None:

@@ -135,8 +135,8 @@ _LOADS_KERNEL = re.compile(r"^load .*\{kernel_address\}.*\n", re.MULTILINE)
 
 
 def with_unpacking(script: str, address: int) -> str:
-    """A script by which `booti` may unpack the kernel that it loads, to `address` for a while: one that says so
-    already as it is, empty where it loads none so."""
+    """A script by which `booti` may unpack the kernel that it loads, to `address` for a while: as it is where
+    it says so already, empty where it loads none so."""
     found = _LOADS_KERNEL.search(script)
     if not found or "booti" not in script:
         return ""
