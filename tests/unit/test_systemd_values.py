@@ -27,7 +27,7 @@ UNITS = {
     f"{OWN}/app.service": APP,
     f"{OWN}/multi-user.target.wants/app.service": "-> /etc/systemd/system/app.service",
     f"{OWN}/multi-user.target.wants/cron.service": f"-> {VENDOR}/cron.service",
-    f"{VENDOR}/cron.service": "[Unit]\nRequires=sys-kernel-config.mount\n[Service]\nExecStart=/usr/sbin/cron\n",
+    f"{VENDOR}/cron.service": "[Unit]\nRequires=sys-kernel-config.mount\n[Service]\nExecStart=/bin/cron\n",
     f"{VENDOR}/default.target": "-> graphical.target",
     f"{VENDOR}/sysinit.target.wants/sys-kernel-debug.mount": "-> ../sys-kernel-debug.mount",
     f"{VENDOR}/sysinit.target.wants/sys-kernel-config.mount": "-> ../sys-kernel-config.mount",
@@ -107,7 +107,7 @@ def test_the_initramfs_starts_the_application_before_it_goes_over() -> None:
 
 
 def test_a_packed_kernel_needs_a_place_to_be_unpacked_at() -> None:
-    script = "load mmc 0:1 {kernel_address} Image\nload mmc 0:1 {initramfs_address} initrd\nbooti {kernel_address}\n"
+    script = "load mmc 0:1 {kernel_address} Image\nload mmc 0:1 {initramfs_address} initrd\nbooti it\n"
     told = {"uboot.script": script, "kernel.initramfs_address": str(0x48000000)}
     text = boot_scripts.unpacking_script(known(settings=told))
     assert text.splitlines()[1:3] == [

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
-from bootscope.builder.step import Context, Step
+from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
@@ -46,6 +47,8 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
         bare = context.scratch / "bare"
         bare.write_bytes(data)
         if packer:
+            # lzop keeps the time of what it packs.
+            os.utime(bare, (EPOCH, EPOCH))
             line = 'from=$1; to=$2; shift 2; exec "$@" -c < "$from" > "$to"'
             context.run(["sh", "-c", line, "sh", bare, image, *packer])
             shutil.copy(image, bare)
