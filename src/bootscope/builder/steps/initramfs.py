@@ -6,6 +6,7 @@ An archive of ours needs no root for its device nodes, and has no times, owners 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
-from bootscope.builder.step import Context, Step
+from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import rootfs
 from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import matches
@@ -58,6 +59,8 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         archive = context.out / ARCHIVE
         archive.write_bytes(archived(members_of(context, system, overlay, wanted, arch)))
         if wanted.place == EXTERNAL and wanted.compression != "none":
+            # lzop keeps the time of what it packs.
+            os.utime(archive, (EPOCH, EPOCH))
             program, *options = COMPRESSORS[wanted.compression]
             line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
             packed = context.out / PACKED
