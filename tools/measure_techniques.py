@@ -4,7 +4,8 @@
     python tools/measure_techniques.py [--system stock] [--only ID ...] [--again] [-n 2]
     python tools/measure_techniques.py --predict
 
-Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show),
+Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
+of another system than stock a file of its own, such as measured-systemd.json for docs/optimized-systemd.md),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
 
@@ -125,7 +126,8 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=2, metavar="N", help="so many at a time (default: 2)")
     parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
     args = parser.parse_args()
-    table = json.loads(MEASURED.read_text()) if MEASURED.exists() else {"rows": []}
+    kept = kept_of(args.system)
+    table = json.loads(kept.read_text()) if kept.exists() else {"rows": []}
     rows: dict[str, dict[str, Any]] = {row["technique"]: row for row in table["rows"]}
     if args.predict:
         predict_again(rows)
@@ -143,11 +145,17 @@ def main() -> int:
             print(json.dumps(row), flush=True)
             command = f"python tools/measure_techniques.py --system {args.system}"
             table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}
-            MEASURED.write_text(json.dumps(table, indent=1) + "\n")
+            kept.write_text(json.dumps(table, indent=1) + "\n")
     finally:
         # What has not begun when it is stopped need not begin.
         pool.shutdown(cancel_futures=True)
     return 0
+
+
+def kept_of(system: str) -> Path:
+    """Where the figures of a system are kept."""
+    short = system.removeprefix("debian-")
+    return MEASURED if system == "stock" else MEASURED.with_name(f"measured-{short}.json")
 
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:

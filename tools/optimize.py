@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizes the reference system, or another of SYSTEMS, and keeps what came of it, for docs/optimized.md.
+"""Optimizes a reference system and keeps what came of it, for docs/optimized.md and its sisters.
 
-    python tools/optimize.py [SYSTEM] [OPTION of `bootscope optimize` ...]
-    python tools/optimize.py --page        only writes the pages anew from what is kept
+    python tools/optimize.py [--system NAME] [OPTION of `bootscope optimize` ...]
+    python tools/optimize.py [--system NAME] --page    only writes the page anew from what is kept
 
 Takes up to two hours on two cores. A unit test compares the pages with what is kept, so that they cannot
 grow old.
@@ -14,45 +14,75 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SYSTEMS = {"stock": "", "debian-arm64": "-arm64", "debian-riscv64": "-riscv64"}
-"""System -> how the names of its files end."""
-_FIRST = {"stock": "the SPL's", "debian-arm64": "BL1's", "debian-riscv64": "the SPL's"}
-_ABOUT = {
-    "stock": (
-        "# The reference system, optimized",
+HERE = ROOT / "src" / "bootscope" / "techniques"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A system with a page. `ending`: of the names of page and files; `first`: what its own time begins with;
+    `about`: what the page says before the figures."""
+
+    system: str
+    title: str
+    ending: str
+    first: str
+    about: tuple[str, ...]
+
+    @property
+    def kept(self) -> Path:
+        """What came of its search."""
+        return HERE / f"optimized{self.ending}.json"
+
+    @property
+    def alone(self) -> Path:
+        """What each technique is worth alone (tools/measure_techniques.py)."""
+        return HERE / f"measured{self.ending}.json"
+
+    @property
+    def page(self) -> Path:
+        """Its page."""
+        return ROOT / "docs" / f"optimized{self.ending}.md"
+
+
+_SEARCH = "[shrink.md](shrink.md) says how the search goes."
+STOCK = Reference(
+    "stock",
+    "The reference system, optimized",
+    "",
+    "the SPL's start",
+    (
         "`make optimize` searches among all techniques. The emulated board is exact, so that the same",
-        "versions give the same figures. [shrink.md](shrink.md) says how the search goes.",
+        f"versions give the same figures. {_SEARCH}",
     ),
-    "debian-arm64": (
-        "# Debian on virt-arm64, optimized",
-        "The board is that of [virt-arm64.md](virt-arm64.md), which says what its figures leave out.",
-        "[shrink.md](shrink.md) says how the search goes.",
+)
+SYSTEMD = Reference(
+    "debian-systemd",
+    "The reference system with systemd, optimized",
+    "-systemd",
+    "the first stage's start",
+    (
+        "Login and network must still come, and the picture stay. The emulated board is exact, so that the",
+        f"same versions give the same figures. {_SEARCH}",
     ),
-    "debian-riscv64": (
-        "# Debian on virt-riscv64, optimized",
-        "The board is that of [virt-riscv64.md](virt-riscv64.md), which says what its figures leave out.",
-        "[shrink.md](shrink.md) says how the search goes.",
-    ),
-}
+)
+ARM64 = Reference(
+    "debian-arm64",
+    "Debian on virt-arm64, optimized",
+    "-arm64",
+    "BL1's start",
+    ("The board is that of [virt-arm64.md](virt-arm64.md), which says what its figures leave out.", _SEARCH),
+)
+REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64)}
 _ROM = "rom"
 
 
-def kept_at(system: str) -> Path:
-    """The file in which the result of a system's search is kept."""
-    return ROOT / "src" / "bootscope" / "techniques" / f"optimized{SYSTEMS[system]}.json"
-
-
-def page_at(system: str) -> Path:
-    """The page about a system's search."""
-    return ROOT / "docs" / f"optimized{SYSTEMS[system]}.md"
-
-
-def measure(system: str, options: list[str]) -> dict[str, Any]:
+def measure(options: list[str], system: str = STOCK.system) -> dict[str, Any]:
     """Runs the search, with its progress on the terminal; what it prints as JSON, and when and how."""
     command = ["optimize", system, *options]
     done = subprocess.run(
@@ -74,31 +104,44 @@ def _told(command: list[str]) -> list[str]:
     return command[:at] + command[at + 2 :]
 
 
-def page(system: str, kept: dict[str, Any]) -> str:
+def page(kept: dict[str, Any], reference: Reference = STOCK) -> str:
     """The whole page."""
-    return "\n".join(_lines(system, kept)) + "\n"
+    return "\n".join(_lines(kept, reference)) + "\n"
 
 
-def _lines(system: str, kept: dict[str, Any]) -> Iterator[str]:
-    title, *about = _ABOUT[system]
-    yield title
+def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
+    yield f"# {reference.title}"
     yield ""
-    yield f"<!-- made by tools/optimize.py from src/bootscope/techniques/{kept_at(system).name} -->"
+    yield f"<!-- made by tools/optimize.py from src/bootscope/techniques/{reference.kept.name} -->"
     yield ""
     yield f"What `{kept['command']}` came to on {kept['date']}, unattended."
-    yield from about
-    yield from _search(system, kept)
+    yield from reference.about
+    yield from _search(kept, reference.first)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
-        yield from _search(system, kept["beside"], second=True)
+        yield from _search(kept["beside"], reference.first, second=True)
+    if reference is not STOCK and reference.alone.exists():
+        yield from _alone(json.loads(reference.alone.read_text()), reference)
 
 
-def _search(system: str, found: dict[str, Any], second: bool = False) -> Iterator[str]:
+def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
+    """What each technique is worth, tried alone on the system as it is."""
+    yield from ("", "# Each technique alone", "")
+    yield f"`{table['command']}`: `bootscope try` of each on `{reference.system}`, in exact nanoseconds."
+    yield from ("", "| technique | saves ns | predicted ms | works |", "|---|---:|---:|---|")
+    for row in sorted(table["rows"], key=lambda row: -(row.get("saving_ns") or 0)):
+        saved = "" if row.get("saving_ns") is None else f"{row['saving_ns']:,}"
+        told = row.get("predicted_ns")
+        works = "yes" if row.get("works") else table_cell(row.get("error") or "; ".join(row["faults"]))
+        yield f"| {row['technique']} | {saved} | {'' if told is None else f'{told / 1e6:,.1f}'} | {works} |"
+
+
+def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator[str]:
     before, after = _own(found, "a_ns"), _own(found, "b_ns")
     floor = found["floor"]
     yield ""
     yield f"- {found['until']} after **{_s(found['final_ns'])} s** instead of {_s(found['base_ns'])} s;"
-    yield f"  from {_FIRST[system]} start, without power-up and boot ROM: **{_s(after)} s**"
+    yield f"  from {first}, without power-up and boot ROM: **{_s(after)} s**"
     yield f"  instead of {_s(before)} s, **{before / after:.1f} times** as fast"
     yield f"- the floor of this board with these images: {_s(floor['floor_ns'])} s; "
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
@@ -146,7 +189,7 @@ def _search(system: str, found: dict[str, Any], second: bool = False) -> Iterato
 
 
 def _own(found: dict[str, Any], key: str) -> int:
-    """Board time from the SPL's start."""
+    """Board time from the first stage's start."""
     total: int = sum(p[key] for p in found["phases"] if p["name"] != _ROM)
     return total
 
@@ -161,13 +204,13 @@ def table_cell(text: str) -> str:
 
 
 def main() -> int:
-    options = sys.argv[1:]
-    system = options.pop(0) if options and options[0] in SYSTEMS else "stock"
+    options, reference = sys.argv[1:], STOCK
+    if options[:1] == ["--system"]:
+        reference, options = REFERENCES[options[1]], options[2:]
     if options != ["--page"]:
-        kept_at(system).write_text(json.dumps(measure(system, options), indent=1) + "\n")
-    for name in SYSTEMS:
-        if kept_at(name).exists():
-            page_at(name).write_text(page(name, json.loads(kept_at(name).read_text())))
+        found = measure(options, reference.system)
+        reference.kept.write_text(json.dumps(found, indent=1) + "\n")
+    reference.page.write_text(page(json.loads(reference.kept.read_text()), reference))
     return 0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import tomllib
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bootscope.audit.forecast import LEFT_OUT
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
+from bootscope.emulator.subject import flat
 from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
@@ -41,7 +43,9 @@ from bootscope.techniques.model import (
 
 from .builders import ROOT
 from .lab_scenes import home, known, stock
+from .test_systemd_values import UNITS as SOME_UNITS
 
+UNITS = {path: text.replace("/usr/bin/app", "/usr/bin/testcard") for path, text in SOME_UNITS.items()}
 ALL = techniques()
 RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
 NAMES = [f"{t.id}={name}" for t, name, _ in RECIPES]
@@ -53,6 +57,30 @@ every_recipe = pytest.mark.parametrize("recipe", [recipe for _, _, recipe in REC
 def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A boot of the stock system."""
     return known(Store(tmp_path_factory.mktemp("catalogue") / "store"))
+
+
+OF_DEBIAN = (
+    "tfa-log-level",
+    "initramfs-fast-compression",
+    "initramfs-plain-modules",
+    "kernel-initcall-blacklist",
+    "uboot-compressed-image",
+)
+"""Techniques for what the stock system has not: firmware, a prebuilt kernel, an initramfs of its own."""
+
+
+def is_of_stock(t: Technique) -> bool:
+    """Whether the recipes of a technique are for the stock system, not for the one with systemd."""
+    return t.id not in OF_DEBIAN and t.applies_to.inits != ("systemd",)
+
+
+@pytest.fixture(scope="module")
+def systemd_facts(stock_facts: Recorded) -> Recorded:
+    """The system with systemd, as far as recipes ask for something of it."""
+    settings = flat(load.load_system("debian-systemd").system)
+    line = settings["kernel.command_line"] + " initcall_blacklist=slow_init"
+    files = {"/usr/lib/systemd/system-generators/systemd-sysv-generator": "program"}
+    return replace(stock_facts, settings=settings, units=UNITS, files=files, command_line=line)
 
 
 # ---- the whole ----
@@ -161,17 +189,21 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 # ---- recipes ----
 
 
-@every_recipe
-def test_a_recipe_makes_a_system_of_one_that_it_is_for(recipe: Recipe, stock_facts: Recorded) -> None:
-    base = apply(home(recipe), {"its base": recipe.base})
-    load.check_system(base, stock().path)
-    change = filled(recipe.change, stock_facts)
+@pytest.mark.parametrize(("t", "recipe"), [(t, recipe) for t, _, recipe in RECIPES], ids=NAMES)
+def test_a_recipe_makes_a_system_of_one_that_it_is_for(
+    t: Technique, recipe: Recipe, stock_facts: Recorded, systemd_facts: Recorded
+) -> None:
+    loaded = stock() if is_of_stock(t) else load.load_system("debian-systemd")
+    base = apply(home(recipe) if is_of_stock(t) else loaded.system, {"its base": recipe.base})
+    load.check_system(base, loaded.path)
+    change = filled(recipe.change, stock_facts if is_of_stock(t) else systemd_facts)
     made = apply(base, {"it": change})
-    load.check_system(made, stock().path)
+    load.check_system(made, loaded.path)
     assert made != base
     assert apply(made, {"it": change}) == made
     assert conflicts({"a": change, "b": change}) == []
-    assert "@" not in " ".join([*change.command_line, *change.write.values(), *change.link.values()])
+    texts = [*change.command_line, *change.write.values(), *change.link.values()]
+    assert not PLACEHOLDER.search(" ".join(texts))
     for tree in TREES:
         for symbol, value in getattr(change, tree).items():
             assert re.fullmatch(r"[A-Z0-9_]+", symbol)
@@ -209,10 +241,11 @@ def test_recipes_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
     For scripts and settings (two boot scripts, two places for an initramfs) it is plain to see, and `try`
     says so.
     """
+    stocks = [each for each in RECIPES if is_of_stock(each[0])]
     unsaid = [
         (a.id, b.id, clash)
-        for number, (a, _, one) in enumerate(RECIPES)
-        for b, _, other in RECIPES[number + 1 :]
+        for number, (a, _, one) in enumerate(stocks)
+        for b, _, other in stocks[number + 1 :]
         if a.id != b.id and b.id not in a.conflicts
         for clash in conflicts({"a": filled(one.change, stock_facts), "b": filled(other.change, stock_facts)})
         if ".config." in clash[2]

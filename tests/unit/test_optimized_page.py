@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/optimized.md and its sisters are what is kept of the searches, and tell them truly."""
+"""docs/optimized*.md are what is kept of the searches, and tell it truly."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def tool() -> ModuleType:
 
 
 @pytest.fixture(scope="module", params=SYSTEMS)
-def system(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+def reference(tool: ModuleType, request: pytest.FixtureRequest) -> Any:
+    return tool.REFERENCES[request.param]
 
 
 @pytest.fixture(scope="module")
-def kept(tool: ModuleType, system: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(tool.kept_at(system).read_text())
+def kept(reference: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(reference.kept.read_text())
     return found
 
 
-def test_the_page_is_what_is_kept(tool: ModuleType, system: str, kept: dict[str, Any]) -> None:
-    told = tool.page(system, kept)
-    assert tool.page_at(system).read_text() == told, "python tools/optimize.py --page makes it anew"
+def test_the_page_is_what_is_kept(tool: ModuleType, reference: Any, kept: dict[str, Any]) -> None:
+    made = tool.page(kept, reference)
+    again = f"python tools/optimize.py --system {reference.system} --page"
+    assert reference.page.read_text() == made, f"{again} makes it anew"
 
 
 def test_what_is_kept_hangs_together(kept: dict[str, Any]) -> None:

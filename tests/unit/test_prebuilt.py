@@ -112,6 +112,7 @@ def test_a_board_may_have_boot_loader_and_device_tree_of_its_own(tmp_path: Path)
         ('source = "uboot"\n', 'source = "uboot"\nfalcon = true\n', "uboot.falcon: expected false"),
         ('"linux-headers-common"]', '"no-such"]', "prebuilt.headers: expected names under"),
         (TREE, "", "prebuilt.device_tree: expected one to change or append"),
+        ("[prebuilt]\n", '[prebuilt]\nmodule_form = "signed"\n', "prebuilt.module_form: expected one of"),
         ("loader_sector = 16", "loader_sector = -1", "card.loader_sector: expected 0 or more, before boot"),
     ],
 )

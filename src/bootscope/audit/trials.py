@@ -107,6 +107,22 @@ def next_trial(
     return (_unblocked(anew, here),) if anew else group
 
 
+def next_group(
+    findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change]
+) -> tuple[Finding, ...]:
+    """What to try next where a boot takes long: all of a stage that can be in a system together, one recipe
+    of each technique; else one finding; nothing when there are none. `alone` as for :func:`next_trial`."""
+    found = list(findings)
+    first = min((stage(f.technique) for f in found), default=None)
+    here = sorted((f for f in found if stage(f.technique) == first), key=expected_ns, reverse=True)
+    group: list[Finding] = []
+    for f in here:
+        fits = f.spec not in alone and expected_ns(f) >= 0 and not rivals(f, accepted)
+        if fits and not any(exclude(f.spec, f.change, g.spec, g.change) for g in group):
+            group.append(f)
+    return tuple(group or here[:1])
+
+
 def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
     # What was saved elsewhere cannot be saved where that phase is over in no time.
     here = WORKS_ON.get(f.technique.phase, phases)

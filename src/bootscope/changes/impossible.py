@@ -16,11 +16,13 @@ from bootscope.inventory.machine import (
     root_in_memory,
     root_kind,
 )
+from bootscope.loaders.registry import BUILT
 from bootscope.system.changes import TREES, Change
 from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
+_TITLES = {"kernel": "kernel", BUILT.tree: "boot loader", "busybox": "BusyBox"}
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -39,12 +41,18 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def _prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
-    """What a change configures, or puts something into, although it is taken as it is."""
+    """What a change configures, or puts something into, although the system takes it as it is."""
     for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
         taken = facts.settings.get(key) and change.settings.get(key) != ""
-        inside = tree == "kernel" and change.settings.get("initramfs.place") == "built-in"
-        if taken and (getattr(change, tree) or f"{tree}.defconfig" in change.settings or inside):
-            yield f"{tree} is prebuilt"
+        if taken and (change.symbols(tree) or f"{tree}.defconfig" in change.settings):
+            yield f"its {_TITLES[tree]} is prebuilt"
+        if taken and tree == "kernel" and change.settings.get("initramfs.place") == "built-in":
+            yield "its kernel is prebuilt: an initramfs cannot become a part of it"
+        if taken and tree == BUILT.tree and change.settings.get(f"{BUILT.tree}.falcon"):
+            yield "its boot loader is prebuilt: Falcon mode needs one with an SPL of this build"
+    touched = any(change.settings.get(f"kernel.{key}") for key in ("append_device_tree", "disabled_nodes"))
+    if touched and "prebuilt.kernel" in facts.settings and not facts.settings.get("prebuilt.device_tree"):
+        yield "its device tree comes from the boot loader"
 
 
 def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:

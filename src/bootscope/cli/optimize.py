@@ -37,6 +37,7 @@ _REPORT = "report.html"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 _DEFAULTS: dict[str, Any] = {
     "goal": 0.0, "keep": "", "budget": "2h", "only": [], "ablate": False, "pareto": False, "beside": "",
+    "groups": False,
 }  # fmt: skip
 """Options of a search that `--resume` takes from the last one where they are not given."""
 
@@ -65,6 +66,11 @@ class Optimize(Verb):
             parser,
             "--pareto",
             "also boot the variants that the table of time against capabilities would only estimate",
+        )
+        flag(
+            parser,
+            "--groups",
+            "try all at once that go together, and halve what fails: for boots that take long",
         )
         flag(parser, "--resume", "continue the last search of this system, with its options")
         option(parser, "-o", "DIR", "write the accepted changes as files, and an HTML report", type=Path)
@@ -182,6 +188,7 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
         budget_s(asked["budget"]),
         _capabilities(asked["keep"]),
         tuple(asked["only"]),
+        together=asked["groups"],
     )
     return Options(goal, asked["ablate"], asked["pareto"], _capabilities(asked["beside"]))
 

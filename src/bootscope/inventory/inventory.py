@@ -78,6 +78,7 @@ class Inventory:
     are known. `architecture`, `cpus`: of the board, where that is known. `init`: the init system, where a
     file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of
     contents says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text.
+    `units`: systemd's unit files by path (system/unit_files.py).
     `images`: file name -> what it is.
     """
 
@@ -90,6 +91,7 @@ class Inventory:
     commands: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
     programs: Mapping[str, Program] = field(default_factory=dict)
     images: Mapping[str, Image] = field(default_factory=dict)
     log: BootLog | None = None

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import outlook
 from bootscope.builder.steps import kernel, programs, rootfs
-from bootscope.devices import sunxi_boot_rom
 from bootscope.emulator.subject import flat
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.inventory import TREE_PARTS, Image, Inventory, Part
@@ -39,7 +39,9 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
             configs[tree] = {name: written(value) for name, value in getattr(system, tree).config.items()}
             partial.add(tree)
     root, boot, settings = built.get("rootfs"), built.get(BUILT.tree), flat(system)
-    defaults = default_environment((boot / sunxi_boot_rom.IMAGE).read_bytes()) if boot else {}
+    main = load_board(system.board).boot_loader.last
+    code = boot / main.code_file if boot and main else None
+    defaults = default_environment(code.read_bytes()) if code and code.exists() else {}
     environment = with_stored(defaults, settings)
     parts = {Part.SETTINGS, Part.COMMAND_LINE, Part.COMMANDS, *TREE_PARTS.values()}
     parts |= {Part.ENVIRONMENT} if environment else set()
@@ -53,16 +55,16 @@ def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
         environment=environment,
         commands=boot_script(settings.get("uboot.script", ""), settings),
         files=contents((root / rootfs.CONTENTS).read_text(errors="replace")) if root else {},
-        scripts=_scripts(root) if root else {},
+        scripts=_texts(root / programs.SCRIPTS) if root else {},
+        units=_texts(root / rootfs.UNITS) if root and (root / rootfs.UNITS).exists() else {},
         images=_images(settings, built),
     )
     missing = [name for name in (*TREES, "rootfs") if not built.get(name)]
     return known, f"not built: {', '.join(missing)}" if missing else "as built"
 
 
-def _scripts(folder: Path) -> dict[str, str]:
-    data = gzip.decompress((folder / programs.SCRIPTS).read_bytes())
-    return msgspec.json.decode(data, type=dict[str, str])
+def _texts(path: Path) -> dict[str, str]:
+    return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=dict[str, str])
 
 
 def _images(settings: Mapping[str, str], built: Mapping[str, Path | None]) -> dict[str, Image]:

@@ -11,6 +11,7 @@ from typing import get_type_hints
 
 import msgspec
 
+from bootscope.analysis.unit_jobs import unit_files
 from bootscope.analysis.views import View
 from bootscope.builder.cache import Cache
 from bootscope.capture import objects
@@ -83,6 +84,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
         commands=boot_script(system.settings.get("uboot.script", ""), system.settings),
         files=contents(text(objects.ROOT_CONTENTS)),
         scripts=view.evidence.scripts,
+        units=unit_files(view.evidence),
         images=images(system.settings, sizes, text(objects.KERNEL_SYMBOLS)),
         architecture=view.evidence.arch.name,
         cpus=_CPUS,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
+from bootscope.inventory import boot_scripts, initcalls, systemd
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.spare_commands import spare_commands
@@ -171,6 +172,9 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "late_tens": _of_scripts(lambda scripts: scripts.tens[1], application=True),
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
+    **boot_scripts.FOUND,
+    **initcalls.FOUND,
+    **systemd.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -241,6 +241,9 @@ class Loader:
     """What is built of other sources; None for a boot loader that is all there is."""
     moves_to: int = 0
     """Which argument of the function that moves a program is where to; they count from 0."""
+    unpacking: Callable[[str, int], str] | None = None
+    """Makes of its script one by which it may unpack the kernel, at an address that is free; empty where the
+    script starts none so. None for a boot loader that does not unpack kernels."""
 
     @property
     def boot_images(self) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bootscope.loaders.model import (
     KERNEL,
     LOAD,
@@ -85,6 +87,21 @@ _IMAGES = ImageLines(
         "   Loading Kernel Image to 41000000\r\n",
     ),
 )
+_LOADS_KERNEL = re.compile(r"^load .*\{kernel_address\}.*\n", re.MULTILINE)
+
+
+def with_unpacking(script: str, address: int) -> str:
+    """A script by which `booti` may unpack the kernel that it loads, to `address` for a while: as it is where
+    it says so already, empty where it loads none so."""
+    found = _LOADS_KERNEL.search(script)
+    if not found or "booti" not in script:
+        return ""
+    if "kernel_comp_addr_r" in script:
+        return script
+    told = f"setenv kernel_comp_addr_r {address:#x}\nsetenv kernel_comp_size ${{filesize}}\n"
+    return script[: found.end()] + told + script[found.end() :]
+
+
 UBOOT = Loader(
     name="u-boot",
     title="U-Boot",
@@ -126,4 +143,5 @@ UBOOT = Loader(
         Stage(LOAD, program=PROPER),
         *KERNEL,
     ),
+    unpacking=with_unpacking,
 )

@@ -55,6 +55,7 @@ class EmulatedBench(Bench[ExactVerdict]):
     def stands(self, verdict: ExactVerdict) -> None:
         # Whoever takes much longer than what there is need not come to an end.
         self.scheduler.give_up_after(_PATIENCE * verdict.total_ns)
+        self.scheduler.to_beat(verdict.total_ns)
 
     def end(self) -> None:
         self.scheduler.hint(())

@@ -24,13 +24,15 @@ Ahead = Iterable[tuple[Changes, str]]
 @dataclass(frozen=True)
 class Goal:
     """When to stop, and what must not be lost. Times in ns of board time and seconds of host time. When the
-    `hurry` part of the budget is left, what is worth much does not wait for its turn any more."""
+    `hurry` part of the budget is left, what is worth much does not wait for its turn any more. `together`:
+    what goes together is tried at once, where a boot takes long."""
 
     total_ns: int = 0
     budget_s: float = 7200
     keep: Collection[str] = ()
     only: Collection[str] = ()
     hurry: float = 0.5
+    together: bool = False
 
     def allows(self, finding: Finding) -> bool:
         """Whether a finding may be tried."""

@@ -10,6 +10,7 @@ import msgspec
 
 from bootscope.analysis.views import View
 from bootscope.capture.record import FRAME
+from bootscope.core.errors import BootscopeError, SymbolError
 
 NOT_BUILT = "not built"
 """How a variant ended that could not be built; the others end as boots do."""
@@ -23,7 +24,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     `phases`, `milestones`: board time, only where it did. `picture`: a hash of the screen.
     `sizes`: image -> bytes. `limit_ns`: the virtual time after which the boot
     would have been given up. `lasting`: it would end so again. `host_ms`: what building and booting took.
-    `unanswered`: required milestones that it does not come to, and why.
+    `unanswered`: required milestones that it does not come to, and why; `asked`: they were looked at, which
+    takes boots of their own and is left out for what is refused anyway.
     """
 
     key: str
@@ -44,6 +46,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool = True
     host_ms: int = 0
     unanswered: tuple[str, ...] = ()
+    asked: bool = True
 
 
 def outcome_of(view: View, key: str = "", what: tuple[str, ...] = (), lasting: bool = True) -> Outcome:
@@ -63,6 +66,18 @@ def outcome_of(view: View, key: str = "", what: tuple[str, ...] = (), lasting: b
         milestones=timeline.milestones if reached else {},
         picture=_picture(view),
         sizes={part.name: part.size_bytes for part in view.run.info.parts},
+        lasting=lasting,
+    )
+
+
+def failed(key: str, what: tuple[str, ...], error: BootscopeError, lasting: bool) -> Outcome:
+    """What came of a system that could not be built or booted; `lasting` as there."""
+    return Outcome(
+        key=key,
+        what=what,
+        message=error.message,
+        log=getattr(error, "log", ""),
+        symbols=error.names if isinstance(error, SymbolError) else (),
         lasting=lasting,
     )
 

@@ -23,12 +23,12 @@ from bootscope.builder.workload import Workload
 from bootscope.capture.record import BootEnd, BootInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
-from bootscope.core.errors import BootscopeError, SpaceError, StepError, SymbolError, UserError
+from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserError
 from bootscope.emulator.recording import Order
 from bootscope.loaders import registry as loaders
 from bootscope.search.emulator import Emulator
 from bootscope.search.journal import Journal
-from bootscope.search.outcome import Outcome, outcome_of
+from bootscope.search.outcome import Outcome, failed, outcome_of
 from bootscope.system.load import LoadedSystem
 
 WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
@@ -108,6 +108,7 @@ class Scheduler:
         self.boots = max(1, boots)
         self.measured_now = 0
         """Systems that were built or booted by this scheduler."""
+        self._to_beat_ns: int | None = None
         self._jobs: dict[str, _Job] = {}
         self._wanted: str | None = None
         self._hints: list[str] = []
@@ -163,6 +164,14 @@ class Scheduler:
         """From now on boots are given up after so much virtual time."""
         self.bench = self.bench.limited(limit_ns)
 
+    def to_beat(self, total_ns: int) -> None:
+        """From now on what takes longer is refused, and need not be asked what else works."""
+        self._to_beat_ns = total_ns
+
+    def _worth_asking(self, outcome: Outcome) -> bool:
+        beats = self._to_beat_ns is None or outcome.total_ns <= self._to_beat_ns
+        return outcome.reached and (beats or not outcome.what)
+
     def hint(self, candidates: Iterable[Candidate]) -> None:
         """What is likely to be asked for next, most likely first; what was said before is forgotten."""
         keyed = [(self._key_if_planned(c), c) for c in candidates]
@@ -203,6 +212,8 @@ class Scheduler:
         found, current = kept
         if not found.run_id:
             return found
+        if not found.asked and self._worth_asking(found):
+            return None
         if found.ended in (BootEnd.HANG, BootEnd.LIMIT) and found.limit_ns < self.bench.limits.limit_ns:
             return None  # it might get there in the time that it is given now
         store = self.bench.store
@@ -214,7 +225,11 @@ class Scheduler:
         with contextlib.suppress(BootscopeError):
             again = outcome_of(view(store, store.load(found.run_id)), key, found.what)
             again = msgspec.structs.replace(
-                again, limit_ns=found.limit_ns, host_ms=found.host_ms, unanswered=found.unanswered
+                again,
+                limit_ns=found.limit_ns,
+                host_ms=found.host_ms,
+                unanswered=found.unanswered,
+                asked=found.asked,
             )
             self.journal.add(again)
             return again
@@ -325,8 +340,9 @@ class Scheduler:
             job.candidate.what,
             self.bench.lasting(found.boot),
         )
-        missing = bench.unanswered(job.candidate.loaded) if outcome.reached else ()
-        return msgspec.structs.replace(outcome, unanswered=missing)
+        asked = self._worth_asking(outcome)
+        missing = bench.unanswered(job.candidate.loaded) if asked else ()
+        return msgspec.structs.replace(outcome, unanswered=missing, asked=asked or not outcome.reached)
 
     def _remember(self, outcome: Outcome) -> None:
         if outcome.lasting and outcome.key:
@@ -336,11 +352,4 @@ class Scheduler:
         if not job.candidate.what:
             job.error = error
             return None
-        return Outcome(
-            key=job.key,
-            what=job.candidate.what,
-            message=error.message,
-            log=getattr(error, "log", ""),
-            symbols=error.names if isinstance(error, SymbolError) else (),
-            lasting=lasting,
-        )
+        return failed(job.key, job.candidate.what, error, lasting)

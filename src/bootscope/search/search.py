@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from bootscope.audit.findings import Finding
-from bootscope.audit.trials import expected_ns, leaves_out, needs_kernel, next_trial, rivals
+from bootscope.audit.trials import expected_ns, leaves_out, needs_kernel, next_group, next_trial, rivals
 from bootscope.core.errors import BoardError
 from bootscope.search.bisect import Attempt, Bisection
 from bootscope.search.experiment import BaseFailedError, Bench, Changes, Experiment, Goal, V, title
@@ -80,6 +80,8 @@ class Search(Generic[V]):
             halves.run(trial)
 
     def _next(self, found: Iterable[Finding], accepted: Changes) -> tuple[Finding, ...]:
+        if self.goal.together:
+            return next_group(found, self._alone, accepted)
         phases = self.now.phases if self.now else {}
         hurry = self.deadline - time.monotonic() < self.goal.hurry * self.goal.budget_s
         return next_trial(found, self._alone, accepted, phases, hurry)

@@ -25,6 +25,7 @@ from bootscope.system.model import (
     UNPACKING_IMAGES,
     Firmware,
     Milestone,
+    Prebuilt,
     Source,
     System,
     builds,
@@ -36,7 +37,8 @@ from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
-KERNEL_PACKINGS = ("none", "gzip", "lz4", "zstd")
+KERNEL_PACKINGS = ("none", "gzip", "lz4", "lzo", "zstd")
+MODULE_FORMS = ("unpacked", "unsigned")
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
@@ -182,6 +184,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
     yield "kernel.packed", system.kernel.packed, KERNEL_PACKINGS
+    if isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.module_form, str):
+        yield "prebuilt.module_form", system.prebuilt.module_form, MODULE_FORMS
     if archive := system.initramfs:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS

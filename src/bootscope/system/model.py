@@ -114,7 +114,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the
     header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
-    ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, zstd).
+    ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     """
 
     source: str
@@ -142,7 +142,8 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     `kernel` and `kernel_config` may be empty: then the kernel is compiled, from `kernel.source`. Paths are
     those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the sources
     that hold the headers of that very kernel: without them, views lack what only the layout of its structures
-    tells. `modules` go into the root file system and the initramfs, by the names of their files.
+    tells. `modules` go into the root file system and the initramfs, by the names of their files;
+    `module_form`: as the package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
@@ -156,6 +157,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     busybox: str
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    module_form: str | msgspec.UnsetType = msgspec.UNSET
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
     root: str | msgspec.UnsetType = msgspec.UNSET

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bootscope.builder.step import Context
+from bootscope.builder.step import EPOCH, Context
 
 COMPRESSORS: Mapping[str, tuple[str, ...]] = {
     "gzip": ("gzip", "-9n"),
@@ -15,10 +16,14 @@ COMPRESSORS: Mapping[str, tuple[str, ...]] = {
     "xz": ("xz", "--check=crc32", "--lzma2=dict=1MiB"),
     "zstd": ("zstd", "-19"),
 }
+FOR_UBOOT: Mapping[str, tuple[str, ...]] = {**COMPRESSORS, "lz4": ("lz4", "-9")}
+"""The same for U-Boot, which knows of LZ4 only its frames."""
 
 
 def pack(context: Context, command: tuple[str, ...], source: Path, target: Path) -> None:
-    """Compresses a file with one of COMPRESSORS."""
+    """Compresses a file with one of COMPRESSORS, and sets its time."""
+    # lzop keeps the time of what it packs.
+    os.utime(source, (EPOCH, EPOCH))
     program, *options = command
     line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
     context.run(["sh", "-c", line, "sh", program, source, target, *options])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps.packing import COMPRESSORS, pack
+from bootscope.builder.steps.packing import COMPRESSORS, FOR_UBOOT, pack
 from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
@@ -27,8 +27,11 @@ def file_name(wanted: Kernel) -> str:
     return WRAPPED if wanted.uimage_address else wanted.image
 
 
-def step(wanted: Kernel, arch: Architecture) -> Step:
-    """The step `payload`: the image, with the device tree behind it and a header before it as wanted."""
+def step(wanted: Kernel, arch: Architecture, falcon: bool) -> Step:
+    """The step `payload`: the image, the device tree behind it, packed, a header before it, as wanted. With
+    `falcon` another program than U-Boot loads it."""
+    packers = COMPRESSORS if falcon else FOR_UBOOT
+    packer = packers[wanted.packed] if wanted.packed != "none" else ()
 
     def work(context: Context) -> None:
         image = context.out / IMAGE
@@ -37,8 +40,8 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
             data += (context.results["falcon"] / ARGUMENTS).read_bytes()
         bare = context.scratch / "bare"
         bare.write_bytes(data)
-        if wanted.packed != "none":
-            pack(context, COMPRESSORS[wanted.packed], bare, context.scratch / "packed")
+        if packer:
+            pack(context, packer, bare, context.scratch / "packed")
             bare = context.scratch / "packed"
         if not wanted.uimage_address:
             shutil.copy(bare, image)
@@ -50,11 +53,10 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
         "append_device_tree": wanted.append_device_tree,
         "uimage_address": wanted.uimage_address,
     }
-    if wanted.packed != "none":
-        inputs["packed"] = COMPRESSORS[wanted.packed]
-    tools = ("mkimage", *((COMPRESSORS[wanted.packed][0],) if wanted.packed != "none" else ()))
+    if packer:
+        inputs["packed"] = packer
     needs = ("kernel", *(("falcon",) if wanted.append_device_tree else ()))
-    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, tools)
+    return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, ("mkimage", *packer[:1]))
 
 
 def wrap(context: Context, arch: Architecture, wanted: Kernel, address: int, bare: Path, image: Path) -> None:

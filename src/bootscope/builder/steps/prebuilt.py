@@ -17,12 +17,13 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import kernel, kernel_headers, rootfs, userland
 from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
-from bootscope.image import kallsyms, vmlinux
+from bootscope.image import kallsyms, module_file, vmlinux
 from bootscope.loaders.model import FIRMWARE
 from bootscope.system.model import Prebuilt, System, packaged_root
 
 DPKG = "dpkg-deb"
 BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"
+MODULE_FORMS = {"unpacked": module_file.unpacked, "unsigned": module_file.unsigned}
 _LARGEST_TABLE_BYTES = 0x10000
 
 
@@ -85,7 +86,7 @@ def kernel_step(
         (context.out / kernel.SYMBOLS).write_text(vmlinux.symbol_map(symbols, arch))
         trees = [unpacked(context, one) for one in headers]
         kernel_headers.write(context, arch, trees, vmlinux.version(program), bool(packaged_root(system)))
-        _modules(context, tree, prebuilt.modules)
+        _modules(context, tree, prebuilt)
 
     inputs: dict[str, object] = {
         "prebuilt": prebuilt,
@@ -98,15 +99,20 @@ def kernel_step(
     return Step("kernel", "taking the kernel out of its package", 1, work, inputs, (), tools)
 
 
-def _modules(context: Context, tree: Path, names: tuple[str, ...]) -> None:
-    """Modules by the names of their files, packed as they come, under lib/modules."""
-    for name in names:
+def _modules(context: Context, tree: Path, prebuilt: Prebuilt) -> None:
+    """Modules by the names of their files, as they come or in the form asked for, under lib/modules."""
+    form = prebuilt.module_form
+    for name in prebuilt.modules:
         found = only(tree, f"**/modules/*/kernel/**/{name}.ko*")
         parts = found.parts
         place = Path(*parts[len(parts) - 1 - parts[::-1].index("modules") :])
         target = context.out / rootfs.MODULES / "lib" / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(found, target)
+        if isinstance(form, str):
+            data = MODULE_FORMS[form](found.name, found.read_bytes())
+            target.with_name(f"{name}.ko").write_bytes(data)
+        else:
+            shutil.copy(found, target)
 
 
 def busybox_step(prebuilt: Prebuilt, source: Resolved) -> Step:
