@@ -16,6 +16,9 @@ COMPRESSORS: Mapping[str, tuple[str, ...]] = {
     "zstd": ("zstd", "-19"),
 }
 
+FOR_LOADERS = {**COMPRESSORS, "lz4": ("lz4", "-9", "--no-frame-crc")}
+"""The same for boot loaders, which take lz4's frames, and not what Linux takes."""
+
 
 def pack(context: Context, command: tuple[str, ...], source: Path, target: Path) -> None:
     """Compresses a file with one of COMPRESSORS."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps.packing import COMPRESSORS, pack
+from bootscope.builder.steps.packing import FOR_LOADERS, pack
 from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
@@ -38,7 +38,7 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
         bare = context.scratch / "bare"
         bare.write_bytes(data)
         if wanted.packed != "none":
-            pack(context, COMPRESSORS[wanted.packed], bare, context.scratch / "packed")
+            pack(context, FOR_LOADERS[wanted.packed], bare, context.scratch / "packed")
             bare = context.scratch / "packed"
         if not wanted.uimage_address:
             shutil.copy(bare, image)
@@ -51,8 +51,8 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
         "uimage_address": wanted.uimage_address,
     }
     if wanted.packed != "none":
-        inputs["packed"] = COMPRESSORS[wanted.packed]
-    tools = ("mkimage", *((COMPRESSORS[wanted.packed][0],) if wanted.packed != "none" else ()))
+        inputs["packed"] = FOR_LOADERS[wanted.packed]
+    tools = ("mkimage", *((FOR_LOADERS[wanted.packed][0],) if wanted.packed != "none" else ()))
     needs = ("kernel", *(("falcon",) if wanted.append_device_tree else ()))
     return Step("payload", "kernel for the boot loader", 1, work, inputs, needs, tools)
 
