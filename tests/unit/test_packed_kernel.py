@@ -16,7 +16,7 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload
-from bootscope.builder.steps.packing import FOR_UBOOT
+from bootscope.builder.steps.packing import FOR_LOADERS
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, check_system, load_system
@@ -34,9 +34,9 @@ def ids(loaded: LoadedSystem, folder: Path) -> dict[str, str]:
     return outlook(loaded, Cache(folder)).ids
 
 
-@pytest.mark.parametrize("kind", FOR_UBOOT)
+@pytest.mark.parametrize("kind", FOR_LOADERS)
 def test_an_image_is_packed_and_the_same_twice(kind: str, tmp_path: Path) -> None:
-    if not shutil.which(FOR_UBOOT[kind][0]):
+    if not shutil.which(FOR_LOADERS[kind][0]):
         pytest.skip(f"no {kind}")
     wanted = changed(kernel__packed=kind).system.kernel
     assert payload.needed(wanted)
@@ -47,7 +47,7 @@ def test_an_image_is_packed_and_the_same_twice(kind: str, tmp_path: Path) -> Non
     packed = []
     for turn in ("one", "two"):
         runner = Runner(Cache(tmp_path / turn), Progress())
-        step = payload.step(wanted, ARM64, falcon=False)
+        step = payload.step(wanted, ARM64)
         made = runner.run(step, step.step_id({"kernel": "00"}), {"kernel": built})
         packed.append((made / payload.IMAGE).read_bytes())
     assert packed[0] == packed[1]

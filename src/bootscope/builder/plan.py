@@ -137,7 +137,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
         *([falcon.step(s)] if falcon.needed(s) else []),
-        *([payload.step(s.kernel, arch, s.uboot.falcon)] if payload.needed(s.kernel) else []),
+        *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
         card.step(s, _script(s), board),
     ]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bootscope.boards.profile import Board
 from bootscope.builder.step import Context
-from bootscope.builder.steps.packing import COMPRESSORS, pack
+from bootscope.builder.steps.packing import FOR_LOADERS, pack
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import FIRMWARE
@@ -82,7 +82,7 @@ def write(context: Context, system: System, board: Board, kernel: Path, image: P
     if packed == "none":
         shutil.copy(opensbi, folder / "opensbi")
     else:
-        pack(context, COMPRESSORS[packed], opensbi, folder / "opensbi")
+        pack(context, FOR_LOADERS[packed], opensbi, folder / "opensbi")
     shutil.copy(kernel, folder / "linux")
     places = {"firmware": board.addresses[board.boot_loader.needed[-1].name]}
     text = SOURCE.format(

@@ -16,8 +16,8 @@ COMPRESSORS: Mapping[str, tuple[str, ...]] = {
     "xz": ("xz", "--check=crc32", "--lzma2=dict=1MiB"),
     "zstd": ("zstd", "-19"),
 }
-FOR_UBOOT: Mapping[str, tuple[str, ...]] = {**COMPRESSORS, "lz4": ("lz4", "-9")}
-"""The same for U-Boot, which knows of LZ4 only its frames."""
+FOR_LOADERS: Mapping[str, tuple[str, ...]] = {**COMPRESSORS, "lz4": ("lz4", "-9", "--no-frame-crc")}
+"""The same for boot loaders, which take lz4's frames, and not what Linux takes."""
 
 
 def pack(context: Context, command: tuple[str, ...], source: Path, target: Path) -> None:

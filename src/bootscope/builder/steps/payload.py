@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps.packing import COMPRESSORS, FOR_UBOOT, pack
+from bootscope.builder.steps.packing import FOR_LOADERS, pack
 from bootscope.system.model import Kernel
 
 DEVICE_TREE = "board.dtb"
@@ -27,11 +27,9 @@ def file_name(wanted: Kernel) -> str:
     return WRAPPED if wanted.uimage_address else wanted.image
 
 
-def step(wanted: Kernel, arch: Architecture, falcon: bool) -> Step:
-    """The step `payload`: the image, the device tree behind it, packed, a header before it, as wanted. With
-    `falcon` another program than U-Boot loads it."""
-    packers = COMPRESSORS if falcon else FOR_UBOOT
-    packer = packers[wanted.packed] if wanted.packed != "none" else ()
+def step(wanted: Kernel, arch: Architecture) -> Step:
+    """The step `payload`: the image, the device tree behind it, packed, a header before it, as wanted."""
+    packer = FOR_LOADERS[wanted.packed] if wanted.packed != "none" else ()
 
     def work(context: Context) -> None:
         image = context.out / IMAGE

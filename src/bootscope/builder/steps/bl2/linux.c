@@ -9,7 +9,7 @@
  * CARD_BASE, CONFIG_SPACE, and what begins with FRAMEBUFFER_.
  *
  * Sources: SD Host Controller Simplified Specification 3.00; SD Physical Layer Simplified Specification 3.01;
- * LZ4 Block Format Description; Linux Documentation/arch/arm64/booting.rst.
+ * LZ4 Block and Frame Format Descriptions; Linux Documentation/arch/arm64/booting.rst.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -209,7 +209,11 @@ static bool read_card(uint32_t sector, uint32_t sectors, uintptr_t to)
 
 /* ---- a kernel packed by lz4 ---- */
 
-#define LZ4_MAGIC 0x184c2102U
+#define LZ4_MAGIC 0x184d2204U
+#define HEAD_BYTES 7U
+#define CONTENT_SIZE (1U << 3)
+#define BLOCK_CHECKSUM (1U << 4)
+#define AS_IT_IS (1U << 31)
 #define WORD 8U
 
 /* Eight bytes at any address: the compiler is told not to. */
@@ -277,25 +281,38 @@ static uint32_t le32(const uint8_t *at)
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* Unpacks a frame; returns how many bytes came out, 0 where it is none or damaged. */
 static size_t unpack(const uint8_t *in, size_t size, uint8_t *start)
 {
-	const uint8_t *end = in + size;
+	const uint8_t *end = in + size, *room = start + LINUX_ROOM - WORD;
 	uint8_t *out = start;
+	unsigned int flags;
 
-	if (size < 4U || le32(in) != LZ4_MAGIC)
+	if (size < HEAD_BYTES || le32(in) != LZ4_MAGIC)
 		return 0U;
-	for (in += 4; end - in >= 4;) {
+	flags = in[4];
+	in += HEAD_BYTES + ((flags & CONTENT_SIZE) != 0U ? 8 : 0);
+	while (end - in >= 4) {
 		uint32_t bytes = le32(in);
+		bool plain = (bytes & AS_IT_IS) != 0U;
 
 		in += 4;
-		if (bytes > (size_t)(end - in))
+		bytes &= ~AS_IT_IS;
+		if (bytes == 0U)
+			return (size_t)(out - start);
+		if (bytes > (size_t)(end - in) || (plain && bytes > (size_t)(room - out)))
 			return 0U;
-		out = unpack_block(in, in + bytes, start, out, start + LINUX_ROOM - WORD);
+		if (plain) {
+			copy_far(out, in, bytes);
+			out += bytes;
+		} else {
+			out = unpack_block(in, in + bytes, start, out, room);
+		}
 		if (out == NULL)
 			return 0U;
-		in += bytes;
+		in += bytes + ((flags & BLOCK_CHECKSUM) != 0U ? 4U : 0U);
 	}
-	return (size_t)(out - start);
+	return 0U;
 }
 
 /* ---- the kernel ---- */
