@@ -15,7 +15,7 @@ from bootscope.techniques.model import techniques
 
 from .builders import ROOT
 
-SYSTEMS = ["stock", "debian-arm64"]
+SYSTEMS = ["stock", "debian-arm64", "debian-systemd"]
 
 
 @pytest.fixture(scope="module")
