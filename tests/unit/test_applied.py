@@ -23,7 +23,8 @@ from bootscope.system.model import Symbols, System
 from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, techniques
 
-from .lab_scenes import CONFIGS, FILES, home, known, listed, stock
+from .lab_scenes import CONFIGS, FILES, known, listed, stock
+from .systemd_scenes import base_of, is_of_stock, with_systemd
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 RECIPES = {title(t, name): recipe for t in techniques().values() for name, recipe in t.recipes.items()}
@@ -47,14 +48,20 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
 @pytest.mark.parametrize("spec", RECIPES)
 def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
     recipe: Recipe = RECIPES[spec]
-    system = home(recipe)
+    t = techniques()[spec.partition("=")[0]]
+    system = base_of(t, recipe)
+
+    def recorded_here(system: System, change: Change) -> Recorded:
+        found = recorded(store, stock().system if not is_of_stock(t) else system, change)
+        return found if is_of_stock(t) else with_systemd(found, system, change)
+
     settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(system))
     own = filled(recipe.base, settings)
     base = apply(system, {"base": own})
-    before = recorded(store, base, own)
+    before = recorded_here(base, own)
     change = composed(base, {spec: with_values(recipe.change, before)})[spec]
     assert change == filled(recipe.change, before)
-    after = recorded(store, apply(base, {spec: change}), change)
+    after = recorded_here(apply(base, {spec: change}), change)
     assert why_not(recipe, after)
     assert spec not in {f.spec for f in audit(after).findings}
 

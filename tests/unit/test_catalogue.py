@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import tomllib
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from bootscope.audit.forecast import LEFT_OUT
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
-from bootscope.emulator.subject import flat
 from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
@@ -42,10 +40,9 @@ from bootscope.techniques.model import (
 )
 
 from .builders import ROOT
-from .lab_scenes import home, known, stock
-from .test_systemd_values import UNITS as SOME_UNITS
+from .lab_scenes import known, stock
+from .systemd_scenes import base_of, is_of_stock, with_systemd
 
-UNITS = {path: text.replace("/usr/bin/app", "/usr/bin/testcard") for path, text in SOME_UNITS.items()}
 ALL = techniques()
 RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
 NAMES = [f"{t.id}={name}" for t, name, _ in RECIPES]
@@ -59,28 +56,10 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return known(Store(tmp_path_factory.mktemp("catalogue") / "store"))
 
 
-OF_DEBIAN = (
-    "tfa-log-level",
-    "initramfs-fast-compression",
-    "initramfs-plain-modules",
-    "kernel-initcall-blacklist",
-    "uboot-compressed-image",
-)
-"""Techniques for what the stock system has not: firmware, a prebuilt kernel, an initramfs of its own."""
-
-
-def is_of_stock(t: Technique) -> bool:
-    """Whether the recipes of a technique are for the stock system, not for the one with systemd."""
-    return t.id not in OF_DEBIAN and t.applies_to.inits != ("systemd",)
-
-
 @pytest.fixture(scope="module")
 def systemd_facts(stock_facts: Recorded) -> Recorded:
-    """The system with systemd, as far as recipes ask for something of it."""
-    settings = flat(load.load_system("debian-systemd").system)
-    line = settings["kernel.command_line"] + " initcall_blacklist=slow_init"
-    files = {"/usr/lib/systemd/system-generators/systemd-sysv-generator": "program"}
-    return replace(stock_facts, settings=settings, units=UNITS, files=files, command_line=line)
+    """The same of the system with systemd."""
+    return with_systemd(stock_facts, load.load_system("debian-systemd").system, Change())
 
 
 # ---- the whole ----
@@ -194,7 +173,7 @@ def test_a_recipe_makes_a_system_of_one_that_it_is_for(
     t: Technique, recipe: Recipe, stock_facts: Recorded, systemd_facts: Recorded
 ) -> None:
     loaded = stock() if is_of_stock(t) else load.load_system("debian-systemd")
-    base = apply(home(recipe) if is_of_stock(t) else loaded.system, {"its base": recipe.base})
+    base = apply(base_of(t, recipe), {"its base": recipe.base})
     load.check_system(base, loaded.path)
     change = filled(recipe.change, stock_facts if is_of_stock(t) else systemd_facts)
     made = apply(base, {"it": change})

@@ -19,9 +19,10 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.inventory.recorded import facts
 from bootscope.search import journal as journal_module
 from bootscope.search.emulated import EmulatedBench, EmulatedSearch
+from bootscope.search.job import Candidate
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome
-from bootscope.search.scheduler import Candidate, Scheduler
+from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
 

@@ -30,6 +30,7 @@ _NEEDED = (
 )
 """What systemd starts by itself and programs count on though their units do not name it: folders and devices,
 logging, settings of the kernel, random numbers."""
+_PRODUCT = "product.target"
 _EARLY = """DefaultDependencies=no
 Conflicts=shutdown.target
 Before=shutdown.target
@@ -43,7 +44,9 @@ def application_unit(known: Inventory) -> str:
 
 
 def text_early(known: Inventory) -> str:
-    """The application's unit, ordered after nothing but what it needs as a program."""
+    """The application's unit, ordered after nothing but what it needs as a program; empty where it is so."""
+    if re.search(r"(?m)^DefaultDependencies[ \t]*=[ \t]*no$", _text(known)):
+        return ""
     kept = re.sub(r"(?m)^(?:After|DefaultDependencies)[ \t]*=.*\n", "", _text(known))
     return kept.replace("[Unit]\n", f"[Unit]\n{_EARLY}", 1)
 
@@ -86,11 +89,12 @@ def console(known: Inventory) -> str:
 
 
 def default_target(known: Inventory) -> str:
-    """What systemd starts unless told otherwise."""
+    """What systemd starts unless told otherwise; empty where that is a target of the product already."""
     files = _files(known)
     links = (files.get(f"{folder}/default.target", "") for folder in ("/etc/systemd/system", _VENDOR[:-1]))
     target = next((link for link in links if link.startswith(LINK)), "")
-    return PurePosixPath(target.removeprefix(LINK)).name
+    name = PurePosixPath(target.removeprefix(LINK)).name
+    return "" if name == _PRODUCT else name
 
 
 def spare_units(known: Inventory) -> str:

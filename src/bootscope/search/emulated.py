@@ -16,8 +16,9 @@ from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, span
 from bootscope.inventory.recorded import facts
 from bootscope.search.experiment import Ahead, Bench, Changes, Experiment, Goal, Worth, title, without
+from bootscope.search.job import Candidate
 from bootscope.search.outcome import Outcome
-from bootscope.search.scheduler import Candidate, Scheduler
+from bootscope.search.scheduler import Scheduler
 from bootscope.search.search import Search
 from bootscope.search.verdict import ExactVerdict
 from bootscope.system.changes import Change, apply

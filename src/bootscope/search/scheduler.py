@@ -13,91 +13,21 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import msgspec
 
 from bootscope.analysis.views import view
-from bootscope.builder.progress import Progress
-from bootscope.builder.workload import Workload
-from bootscope.capture.record import BootEnd, BootInfo
+from bootscope.capture.record import BootEnd
 from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserError
-from bootscope.emulator.recording import Order
-from bootscope.loaders import registry as loaders
 from bootscope.search.emulator import Emulator
+from bootscope.search.job import BOOTING, BUILDING, BUILT, DONE, WAITING, Candidate, Job, Stopped, Watcher
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome, failed, outcome_of
-from bootscope.system.load import LoadedSystem
 
-WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
 _LOOK_S = 0.2
 _END_S = 10.0
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A system to build and boot; `what` are the techniques in it, `title` is what people call it."""
-
-    what: tuple[str, ...]
-    loaded: LoadedSystem
-    title: str
-
-
-class _Stopped(KeyboardInterrupt):
-    """Work that nobody wants any more; builds and recordings tidy up as for Ctrl-C."""
-
-
-@dataclass
-class _Job:
-    candidate: Candidate
-    key: str
-    state: int = WAITING
-    host_s: float = 0.0
-    stop: bool = False
-    yields: bool = False
-    """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
-    order: Order | None = None
-    outcome: Outcome | None = None
-    error: BaseException | None = None
-
-
-@dataclass(frozen=True)
-class _Watcher(Progress):
-    """Told how a build or a boot goes on; ends it when it is to stop."""
-
-    job: _Job
-    tell: Callable[[str], None]
-
-    def _look(self) -> None:
-        if self.job.stop or self.job.yields:
-            raise _Stopped
-
-    def expect(self, workload: Workload) -> None:
-        self._look()
-
-    def begin(self, step: str, what: str) -> None:
-        self._look()
-        # The others take no longer than it takes to read of them.
-        if step in ("kernel", loaders.BUILT.tree, "busybox") or step.startswith("fetch"):
-            self.tell(f"  {self.job.candidate.title}: {what} ...")
-
-    def update(self, done: int, total: int | None, unit: str) -> None:
-        self._look()
-
-    def note(self, message: str) -> None:
-        self.tell(f"  {self.job.candidate.title}: {message}")
-
-    def boot_begins(self, number: int, total: int) -> None:
-        self.tell(f"  {self.job.candidate.title}: booting ...")
-
-    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
-
-    def tick(self, time_ns: int, phase: str) -> None:
-        self._look()
-
-    def boot_ended(self, info: BootInfo) -> None: ...
 
 
 class Scheduler:
@@ -109,7 +39,7 @@ class Scheduler:
         self.measured_now = 0
         """Systems that were built or booted by this scheduler."""
         self._to_beat_ns: int | None = None
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, Job] = {}
         self._wanted: str | None = None
         self._hints: list[str] = []
         self._closed = False
@@ -250,11 +180,11 @@ class Scheduler:
 
     # ---- work ----
 
-    def _job(self, candidate: Candidate, key: str) -> _Job:
+    def _job(self, candidate: Candidate, key: str) -> Job:
         # A system whose sources are not there has no key yet; there is one such at a time.
         job = self._jobs.get(key)
         if not job or job.stop:
-            job = self._jobs[key] = _Job(candidate, key)
+            job = self._jobs[key] = Job(candidate, key)
         return job
 
     def _make_way(self) -> None:
@@ -268,7 +198,7 @@ class Scheduler:
             elif job.state == busy == BUILDING:
                 job.yields = True
 
-    def _take(self, state: int, next_state: int) -> _Job | None:
+    def _take(self, state: int, next_state: int) -> Job | None:
         """Waits for a job in that state: what is wanted first. None when there is no more work."""
         with self._changed:
             while not self._closed:
@@ -288,16 +218,16 @@ class Scheduler:
         while job := self._take(BUILT, BOOTING):
             self._work(job, self._booted)
 
-    def _built(self, job: _Job, bench: Emulator) -> StoredRun | None:
+    def _built(self, job: Job, bench: Emulator) -> StoredRun | None:
         job.order = bench.order(job.candidate.loaded)
         return bench.known(job.order)
 
-    def _booted(self, job: _Job, bench: Emulator) -> StoredRun | None:
+    def _booted(self, job: Job, bench: Emulator) -> StoredRun | None:
         assert job.order
         return bench.boot(job.order)
 
-    def _work(self, job: _Job, work: Callable[[_Job, Emulator], StoredRun | None]) -> None:
-        watcher, begun = _Watcher(job, self.tell), time.monotonic()
+    def _work(self, job: Job, work: Callable[[Job, Emulator], StoredRun | None]) -> None:
+        watcher, begun = Watcher(job, self.tell), time.monotonic()
         state, outcome = DONE, None
         # What is booted with the limit that holds when it is built is so to its end.
         limit_ns = job.order.limits.limit_ns if job.order else self.bench.limits.limit_ns
@@ -307,7 +237,7 @@ class Scheduler:
                 outcome = self._outcome(job, run, self.bench.watched_by(watcher, watcher))
             else:
                 state = BUILT
-        except _Stopped:
+        except Stopped:
             state = DONE if job.stop else WAITING
         except (UserError, StepError) as error:
             outcome = self._failed(job, error, True)
@@ -331,7 +261,7 @@ class Scheduler:
                 del self._jobs[job.key]
             self._changed.notify_all()
 
-    def _outcome(self, job: _Job, run: StoredRun, bench: Emulator) -> Outcome:
+    def _outcome(self, job: Job, run: StoredRun, bench: Emulator) -> Outcome:
         found = view(self.bench.store, run)
         outcome = outcome_of(
             found,
@@ -348,7 +278,7 @@ class Scheduler:
         if outcome.lasting and outcome.key:
             self.journal.add(outcome)
 
-    def _failed(self, job: _Job, error: BootscopeError, lasting: bool) -> Outcome | None:
+    def _failed(self, job: Job, error: BootscopeError, lasting: bool) -> Outcome | None:
         if not job.candidate.what:
             job.error = error
             return None

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A system that a search wants built and booted, and how its work is watched and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bootscope.builder.progress import Progress
+from bootscope.builder.workload import Workload
+from bootscope.capture.record import BootInfo
+from bootscope.emulator.recording import Order
+from bootscope.loaders import registry as loaders
+from bootscope.search.outcome import Outcome
+from bootscope.system.load import LoadedSystem
+
+WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A system to build and boot; `what` are the techniques in it, `title` is what people call it."""
+
+    what: tuple[str, ...]
+    loaded: LoadedSystem
+    title: str
+
+
+class Stopped(KeyboardInterrupt):
+    """Work that nobody wants any more; builds and recordings tidy up as for Ctrl-C."""
+
+
+@dataclass
+class Job:
+    candidate: Candidate
+    key: str
+    state: int = WAITING
+    host_s: float = 0.0
+    stop: bool = False
+    yields: bool = False
+    """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
+    order: Order | None = None
+    outcome: Outcome | None = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Watcher(Progress):
+    """Told how a build or a boot goes on; ends it when it is to stop."""
+
+    job: Job
+    tell: Callable[[str], None]
+
+    def _look(self) -> None:
+        if self.job.stop or self.job.yields:
+            raise Stopped
+
+    def expect(self, workload: Workload) -> None:
+        self._look()
+
+    def begin(self, step: str, what: str) -> None:
+        self._look()
+        # The others take no longer than it takes to read of them.
+        if step in ("kernel", loaders.BUILT.tree, "busybox") or step.startswith("fetch"):
+            self.tell(f"  {self.job.candidate.title}: {what} ...")
+
+    def update(self, done: int, total: int | None, unit: str) -> None:
+        self._look()
+
+    def note(self, message: str) -> None:
+        self.tell(f"  {self.job.candidate.title}: {message}")
+
+    def boot_begins(self, number: int, total: int) -> None:
+        self.tell(f"  {self.job.candidate.title}: booting ...")
+
+    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
+
+    def tick(self, time_ns: int, phase: str) -> None:
+        self._look()
+
+    def boot_ended(self, info: BootInfo) -> None: ...

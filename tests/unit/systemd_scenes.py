@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The system with systemd, as far as recipes ask for something of it."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import replace
+
+from bootscope.emulator.subject import flat
+from bootscope.inventory.recorded import Recorded
+from bootscope.system.changes import Change
+from bootscope.system.load import load_system
+from bootscope.system.model import System
+from bootscope.techniques.model import Recipe, Technique
+
+from .lab_scenes import home
+from .test_systemd_values import UNITS as SOME_UNITS
+
+UNITS = {path: text.replace("/usr/bin/app", "/usr/bin/testcard") for path, text in SOME_UNITS.items()}
+FILES = {
+    "/usr/lib/systemd/systemd": "program",
+    "/usr/lib/systemd/system-generators/systemd-sysv-generator": "program",
+}
+SLOW = "initcall_blacklist=slow_init"
+OF_DEBIAN = (
+    "initramfs-fast-compression",
+    "initramfs-plain-modules",
+    "initramfs-starts-application",
+    "kernel-initcall-blacklist",
+    "uboot-compressed-image",
+)
+"""Techniques for what the stock system has not: a prebuilt kernel, an initramfs of its own."""
+
+
+def is_of_stock(t: Technique) -> bool:
+    """Whether the recipes of a technique are not for the system with systemd."""
+    return t.id not in OF_DEBIAN and t.applies_to.inits != ("systemd",)
+
+
+def base_of(t: Technique, recipe: Recipe) -> System:
+    """A system that a recipe is for."""
+    return home(recipe) if is_of_stock(t) else load_system("debian-systemd").system
+
+
+def with_systemd(found: Recorded, system: System, change: Change) -> Recorded:
+    """What is known of a run, of a system with systemd that has a change."""
+    units = {**UNITS, **change.write, **{path: f"-> {target}" for path, target in change.link.items()}}
+    files = {**found.files, **FILES}
+    gone = change.remove
+    settings = flat(system)
+    return replace(
+        found,
+        settings=settings,
+        units={p: t for p, t in units.items() if not any(fnmatch.fnmatchcase(p, one) for one in gone)},
+        files={p: w for p, w in files.items() if not any(fnmatch.fnmatchcase(p, one) for one in gone)},
+        command_line=f"{settings['kernel.command_line']} {SLOW}",
+    )
