@@ -157,7 +157,7 @@ def _asked_of_board(args: argparse.Namespace) -> dict[str, Any]:
 
     Raises UserError where there is nothing to continue, or its images are unknown.
     """
-    refuse(args, ("pareto", "beside"), "is for systems of the emulated board")
+    refuse(args, ("pareto", "beside", "groups"), "is for systems of the emulated board")
     before: Mapping[str, Any] = {}
     if args.resume:
         tree = load_tree(args.system)[0]
