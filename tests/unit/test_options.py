@@ -65,7 +65,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["optimize", "stock"], TRIAL, "is for imported systems on a real board; stock boots on an emulated"),
     (["try", "kernel-quiet", "--force", "--system", "mine"], {"--own-base": []}, "is for systems of the"),
     (["try", "kernel-quiet", "--force", "--system", "mine"], BUILD, "is for systems that bootscope builds"),
-    (["optimize", "mine"], {"--pareto": [], "--groups": [], "--beside": ["usb"]}, "is for systems of the emulated board"),
+    (["optimize", "mine"], {"--pareto": [], "--groups": [], "--beside": ["usb"]}, "is for systems of the emulated"),
     (["optimize", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
     (["build", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
     (["system", "list"], IMPORT, "is for import"),
