@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -100,16 +100,14 @@ class Calls:
     _devices: Memo[bytes, str] = field(default_factory=lambda: Memo(decode))
     _level: str = ""
 
-    def take(self, blob: bytes, offset: int, at_ns: int) -> bool:
-        """Takes the line whose words begin at `offset`, if it is one of `initcall_debug`."""
-        first = blob[offset]
-        if first == _C:
-            return self._calling(blob, offset, at_ns)
-        if first == _I:
-            return self._returned(blob, offset, at_ns)
-        if first == _P:
-            return self._probe(blob, offset, at_ns)
-        match = _ENTERING.match(blob, offset) if first == _E else None
+    @property
+    def takers(self) -> Mapping[int, Callable[[bytes, int, int], bool]]:
+        """By the first byte of a line's words: what takes that line, given the text, where the words begin and
+        when it came; False for one that is none of `initcall_debug`."""
+        return {_C: self._calling, _I: self._returned, _P: self._probe, _E: self._entering}
+
+    def _entering(self, blob: bytes, offset: int, _at_ns: int) -> bool:
+        match = _ENTERING.match(blob, offset)
         if match:
             self._level = decode(match[1]).strip()
         return bool(match)

@@ -94,11 +94,12 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     first = bisect_left(found.notable, part.first)
     last = bisect_left(found.notable, part.end)
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
-    offset_ns, take, blob = way.offset_ns, findings.calls.take, found.blob
+    offset_ns, takers, blob = way.offset_ns, findings.calls.takers, found.blob
     for index, offset in zip(found.notable[first:last], found.words[first:last], strict=True):
         kernel_ns = kernel_stamps[index] if found.own[index] else found.kernel_ns[index]
         at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
-        if kernel_ns < 0 or not take(blob, offset, at_ns):
+        take = takers.get(blob[offset]) if kernel_ns >= 0 else None
+        if take is None or not take(blob, offset, at_ns):
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
             late = bool(_OTHER_TASK.search(blob, found.starts[index], offset))
             _take(findings, blob, offset, None if late else when)
