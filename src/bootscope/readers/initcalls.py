@@ -102,7 +102,7 @@ class Calls:
 
     @property
     def takers(self) -> Mapping[int, Callable[[bytes, int, int], bool]]:
-        """By the first byte of a line's words: what takes that line, given the text, where the words begin and
+        """By the first byte of a line's words: what takes that line, given the text, where they begin and
         when it came; False for one that is none of `initcall_debug`."""
         return {_C: self._calling, _I: self._returned, _P: self._probe, _E: self._entering}
 
