@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bootscope.changes.applies import filled
-from bootscope.changes.impossible import impossible
+from bootscope.changes.impossible import prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory import boot_scripts, initcalls, systemd
 from bootscope.inventory.inventory import Inventory, Part
@@ -165,5 +165,5 @@ def test_a_system_without_such_an_application_is_none_for_it() -> None:
 )
 def test_what_is_prebuilt_is_not_configured(change: Change, why: str | None) -> None:
     facts = known(settings={"prebuilt.kernel": "boot/vmlinuz-*", "prebuilt.busybox": "bin/busybox"})
-    assert next(impossible(change, facts), None) == why
-    assert next(impossible(change, known()), None) is None
+    assert next(prebuilt(change, facts), None) == why
+    assert next(prebuilt(change, known()), None) is None

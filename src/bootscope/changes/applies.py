@@ -6,6 +6,7 @@ Where a part of the system is not known, the answer is that: neither yes nor no.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bootscope.changes.impossible import impossible
+from bootscope.changes.impossible import impossible, prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
@@ -97,9 +98,17 @@ SO_ALREADY = "already in effect"
 
 
 def why_not(recipe: Recipe, facts: Inventory) -> str:
-    """Why a recipe of a technique need not be tried on this system; empty when it applies, or when too little
-    is known to tell (see :func:`not_known`)."""
+    """Why a recipe of a technique is of no use to this system; empty when it applies, or when too little is
+    known to tell (see :func:`not_known`)."""
     return SO_ALREADY if changes_nothing(recipe, facts) else unmet(recipe, facts)
+
+
+def untried(recipe: Recipe, facts: Inventory) -> str:
+    """Why a recipe cannot be tried here; empty when it can: :func:`unmet`, or what it changes is prebuilt."""
+    with contextlib.suppress(UserError):
+        if found := next(prebuilt(filled(recipe.change, facts), facts), ""):
+            return found
+    return unmet(recipe, facts)
 
 
 def changes_nothing(recipe: Recipe, facts: Inventory) -> bool:

@@ -33,15 +33,15 @@ _PLACES = {
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change is none for this machine, in words: one for each reason."""
-    yield from _prebuilt(change, facts)
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
     if any(key.startswith("rootfs.") for key in change.settings):
         yield from _no_such_root(change, facts)
 
 
-def _prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
-    """What a change configures, or puts something into, although the system takes it as it is."""
+def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
+    """What a change configures, or puts something into, although the system takes it as it is: it cannot be
+    tried here, and is advice for who builds it."""
     for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
         taken = facts.settings.get(key) and change.settings.get(key) != ""
         if taken and (change.symbols(tree) or f"{tree}.defconfig" in change.settings):

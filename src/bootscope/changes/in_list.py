@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bootscope.changes.applies import SO_ALREADY, changes_nothing, filled, unmet
+from bootscope.changes.applies import SO_ALREADY, changes_nothing, filled, untried
 from bootscope.changes.compose import symbols_of
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory
@@ -54,7 +54,7 @@ def _left(recipes: Mapping[str, Recipe], stages: Sequence[Inventory]) -> dict[st
     """
     found: dict[str, str] = {}
     for name, recipe in recipes.items():
-        reasons = [unmet(recipe, known) for known in stages]
+        reasons = [untried(recipe, known) for known in stages]
         if all(changes_nothing(recipe, known) for known in stages):
             found[name] = SO_ALREADY
         elif all(reasons):
