@@ -123,7 +123,7 @@ def grub(folder: Path) -> Path:
 def _unpacked(folder: Path) -> Path:
     """What Debian's packages of kernel and BusyBox hold."""
     sources = load_system(_SYSTEM).system.sources
-    for path in _fetched({name: sources[name] for name in ("linux", "busybox")}, folder):
+    for path in _fetched({name: sources[name] for name in ("linux-image", "busybox")}, folder):
         subprocess.run(["dpkg-deb", "-x", path, folder], check=True)
     return folder
 
