@@ -16,7 +16,7 @@ from bootscope.readers import stamp_forms
 from bootscope.readers.base import Boot, Options
 from bootscope.readers.calls import CallTrace
 from bootscope.readers.formats.ftrace import FtraceText
-from bootscope.readers.journal_order import Said
+from bootscope.readers.journal_order import Written
 from bootscope.readers.lines import Lines, split
 from bootscope.readers.stamp_forms import Columns, Form, clock_of
 from bootscope.readers.tally import Tally
@@ -133,9 +133,9 @@ LINE = st.lists(st.sampled_from(WORDS), max_size=3).map(b"".join)
 @given(st.lists(st.tuples(st.integers(0, 10**14), st.sampled_from(["", "<0>", "<7>"]), LINE), max_size=12))
 def test_times_that_are_told_are_those_of_stamps_before_the_lines(rows: list[tuple[int, str, bytes]]) -> None:
     text = b"".join(line + b"\n" for _, _, line in rows)
-    said = Said(text, array("q", [us for us, _, _ in rows]), [level for _, level, _ in rows])
-    columns = stamp_forms.told(Lines(text), said.at_us, said.levels)
-    assert described(columns) == described(stamp_forms.read(Lines(said.stamped()), stamp_forms.PRINTK))
+    written = Written(text, array("q", [us for us, _, _ in rows]), [level for _, level, _ in rows])
+    columns = stamp_forms.at_kernel_times(Lines(text), written.at_us, written.levels)
+    assert described(columns) == described(stamp_forms.read(Lines(written.stamped()), stamp_forms.PRINTK))
 
 
 @settings(max_examples=200, deadline=None)
@@ -144,7 +144,7 @@ def test_times_of_a_host_are_those_of_its_stamps_before_the_lines(rows: list[tup
     text = b"".join(line + b"\n" for _, line in rows)
     stamped = b"".join(b"%d.%06d %b\n" % (us // 10**6, us % 10**6, line) for us, line in rows)
     form = Form("host", rb"(\d{1,9})\.(\d{6}) ", clock_of("host", "power on", 6))
-    columns = stamp_forms.timed(Lines(text), array("q", [us * 1000 for us, _ in rows]))
+    columns = stamp_forms.at_host_times(Lines(text), array("q", [us * 1000 for us, _ in rows]))
     assert described(columns) == described(stamp_forms.read(Lines(stamped), form))
 
 

@@ -70,7 +70,7 @@ class Optimize(Verb):
         flag(
             parser,
             "--groups",
-            "try all at once that go together, and halve what fails: for boots that take long",
+            "try techniques in groups, and bisect a group that fails: for slow boots",
         )
         flag(parser, "--resume", "continue the last search of this system, with its options")
         option(parser, "-o", "DIR", "write the accepted changes as files, and an HTML report", type=Path)

@@ -47,10 +47,9 @@ def is_image(names: Sequence[str]) -> bool:
     (name,) = names
     if name in system_names():
         return False
-    if keep.is_tree(name) or name.endswith(".toml"):
-        return not name.endswith(".toml")
     # No system of ours has a point or a slash in its name.
-    return Path(name).exists() or bool({".", "/"} & set(name))
+    like_a_path = Path(name).exists() or "." in name or "/" in name
+    return keep.is_tree(name) or (like_a_path and not name.endswith(".toml"))
 
 
 def _files(names: Sequence[str], machine: str) -> tuple[Sequence[str], str, str]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initcalls that a system can do without and that took time in its boot, for `initcall_blacklist=`.
 
-Each of them sets up what the kernel checks for before it uses it, and what only tests, tracing,
-BPF programs or the checking of keys need.
+The list is a judgement, no proof: each sets up what the kernel checks for before it uses it, and what only
+tests, tracing, BPF programs or the checking of keys need. Its required milestones tell whether a system needs
+one of them.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ class Reading:
     """What the file cannot tell and an option could, as a sentence naming the option."""
 
 
-PERHAPS = 15
+WHOLE_FILE_SURE = 15
 """The most that a look at a whole file says of its format (:class:`Reader`)."""
 
 
@@ -271,8 +271,8 @@ class Reader:
     """A format: how it is called, recognised and read.
 
     `sure(source)` is 0 (not this) to 100 (cannot be anything else), looks at content first, and must
-    be quick (the head). `perhaps` may look at the whole file; it is asked where no format is surer than
-    ``PERHAPS``, the most that it can say. `read` may take the whole file.
+    be quick (the head). `by_whole_file` may look at the whole file; it is asked where no format is surer than
+    ``WHOLE_FILE_SURE``, the most that it can say. `read` may take the whole file.
     """
 
     name: str
@@ -281,7 +281,7 @@ class Reader:
     """The command whose output this is, as a person would type it."""
     sure: Callable[[Source], int]
     read: Callable[[Source, Options], Reading]
-    perhaps: Callable[[Source], int] | None = None
+    by_whole_file: Callable[[Source], int] | None = None
 
 
 class FormatError(UserError):

@@ -90,21 +90,20 @@ class CallTrace:
         """Reads all lines of a file."""
         first = 1
         for block in blocks(lines.blob):
-            odd: list[bytes] = []
-            found: Sequence[Sequence[str]] = [()] * block.count(b"\n")
-            if block.isascii():
-                found = _LINE.findall(block.decode("ascii"))
+            text = decode(block)
+            odd: list[str] = []
+            found = _LINE.findall(text)
             for number, fields in enumerate(found, first):
-                if not (fields and fields[7]) or self._cut or not self._take_usual(number, fields):
-                    odd = odd or block.split(b"\n")
-                    self.take(number, decode(odd[number - first]))
+                if not self._take_usual(number, fields):
+                    odd = odd or text.split("\n")
+                    self.take(number, odd[number - first])
             first += len(found)
 
     def _take_usual(self, number: int, fields: Sequence[str]) -> bool:
         """Reads a call that has a stamp, whole or cut in two by another process, in plain ASCII. It says
         no to all that may need a closer look, before anything is changed."""
         shown_pid, pid, seconds, micros, stamp, name, resumed, rest = fields
-        if self._table and not self._table.done:
+        if not rest or self._cut or not rest.isascii() or (self._table and not self._table.done):
             return False
         end, unfinished = len(rest), False
         length_ns: int | None = None

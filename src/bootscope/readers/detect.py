@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bootscope.core.errors import UserError, printable
 from bootscope.readers import registry
-from bootscope.readers.base import PERHAPS, Reader, Source
+from bootscope.readers.base import WHOLE_FILE_SURE, Reader, Source
 from bootscope.readers.encoding import encoding
 
 SURE_ENOUGH = 10
@@ -34,14 +34,18 @@ def in_words(sure: int) -> str:
 def rank(source: Source) -> list[Guess]:
     """All formats that the source may be, the best first; of two alike, the first by name."""
     found = [Guess(reader, max(0, min(100, reader.sure(source)))) for reader in registry.readers()]
-    if all(guess.sure <= PERHAPS for guess in found):
+    if all(guess.sure <= WHOLE_FILE_SURE for guess in found):
         found = [_second_look(guess, source) for guess in found]
     return sorted((g for g in found if g.sure), key=lambda g: (-g.sure, g.reader.name))
 
 
 def _second_look(guess: Guess, source: Source) -> Guess:
-    perhaps = guess.reader.perhaps
-    return replace(guess, sure=max(guess.sure, min(PERHAPS, perhaps(source)))) if perhaps else guess
+    by_whole_file = guess.reader.by_whole_file
+    return (
+        replace(guess, sure=max(guess.sure, min(WHOLE_FILE_SURE, by_whole_file(source))))
+        if by_whole_file
+        else guess
+    )
 
 
 def recognised(source: Source) -> list[Guess]:

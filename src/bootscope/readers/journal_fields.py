@@ -52,7 +52,7 @@ def fields_of(record: Mapping[str, object]) -> Fields:
     return Fields(boot, message, level, who, pid, *times)
 
 
-def said(fields: Fields) -> tuple[int, str, str] | None:
+def lines_of(fields: Fields) -> tuple[int, str, str] | None:
     """When a record was written, in microseconds of the monotonic clock, what stands before a stamp of the
     kernel's log to tell its level, and its lines; None where it has no message or nothing tells when.
 

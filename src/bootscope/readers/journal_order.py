@@ -31,7 +31,7 @@ class _Lines:
     text: bytes
 
 
-class Said(NamedTuple):
+class Written(NamedTuple):
     """Lines of records in one text; of each line when it was written, in us, and what tells its level, as
     before a stamp of the kernel's log."""
 
@@ -82,18 +82,18 @@ class Records:
         self._text.write(_encoded(text))
         self._last.clear()
 
-    def in_order(self) -> Said:
+    def in_order(self) -> Written:
         """All lines by their time, those of one time as they came. Lets what was gathered go."""
         self._gather()
         text, times, levels, lengths = self._text.getvalue(), self._times, self._levels, self._lengths
         more = self._more
         self._text, self._lengths = BytesIO(), array("q")
         if _ordered(times) and not more:
-            return Said(text, times, levels)
+            return Written(text, times, levels)
         ends = array("q", accumulate(lengths))
         order = sorted(range(len(times)), key=times.__getitem__)
         by_line = [i for i in order for _ in range(more.get(i, 1))]
-        return Said(
+        return Written(
             b"".join(text[ends[i] - lengths[i] : ends[i]] for i in order),
             array("q", [times[i] for i in by_line]),
             [levels[i] for i in by_line],

@@ -114,7 +114,7 @@ class Form:
 
 PLAIN = Form("plain", b"", Clock("none", "nothing: the lines have no stamps", 0))
 PRINTK = Form("printk", b"", KERNEL, repeats_kernel=True)
-TOLD = replace(PRINTK)
+RECORDS = replace(PRINTK)
 """The lines of records that tell the time on the kernel's clock: no stamp can be of another one."""
 
 
@@ -225,7 +225,7 @@ def _ends(found: Columns, block: bytes, begin: int, notable: Sequence[bytes]) ->
     return ends
 
 
-def told(lines: Lines, at_us: Iterable[int], levels: Iterable[str]) -> Columns:
+def at_kernel_times(lines: Lines, at_us: Iterable[int], levels: Iterable[str]) -> Columns:
     """All lines, of which the times on the kernel's clock are known, and what printk would write before them
     to tell their levels (nothing for none): what :func:`read` finds where both stand there."""
     found = Columns(lines.blob)
@@ -242,7 +242,7 @@ def told(lines: Lines, at_us: Iterable[int], levels: Iterable[str]) -> Columns:
     return found
 
 
-def timed(lines: Lines, at_ns: array[int]) -> Columns:
+def at_host_times(lines: Lines, at_ns: array[int]) -> Columns:
     """All lines, of which these are the times by a host (NO_STAMP: none): what :func:`read` finds where its
     stamps stand before the lines."""
     found = read(lines, PLAIN)

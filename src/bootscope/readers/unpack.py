@@ -16,9 +16,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
+from bootscope.core import zstd
 from bootscope.core.errors import UserError, printable
 from bootscope.readers.base import Repair
 
@@ -81,23 +81,11 @@ class _Gzip:
         return self._inner.unused_data
 
 
-def _zstd() -> Any:
-    """Python's own module from 3.14 on, its backport before. Raises UserError when neither is there."""
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            return import_module(name).ZstdDecompressor()
-        except ImportError:
-            continue
-    raise UserError(
-        "zstd files cannot be read here", hint="pip install backports.zstd, or unpack with zstd -d"
-    )
-
-
 _KINDS: tuple[tuple[bytes, str, Callable[[], Any]], ...] = (
     (b"\x1f\x8b\x08", "gzip", _Gzip),
     (b"\xfd7zXZ\x00", "xz", lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)),
     (b"BZh", "bzip2", bz2.BZ2Decompressor),
-    (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
+    (b"\x28\xb5\x2f\xfd", "zstd", lambda: zstd.module().ZstdDecompressor()),
 )
 
 

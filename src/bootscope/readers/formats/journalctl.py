@@ -17,22 +17,22 @@ from itertools import chain
 
 from bootscope.readers.base import KERNEL, WHEN_LOGGED, FormatError, Options, Reader, Reading, Repair, Source
 from bootscope.readers.console import Tool, clean_head, read_console, reading
-from bootscope.readers.journal_fields import Fields, decoder, fields_of, said
-from bootscope.readers.journal_order import Records, Said
+from bootscope.readers.journal_fields import Fields, decoder, fields_of, lines_of
+from bootscope.readers.journal_order import Records, Written
 from bootscope.readers.journal_records import VERBOSE, exported, verbose
 from bootscope.readers.json_objects import structs
 from bootscope.readers.lines import Lines, split
 from bootscope.readers.months import OTHERS
 from bootscope.readers.stamp_forms import (
     PRINTK,
+    RECORDS,
     STRICT_KERNEL_STAMP,
-    TOLD,
     Form,
+    at_kernel_times,
     best,
     clock_of,
     date_s,
     month_s,
-    told,
 )
 from bootscope.timeline.kernel_lines import BEGINS, INIT
 
@@ -148,7 +148,7 @@ def _read(source: Source, options: Options) -> Reading:
     broken = 0
     for record in chain.from_iterable(_RECORDS[how](source.data)):
         fields = record if record is None or isinstance(record, Fields) else fields_of(record)
-        line = said(fields) if fields else None
+        line = lines_of(fields) if fields else None
         if not fields or not line:
             broken += 1
             continue
@@ -169,14 +169,16 @@ def _read(source: Source, options: Options) -> Reading:
     return _counted(result, count)
 
 
-def _console(source: Source, options: Options, written: Said) -> Reading:
+def _console(source: Source, options: Options, written: Written) -> Reading:
     """Lines of one boot whose times the journal told."""
     tool = Tool("journalctl", (), loose=True)
     lines = split(written.text, once=False)
     if lines.blob.count(b"\n") != len(written.at_us):
-        # Carriage returns end lines too, or there is no text between two ends.
+        # Carriage returns ended lines as well, so that the times are not one a line any more.
         return read_console(replace(source, data=written.stamped()), options, tool, PRINTK)
-    return reading(source, options, tool, TOLD, lines, told(lines, written.at_us, written.levels))
+    return reading(
+        source, options, tool, RECORDS, lines, at_kernel_times(lines, written.at_us, written.levels)
+    )
 
 
 def _read_short(source: Source, options: Options) -> Reading:

@@ -25,7 +25,7 @@ from bootscope.readers.base import (
 from bootscope.readers.console import Tool, reading
 from bootscope.readers.line_blocks import blocks
 from bootscope.readers.lines import Memo, split
-from bootscope.readers.stamp_forms import NS, Form, clock_of, date_s, timed
+from bootscope.readers.stamp_forms import NS, Form, at_host_times, clock_of, date_s
 
 _RECORD = re.compile(
     rb'^(?:- )?\{ ?"dt": ?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{6}))?(?:Z|\+00:00)?", ?'
@@ -106,7 +106,7 @@ def _read(source: Source, options: Options) -> Reading:
     if not console.at_ns:
         raise FormatError(source.name, "lava", 1, "no record holds a line of the target")
     lines = split(console.text, once=False)
-    result = reading(source, options, _TOOL, _FORM, lines, timed(lines, console.at_ns))
+    result = reading(source, options, _TOOL, _FORM, lines, at_host_times(lines, console.at_ns))
     if left_out := console.left_out:
         result.lines_total += len(left_out)
         result.lines_understood += len(left_out)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from bootscope.loaders.console import SPOKEN
-from bootscope.readers.base import PERHAPS, Options, Reader, Reading, Source
+from bootscope.readers.base import WHOLE_FILE_SURE, Options, Reader, Reading, Source
 from bootscope.readers.console import Tool, clean_head, read_console
 from bootscope.readers.indent import console_lines
 from bootscope.readers.stamp_forms import KERNEL_STAMP, PLAIN, PRINTK, STRICT_KERNEL_STAMP, filled
@@ -34,14 +34,14 @@ def _sure(source: Source) -> int:
     if not lines or not (marks or kernel >= 3):
         return 0
     if len(_OTHER_STAMP.findall(blob)) * 5 > lines:
-        return PERHAPS
+        return WHOLE_FILE_SURE
     # A log of the kernel alone is dmesg's.
     return 70 if marks and kernel < lines else 50 if marks else int(50 * kernel / lines)
 
 
-def _perhaps(source: Source) -> int:
+def _by_whole_file(source: Source) -> int:
     """A kernel's log with much else in the file is to be read as a console too."""
-    return PERHAPS if _kernel_begins(source.data) else 0
+    return WHOLE_FILE_SURE if _kernel_begins(source.data) else 0
 
 
 def _kernel_begins(blob: bytes) -> bool:
@@ -70,6 +70,6 @@ READERS = (
         "picocom --logfile console.log /dev/ttyUSB0",
         _sure,
         _read,
-        _perhaps,
+        _by_whole_file,
     ),
 )

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where zstd comes from: Python's library from 3.14 on, its backport before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from bootscope.core.errors import UserError
+
+
+def module() -> Any:
+    """The module, loaded when it is first needed: loading takes longer than reading a short log.
+
+    Raises UserError where neither is installed.
+    """
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise UserError("zstd is not installed", hint="pip install backports.zstd")
