@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bootscope.analysis import pieces
 from bootscope.analysis.blocks import BlockMap
 from bootscope.analysis.cpu_accounting import Ledger
 from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task, Wait
@@ -22,12 +23,13 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.capture.stream import Record
+from bootscope.capture.stream import Hook, Record
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
 from bootscope.image.symbols import Symbols
-from bootscope.loaders.model import ROM
+from bootscope.loaders.model import ROM, Hooked
 from bootscope.loaders.registry import program_of
+from bootscope.timeline import phases
 from bootscope.timeline.build import timeline_of
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
@@ -206,6 +208,12 @@ def evidence_of(store: Store, run: StoredRun, boot: StoredBoot, board: Board | N
         name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
         for name in objects.SYMBOL_TABLES
     }
+    hooks = [(index, record) for index, record in enumerate(made.records) if isinstance(record, Hook)]
+    for program in made.run.board.boot_loader.programs:
+        if program.pieces in kept:
+            known = msgspec.json.decode(load(program.pieces), type=objects.Pieces)
+            told = phases.hooks(hooks, made.run, program.hook(Hooked.PLACE))
+            tables[program.symbols] = pieces.table(known, (hook for _, hook in told))
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,

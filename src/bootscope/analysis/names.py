@@ -106,10 +106,11 @@ class Names:
     def _resident(self, phase: str, pc: int) -> str | None:
         """A function of a program before Linux that whoever runs now calls; None for all other code."""
         for program in self._loader.programs:
-            found = self._look_up(program.symbols, pc) if program.stays else None
-            if program.lies and self._loader.program(phase):
-                low, high = program.lies
-                found = found or (NO_SYMBOL if low <= pc < high else None)
+            low, high = program.lies or (0, pc + 1)
+            stays = program.stays and low <= pc < high
+            found = self._look_up(program.symbols, pc) if stays else None
+            if program.lies and stays and self._loader.program(phase):
+                found = found or NO_SYMBOL
             if found and self._loader.program(phase) is not program:
                 return f"{program.title} {found}"
         return None

@@ -232,6 +232,9 @@ class Architecture:
     segment_bytes: int = 0
     """The size of segments that addresses may count from before an MMU is on; 0 where there are none."""
     ports: Ports | None = None
+    unpacker_moves: int = 0
+    """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
+    architecture where the code that unpacks it moves to the end of these; 0 where it does not."""
 
     def code_address(self, value: int) -> int:
         """The address that a pointer to code stands for."""

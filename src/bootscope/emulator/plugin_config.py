@@ -99,6 +99,7 @@ def watch(
     if limits.explain:
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
+        loader_probes.add_places(w.hooks, board.boot_loader, programs.pieces)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
         if programs.units:
             message_probes.add(w.hooks, programs.kernel, programs.layout)

@@ -31,6 +31,7 @@ from bootscope.system.model import (
     builds,
     builds_kernel,
     builds_loader,
+    loader_symbols,
     packaged_root,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
@@ -233,6 +234,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+        symbols = loader_symbols(system)
+        there = not symbols or symbols in system.sources
+        require(there, "prebuilt.uboot_symbols", f"a name under [sources], got '{symbols}'")
         root = packaged_root(system)
         require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 
