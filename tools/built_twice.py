@@ -118,7 +118,8 @@ def _tell(system: str, found: dict[str, Any]) -> None:
     print(f"{system}: {found['files']} files built twice{shared}, {len(found['different'])} differ")
     for name in found["different"]:
         print(f"  differs: {name}")
-    print(f"  {found['boots']} boots, {len(found['streams'])} different")
+    equal = "all equal" if len(found["streams"]) == 1 else f"{len(found['streams'])} different recordings"
+    print(f"  {found['boots']} boots, {equal}")
     for name, at_ns in found["milestones"].items():
         print(f"  {name:<18} {at_ns:>14}", flush=True)
 

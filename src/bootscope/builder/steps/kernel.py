@@ -23,7 +23,13 @@ SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CELLS = "#address-cells"
-_COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
+_COMPRESSORS = {
+    "KERNEL_LZ4": "lz4",
+    "KERNEL_LZO": "lzop",
+    "KERNEL_XZ": "xz",
+    "KERNEL_LZMA": "xz",
+    "KERNEL_ZSTD": "zstd",
+}
 
 
 def step(system: System, arch: Architecture) -> Step:
