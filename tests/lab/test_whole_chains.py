@@ -53,13 +53,6 @@ CHAINS = [
         unpacks=True,
         steps=frozenset(),
     ),
-    Chain(
-        *("q35", "stock-amd64", ["firmware"], ("SeaBIOS", "GRUB", "decompressor")),
-        unpacks=True,
-        steps=frozenset(),
-        archive=False,
-        cpus=1,
-    ),
     Chain("zynq", "stock-zynq", ["spl"], ("SPL", "U-Boot"), unpacks=True, archive=False, cpus=1),
 ]
 
