@@ -31,6 +31,7 @@ class Storage:
     def __init__(self) -> None:
         self._requests: dict[tuple[str, int], tuple[int, str, str, int]] = {}
         self._storage: dict[str, list[Span]] = {}
+        self._names: Memo[tuple[str, int], str] = Memo(lambda of: f"{_direction(of[0])} {of[1]:,} bytes")
         self.takers = {"block_rq_issue": self._issue, "block_rq_complete": self._complete}
 
     def _issue(self, event: Event) -> bool:
@@ -59,7 +60,7 @@ class Storage:
         issued_ns, by, kind, size = request
         size = size or sectors * SECTOR_BYTES
         detail: dict[str, str | int] = {"bytes": size, "sector": sector, "by": by, "kind": kind}
-        span = Span(issued_ns, max(issued_ns, at_ns), f"{_direction(kind)} {size:,} bytes", detail)
+        span = Span(issued_ns, max(issued_ns, at_ns), self._names[kind, size], detail)
         self._storage.setdefault(device, []).append(span)
 
     @property
