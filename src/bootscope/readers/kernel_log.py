@@ -8,7 +8,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice
+from operator import sub
 
 from bootscope.loaders.console import BOOT_LOADER
 from bootscope.readers import startup_line
@@ -140,24 +141,28 @@ def kernel_way(boot: Boot) -> Way:
     is never late, and the largest are.) The clocks run alike when a third of the lines agree.
     """
     log = boot.log
-    pairs: list[tuple[int, int]] = []
-    for first in range(0, len(log), _FIT_LINES):
-        if len(pairs) >= _FIT_LINES:
-            break
-        some = slice(first, first + _FIT_LINES)
-        stamped = zip(log.kernel_ns[some], log.at_ns[some], strict=True)
-        pairs += [(k, at - k) for k, at in stamped if 0 < k <= _FIT_NS]
-    del pairs[_FIT_LINES:]
+    kernel_ns: list[int] = []
+    away: list[int] = []
     sign = -1 if boot.clock.stamp == PREVIOUS_NEWLINE else 1
+    for first in range(0, len(log), _FIT_LINES):
+        if len(kernel_ns) >= _FIT_LINES:
+            break
+        stamps, times = log.kernel_ns[first : first + _FIT_LINES], log.at_ns[first : first + _FIT_LINES]
+        told = [0 < stamp <= _FIT_NS for stamp in stamps]
+        kernel_ns += compress(stamps, told)
+        away += compress(map(sub, times, stamps) if sign > 0 else map(sub, stamps, times), told)
+    del kernel_ns[_FIT_LINES:], away[_FIT_LINES:]
     resolution_ns = boot.clock.resolution_ns + 1000
-    rest = sorted([sign * d for _, d in pairs])
+    rest = sorted(away)
     if len(rest) < _FIT_ENOUGH:
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
-    close_ns = _CLOSE_NS + 2 * resolution_ns
-    used = sorted([abs(d) for k, e in pairs if (d := sign * e - least_ns) <= close_ns + k // _DRIFT])
-    if len(used) * 3 < len(pairs):
+    close_ns = least_ns + _CLOSE_NS + 2 * resolution_ns
+    used = sorted(
+        [abs(e - least_ns) for k, e in zip(kernel_ns, away, strict=True) if e <= close_ns + k // _DRIFT]
+    )
+    if len(used) * 3 < len(away):
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 

@@ -65,8 +65,8 @@ class _Switches:
 
 _Found = tuple[int, int, int, int, int, int | str]
 """Of an event: time in ns, field, CPU, task, and its start and end in the file, 0 for one that tells nothing
-else. Of a switch in columns: time in ns, _SWITCH, CPU, the state of the task that was left, the number and the
-name of the next one."""
+else. Of a switch in columns: time in ns, _SWITCH, CPU, the state of the task that was left, the number and
+name of the next."""
 _SWITCH = -1
 _USUAL = re.compile(
     rb"\x08([\x80-\xff]{0,7}+[\x00-\x7f])\x10([\x80-\xff]{0,9}+[\x00-\x7f])"
