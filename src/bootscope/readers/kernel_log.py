@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice
 from operator import sub
@@ -95,11 +95,14 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     first = bisect_left(found.notable, part.first)
     last = bisect_left(found.notable, part.end)
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
-    offset_ns, takers, blob = way.offset_ns, findings.calls.takers, found.blob
-    for index, offset in zip(found.notable[first:last], found.words[first:last], strict=True):
-        kernel_ns = kernel_stamps[index] if found.own[index] else found.kernel_ns[index]
-        at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
-        take = takers.get(blob[offset]) if kernel_ns >= 0 else None
+    takers, blob = findings.calls.takers, found.blob
+    indices, words = found.notable[first:last], found.words[first:last]
+    told = _stamps(found, indices, kernel_stamps)
+    times = _times(found, indices, told, way)
+    for index, offset, byte, kernel_ns, at_ns in zip(
+        indices, words, map(blob.__getitem__, words), told, times, strict=True
+    ):
+        take = takers.get(byte) if kernel_ns >= 0 else None
         if take is None or not take(blob, offset, at_ns):
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
             late = bool(_OTHER_TASK.search(blob, found.starts[index], offset))
@@ -112,6 +115,24 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     _zero_stamps(boot)
     if not own_clock:
         _clock_facts(boot, way)
+
+
+def _stamps(found: Columns, indices: Sequence[int], kernel_stamps: array[int]) -> list[int]:
+    """The kernel's stamps of these lines: the line's own where that is the kernel's, else the one in it."""
+    inside = list(map(found.kernel_ns.__getitem__, indices))
+    if kernel_stamps is found.kernel_ns:
+        return inside
+    own = map(found.own.__getitem__, indices)
+    return [kernel_stamps[i] if mine else ns for i, mine, ns in zip(indices, own, inside, strict=True)]
+
+
+def _times(found: Columns, indices: Sequence[int], told: Sequence[int], way: Way) -> list[int]:
+    """When these lines were printed, whose stamps of the kernel are `told`, as :meth:`Way.at` says."""
+    times = list(map(found.at_ns.__getitem__, indices))
+    offset_ns = way.offset_ns
+    if offset_ns is None:
+        return times
+    return [ns if stamp < 0 else stamp + offset_ns for stamp, ns in zip(told, times, strict=True)]
 
 
 def _when(log: Log, index: int, way: Way, kernel_ns: int, at_ns: int) -> _When | None:

@@ -90,9 +90,9 @@ class Scheduling:
         self.points.append(Point(at_ns, self._wakes[waker, task, pid], "wake"))
 
     def tracks(self) -> list[Track]:
-        """A row for each CPU."""
-        rows = sorted(self._cpu_spans.items())
-        return [track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", spans) for cpu, spans in rows]
+        """A row for each CPU; the spans are handed over."""
+        spans = self._cpu_spans
+        return [track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", spans.pop(cpu)) for cpu in sorted(spans)]
 
     def tables(self) -> list[Table]:
         """How long each task ran."""
