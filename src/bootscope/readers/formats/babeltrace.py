@@ -47,7 +47,7 @@ values."""
 _NOBODY = ("<...>", 0)
 
 
-class _Text:
+class BabeltraceText:
     """Reads the lines of one trace."""
 
     def __init__(self, tally: Tally) -> None:
@@ -139,6 +139,7 @@ class _Text:
         return self._last_ns
 
     def finish(self) -> Boot:
+        """What all lines come to."""
         boot = self._boot
         if self._by_calendar:
             boot.clock = Clock("counter", "midnight, by the calendar of the traced system", 1)
@@ -203,7 +204,7 @@ def _sure(source: Source) -> int:
 def _read(source: Source, _options: Options) -> Reading:
     lines = split(source.data)
     tally = Tally()
-    trace = _Text(tally)
+    trace = BabeltraceText(tally)
     trace.read(lines)
     tally.require(source, NAME, lines, "output of babeltrace2")
     return tally.reading([trace.finish()], lines.repairs)
