@@ -17,9 +17,12 @@ from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
-from bootscope.cli.common import check_positive
+from bootscope.cli.common import add_build_options, check_positive
+from bootscope.cli.named_image import bench as image_bench
+from bootscope.cli.named_image import image_of
+from bootscope.cli.observers import observer
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import printable
+from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
@@ -48,22 +51,35 @@ class AuditVerb(Verb):
             "all techniques, with the capabilities they remove; also those that do not apply, and why",
         )
         flag(parser, "--losses", "also the capabilities that each technique removes")
+        option(parser, "--board", "B", "the emulated board that an image is for: files of one, or a build")
         option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
         flag(
             parser,
             "--pitfalls",
             "the evidence for each pitfall; also advice for manual review, and what was not checked",
         )
+        add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
-        about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
+        about = subject(Store(store_dir()), Cache(cache_dir()), _names(args))
         found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})
             return 0
         _print(terminal(), args, about, found)
         return 0
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    """What is audited; of an image its last recording, which is made where there is none."""
+    record = image_of(args.what, args.board)
+    if record is None:
+        if args.board:
+            raise UserError("--board is for an image that is built already", hint="bootscope help your-image")
+        return list(args.what)
+    made = image_bench(args, record, observer(args.json))
+    return [made.measured(made.loaded).info.run_id]
 
 
 def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:

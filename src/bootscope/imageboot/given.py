@@ -42,8 +42,9 @@ class Given:
     notes: tuple[str, ...]
 
 
-def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
-    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line.
+def of_image(image: Image, board: Board, append: str, folder: Path, instead: str | None = None) -> Given:
+    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line,
+    `instead` a whole one in the place of the image's.
 
     Raises UserError where the image cannot boot there, with what was seen.
     """
@@ -51,7 +52,7 @@ def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
     file, kernel, opened, symbols = _kernel(image, board)
     early = image.initramfs()
     card, root_words, taken = _card(image, folder)
-    words, added = _command_line(known, root_words, append)
+    words, added = _command_line(known, root_words, append) if instead is None else (instead, "")
     doubts = _doubts(known, board, words, card is not None, by_kernel=True)
     return Given(
         kernel=kernel,
