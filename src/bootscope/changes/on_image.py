@@ -21,6 +21,8 @@ MADE_HERE = (
     "kernel.packed",
 )
 """Settings of a change that are made on an image."""
+ON_IMAGE, BY_BUILD = "image", "build"
+"""Where a technique is carried out."""
 _TREES = {"kernel": "another kernel", "uboot": "another boot loader", "busybox": "another BusyBox"}
 
 

@@ -62,7 +62,8 @@ class AuditVerb(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
-        about = subject(Store(store_dir()), Cache(cache_dir()), _names(args))
+        args.what = _names(args)
+        about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
         found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})
@@ -156,6 +157,7 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
             {
                 "technique": f.spec,
                 "instead_of": instead.get(f.spec),
+                "made_on": f.made or None,
                 "phase": f.technique.phase,
                 "title": f.technique.title,
                 "saving_ns": f.saving_ns,

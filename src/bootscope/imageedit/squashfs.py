@@ -30,6 +30,8 @@ _COMPRESSIONS = {1: "gzip", 2: "lzma", 3: "lzo", 4: "xz", 5: "lz4", 6: "zstd"}
 _NO_TABLE = 0xFFFFFFFFFFFFFFFF
 _DATA = b"# START OF DATA - DO NOT MODIFY\n#\n"
 _ROW = re.compile(r"^((?:[^\\ \n]|\\.)+) ([DRSBCILP]) (.*)$")
+_COLUMNS = 7
+"""Of a file: its path, and the spaces behind it."""
 _MOST_LIST_BYTES = 64 << 20
 
 
@@ -141,6 +143,8 @@ def _with_changes(rows: list[_Row], wanted: RootEdit, size: int) -> tuple[list[s
         and not (matches(row.path, wanted.remove) and row.path not in kept and row.path != "/")
     ]
     blobs: list[bytes] = []
+    # squashfs-tools 4.6 has one more column: whether the file has holes.
+    sparse = " 0" if any(row.kind == "R" and row.line.count(" ") - row.line.count("\\ ") > _COLUMNS for row in rows) else ""
     have = {row.path for row in rows}
     for path in sorted({*write, *link}):
         if kinds.get(path) == "D":
@@ -151,7 +155,7 @@ def _with_changes(rows: list[_Row], wanted: RootEdit, size: int) -> tuple[list[s
                 lines.append(f"{_escaped(folder)} D {EPOCH} 755 0 0")
         if path in write:
             mode = "755" if write[path].startswith(b"#!") else "644"
-            lines.append(f"{_escaped(path)} R {EPOCH} {mode} 0 0 {len(write[path])} {size} 0")
+            lines.append(f"{_escaped(path)} R {EPOCH} {mode} 0 0 {len(write[path])} {size}{sparse}")
             blobs.append(write[path])
             size += len(write[path])
         else:
