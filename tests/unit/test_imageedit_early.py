@@ -99,7 +99,7 @@ def test_names_in_an_archive_that_lead_elsewhere_stay_names(tmp_path: Path) -> N
 
 
 def test_the_line_of_a_menu_is_changed_and_nothing_else() -> None:
-    text = b"default a\nlabel a\n  kernel /Image\n  append  console=ttyS0   root=/dev/x\nlabel b\n  append other\n"
+    text = b"label a\n  kernel /Image\n  append  console=ttyS0   root=/dev/x\nlabel b\n  append other\n"
     menu = MenuEntry(EXTLINUX, "/extlinux/extlinux.conf", command_line="console=ttyS0   root=/dev/x")
     new = menus.with_line(menu, text, ("quiet", "root=/dev/y"), ("console",))
     assert new == text.replace(b"console=ttyS0   root=/dev/x", b"root=/dev/y quiet")

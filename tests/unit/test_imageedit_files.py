@@ -101,7 +101,7 @@ def test_links_in_a_circle_and_a_file_in_the_way(root: Path, tmp_path: Path) -> 
 
 def test_a_full_ext4_is_refused(root: Path, tmp_path: Path) -> None:
     image = ext4(tmp_path / "root.ext4", root, 8)
-    with pytest.raises(UserError, match="cannot be changed|faults"):
+    with pytest.raises(UserError, match=r"cannot be changed|faults"):
         ext.edit(place(image, tmp_path), RootEdit({"/etc/large": "x" * (9 << 20)}))
 
 
@@ -141,7 +141,9 @@ def test_files_of_a_squashfs(root: Path, tmp_path: Path) -> None:
     listed = tool("unsquashfs", "-lln", new).decode()
     assert "squashfs-root/etc/mask -> /dev/null" in listed
     assert "squashfs-root/boot" not in listed
-    assert any(line.startswith("crw-------") and line.endswith("/dev/console") for line in listed.splitlines())
+    assert any(
+        line.startswith("crw-------") and line.endswith("/dev/console") for line in listed.splitlines()
+    )
     assert "Compression xz" in tool("unsquashfs", "-s", new).decode()
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -42,7 +43,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(group, "--until-text", "TEXT", "its boots end with this text on the console")
     what = "path in its root file system of the program that the product is for"
     option(group, "--application", "PATH", what)
-    option(group, "--kernel-config", "FILE", "the kernel's configuration, where the image has none", type=Path)
+    option(
+        group, "--kernel-config", "FILE", "the kernel's configuration, where the image has none", type=Path
+    )
 
 
 def wanted(args: argparse.Namespace) -> bool:
@@ -93,7 +96,8 @@ def _check(made: ImageRecord) -> None:
         raise UserError(f"there is no file {printable(made.kernel_config)}")
 
 
-def _opened(args: argparse.Namespace, made: ImageRecord):  # type: ignore[no-untyped-def]
+def _opened(args: argparse.Namespace, made: ImageRecord) -> AbstractContextManager[Ready]:
+    """The image, ready to boot."""
     from bootscope.builder.step import Runner
 
     board = load_board(made.board)

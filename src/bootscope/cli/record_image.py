@@ -93,7 +93,13 @@ def record(args: argparse.Namespace, store: Store, limits: Limits, names: Sequen
             _say(ready.told, ready.notes)
         system = system_of(ready.image, ready.given, ready.board, ready.subject.facts.name)
         run = recorded(
-            with_known(ready, system, {}), store, make, observer(args.json), args.n or 1, timeout_s=args.timeout or 900, limits=limits
+            with_known(ready, system, {}),
+            store,
+            make,
+            observer(args.json),
+            args.n or 1,
+            timeout_s=args.timeout or 900,
+            limits=limits,
         )
         # Boots of one stream are the same boot.
         advice = {boot.info.stream_sha256: tuple(of_boot(run.info, boot)) for boot in run.boots}

@@ -26,10 +26,10 @@ from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, size, span
-from bootscope.inventory.recorded import facts
 from bootscope.imageedit.record import ImageRecord
+from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
-from bootscope.search.emulator import Emulator
+from bootscope.search.emulator import Measuring
 from bootscope.search.services import refused, words_of
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
@@ -81,7 +81,7 @@ class Try(Verb):
         return _tried(args, bench, loaded, picked)
 
 
-def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Emulator, LoadedSystem]:
+def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Measuring, LoadedSystem]:
     """The bench of an image, and the image as a system."""
     if args.own_base:
         raise UserError("--own-base is for systems that bootscope builds", hint="leave it out")
@@ -90,7 +90,10 @@ def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Emulator, 
 
 
 def _tried(
-    args: argparse.Namespace, bench: Emulator, loaded: LoadedSystem, picked: list[tuple[Technique, str, Recipe]]
+    args: argparse.Namespace,
+    bench: Measuring,
+    loaded: LoadedSystem,
+    picked: list[tuple[Technique, str, Recipe]],
 ) -> int:
     """Boots a system with and without techniques; returns the exit code."""
     store = bench.store
@@ -113,7 +116,7 @@ def _tried(
     return 0 if found.works else REFUSED
 
 
-def _checked(bench: Emulator, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
+def _checked(bench: Measuring, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
     """What does not work beside milestone and picture."""
     unanswered, names = bench.unanswered(loaded), {"BOOTSCOPE_SYSTEM": loaded.system.name}
     if command is None:

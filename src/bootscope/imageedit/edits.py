@@ -44,8 +44,8 @@ class EarlyEdit:
 
 @dataclass(frozen=True)
 class Edits:
-    """All of it. `added`, `dropped`: of the command line; `packed`: how the kernel's file is packed, empty for
-    as it is."""
+    """All of it. `added`, `dropped`: of the command line; `packed`: how the kernel's file is packed, empty
+    for as it is."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()

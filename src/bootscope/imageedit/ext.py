@@ -50,7 +50,10 @@ def edit(place: ExtPlace, wanted: RootEdit) -> list[str]:
     there = _listed(place)
     gone = _removed(there, wanted)
     sources = {path: text.encode() for path, text in wanted.write.items()}
-    _run(place, [*_taken_out(there, gone), *_written(place, there, gone, sources), *_links(there, gone, wanted)])
+    _run(
+        place,
+        [*_taken_out(there, gone), *_written(place, there, gone, sources), *_links(there, gone, wanted)],
+    )
     _check(place, "with the change: it may be full")
     return gone
 
@@ -175,6 +178,10 @@ def _check(place: ExtPlace, when: str) -> None:
         )
     done = run(["e2fsck", "-fn", place.device], timeout_s=_TIMEOUT_S, check=False)
     if done.status:
-        lines = [line for line in done.output.splitlines() if line.strip() and not line.startswith(("e2fsck", "Pass"))]
+        lines = [
+            line
+            for line in done.output.splitlines()
+            if line.strip() and not line.startswith(("e2fsck", "Pass"))
+        ]
         why = printable(lines[0])[:160] if lines else f"status {done.status}"
         raise UserError(f"e2fsck finds faults in {place.what} {when}: {why}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept with the recording of an image beside its boot: settings, the list of its files, scripts, units,
-so that an audit knows of it what it knows of a system that was built here."""
+"""What is kept with the recording of an image beside its boot: settings, the list of its files, scripts,
+units, so that an audit knows of it what it knows of a system that was built here."""
 
 from __future__ import annotations
 

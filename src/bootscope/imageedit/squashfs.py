@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a SquashFS changed: taken out as a list with their data, the list changed, packed again, without root.
+"""Files of a SquashFS changed: taken out as a list with their data, the list changed, packed again; no root.
 
 Owners, modes, times and devices stay; nothing of the image becomes a file of this machine. Pseudo files of
-squashfs-tools: their USAGE document. A list may name commands to run: such rows are none of ours, and refused.
+squashfs-tools: their USAGE document. A list may name commands to run: such rows are none of ours, and are
+refused.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.builder.step import BUILD_ENV, EPOCH
 from bootscope.core import tools
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.process import build_environment, run
-from bootscope.builder.step import BUILD_ENV, EPOCH
 from bootscope.imageedit import names
 from bootscope.imageedit.edits import RootEdit
 from bootscope.system.changes import matches
 
 _TIMEOUT_S = 900
 _HEAD = struct.Struct("<4xIIIIHHHHHHQQQQ")
-"""Inodes, time, block, fragments, compression, log2 of the block, flags, ids, version, root, size, ids' table,
-attributes' table."""
+"""Inodes, time, block, fragments, compression, log2 of the block, flags, ids, version, root, size, table of
+ids, table of attributes."""
 _COMPRESSIONS = {1: "gzip", 2: "lzma", 3: "lzo", 4: "xz", 5: "lz4", 6: "zstd"}
 _NO_TABLE = 0xFFFFFFFFFFFFFFFF
 _DATA = b"# START OF DATA - DO NOT MODIFY\n#\n"
@@ -87,9 +88,7 @@ def _listed(image: Path, offset_bytes: int, folder: Path) -> Path:
     link.unlink(missing_ok=True)
     link.symlink_to(image)
     begin = ("-offset", str(offset_bytes)) if offset_bytes else ()
-    done = run(
-        ["unsquashfs", "-no-progress", *begin, "-pf", listed, link], timeout_s=_TIMEOUT_S, check=False
-    )
+    done = run(["unsquashfs", "-no-progress", *begin, "-pf", listed, link], timeout_s=_TIMEOUT_S, check=False)
     if done.status or not listed.exists():
         last = (done.output.strip().splitlines() or ["it says nothing"])[-1]
         raise UserError(f"the SquashFS cannot be unpacked: {printable(last)[:200]}")
@@ -144,7 +143,11 @@ def _with_changes(rows: list[_Row], wanted: RootEdit, size: int) -> tuple[list[s
     ]
     blobs: list[bytes] = []
     # squashfs-tools 4.6 has one more column: whether the file has holes.
-    sparse = " 0" if any(row.kind == "R" and row.line.count(" ") - row.line.count("\\ ") > _COLUMNS for row in rows) else ""
+    sparse = (
+        " 0"
+        if any(row.kind == "R" and row.line.count(" ") - row.line.count("\\ ") > _COLUMNS for row in rows)
+        else ""
+    )
     have = {row.path for row in rows}
     for path in sorted({*write, *link}):
         if kinds.get(path) == "D":

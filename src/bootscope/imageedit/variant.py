@@ -46,9 +46,7 @@ class Changed:
     notes: tuple[str, ...] = ()
 
 
-def changed(
-    image: Image, got: Given, arch: Architecture, wish: Wish, edits: Edits, folder: Path
-) -> Changed:
+def changed(image: Image, got: Given, arch: Architecture, wish: Wish, edits: Edits, folder: Path) -> Changed:
     """An open image with changes; `folder` is an empty one of ours for the files.
 
     Raises UserError for what cannot be changed in this image: it is full, damaged, or of a form that only its

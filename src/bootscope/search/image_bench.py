@@ -183,4 +183,3 @@ def _config(record: ImageRecord) -> str:
         return Path(record.kernel_config).read_text(errors="replace")
     except OSError as error:
         raise UserError(f"cannot read {record.kernel_config}: {error.strerror}") from error
-
