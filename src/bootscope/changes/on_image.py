@@ -7,7 +7,7 @@ scripts, and the initramfs: how it is packed, its files, the form of its modules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bootscope.system.changes import TREES, Change
 
@@ -18,12 +18,16 @@ MADE_HERE = (
     "initramfs.files",
     "initramfs.links",
     "prebuilt.module_form",
-    "kernel.packed",
 )
 """Settings of a change that are made on an image."""
 ON_IMAGE, BY_BUILD = "image", "build"
 """Where a technique is carried out."""
 _TREES = {"kernel": "another kernel", "uboot": "another boot loader", "busybox": "another BusyBox"}
+
+
+def is_one_of(key: str, names: Iterable[str]) -> bool:
+    """Whether a setting is one of these, or a part of one."""
+    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 def is_image(settings: Mapping[str, str]) -> bool:
@@ -36,5 +40,5 @@ def needs_build(change: Change) -> str:
     found = [_TREES[tree] for tree in TREES if change.symbols(tree)]
     if change.compiler_options or change.compiler_options_drop:
         found.append("another application")
-    found += [key for key in change.settings if not key.startswith(MADE_HERE)]
+    found += [key for key in change.settings if not is_one_of(key, MADE_HERE)]
     return f"it needs the build: {', '.join(found)}" if found else ""

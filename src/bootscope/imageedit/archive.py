@@ -173,11 +173,7 @@ def _packed(plain: bytes, kind: str, folder: Path) -> bytes:
         return plain
     if kind not in COMPRESSORS:
         raise UserError(f"the initramfs is packed by {kind}, which is not packed here")
-    return packed_by(COMPRESSORS[kind], plain, folder)
-
-
-def packed_by(command: tuple[str, ...], plain: bytes, folder: Path) -> bytes:
-    """Data packed by a program that reads standard input and writes standard output."""
+    command = COMPRESSORS[kind]
     tools.require(command[0])
     source, target = folder / "plain", folder / "packed"
     source.write_bytes(plain)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bootscope.changes.on_image import MADE_HERE
+from bootscope.changes.on_image import MADE_HERE, is_one_of
 from bootscope.core.errors import UserError, printable
 from bootscope.emulator.subject import flat
 from bootscope.system.changes import word_name
@@ -44,14 +44,12 @@ class EarlyEdit:
 
 @dataclass(frozen=True)
 class Edits:
-    """All of it. `added`, `dropped`: of the command line; `packed`: how the kernel's file is packed, empty
-    for as it is."""
+    """All of it. `added`, `dropped`: of the command line."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     root: RootEdit = RootEdit()
     early: EarlyEdit = EarlyEdit()
-    packed: str = ""
 
     @property
     def words(self) -> bool:
@@ -59,7 +57,7 @@ class Edits:
         return bool(self.added or self.dropped)
 
     def __bool__(self) -> bool:
-        return bool(self.words or self.root or self.early or self.packed)
+        return bool(self.words or self.root or self.early)
 
 
 def edits(base: System, wanted: System) -> Edits:
@@ -69,7 +67,7 @@ def edits(base: System, wanted: System) -> Edits:
     """
     now, then = flat(base), flat(wanted)
     for key in sorted({*now, *then}):
-        if now.get(key) != then.get(key) and not key.startswith((*_OTHERS, *MADE_HERE)):
+        if now.get(key) != then.get(key) and not is_one_of(key, (*_OTHERS, *MADE_HERE)):
             raise UserError(
                 f"{printable(key)} of an image that is built already cannot be changed: it needs the build",
                 hint="bootscope apply writes changes for Buildroot, Yocto, OpenWrt, or as files",
@@ -79,8 +77,7 @@ def edits(base: System, wanted: System) -> Edits:
     kept = {word_name(word) for word in new}
     dropped = tuple(dict.fromkeys(word_name(w) for w in old if word_name(w) not in kept))
     root = RootEdit(wanted.rootfs.files, wanted.rootfs.links, wanted.rootfs.remove)
-    packed = wanted.kernel.packed if wanted.kernel.packed != base.kernel.packed else ""
-    return Edits(added, dropped, root, _early(base, wanted), packed)
+    return Edits(added, dropped, root, _early(base, wanted))
 
 
 def _early(base: System, wanted: System) -> EarlyEdit:

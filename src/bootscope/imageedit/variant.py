@@ -13,14 +13,12 @@ from bootscope.bootimage import probe
 from bootscope.bootimage.records import Area, Entry, Place
 from bootscope.bootimage.symbols import KALLSYMS
 from bootscope.bootimage.understand import Image
-from bootscope.builder.steps.packing import FOR_LOADERS
 from bootscope.core.errors import UserError, printable
 from bootscope.core.process import run
 from bootscope.image import vmlinux
 from bootscope.imageboot.given import Given
 from bootscope.imageboot.subject import FIRMWARE, Wish
 from bootscope.imageedit import archive, ext, fat, menus, squashfs, wrapped
-from bootscope.imageedit.archive import packed_by
 from bootscope.imageedit.edits import Edits
 from bootscope.imageedit.ext import ExtPlace
 from bootscope.imageedit.system import root_of
@@ -84,9 +82,6 @@ def _of_card(job: _Job) -> Changed:
     notes = list(_words_on_card(job, card)) if job.edits.words else []
     if job.edits.early:
         _early_on_card(job, card)
-    if job.edits.packed:
-        place = job.got.kernel.place
-        _put(job, card, place, _packed_kernel(job))
     if job.edits.root:
         _root_on_card(job, card)
     wish = job.wish if job.wish.through != FIRMWARE else replace(job.wish, command_line=None)
@@ -126,15 +121,6 @@ def _early_on_card(job: _Job, card: Path) -> None:
     raw = job.image.read(place)
     new = archive.edited(job.got.initramfs, job.edits.early, job.work)
     _put(job, card, place, wrapped.rewrapped(raw, new) if wrapped.is_wrapped(raw) else new)
-
-
-def _packed_kernel(job: _Job) -> bytes:
-    """The kernel's file, packed for a boot loader that unpacks it."""
-    if job.got.kernel.forms != ("Image",):
-        raise UserError(f"a kernel in the form {' in '.join(job.got.kernel.forms)} is not packed here")
-    if job.edits.packed == "none":
-        return job.got.program
-    return packed_by(FOR_LOADERS[job.edits.packed], job.got.program, job.work)
 
 
 def _root_on_card(job: _Job, card: Path) -> None:
@@ -193,8 +179,6 @@ def _put(job: _Job, card: Path, place: Place, data: bytes) -> None:
 
 def _of_parts(job: _Job) -> Changed:
     """The parts of a system, each in a file of the folder."""
-    if job.edits.packed:
-        raise UserError("the emulator starts the kernel: how its file is packed changes nothing in the boot")
     (job.folder / KERNEL).write_bytes(job.got.program)
     if job.got.symbols and job.got.kernel.symbols.source != KALLSYMS:
         (job.folder / SYMBOLS).write_text(vmlinux.symbol_map(job.got.symbols, job.arch))
