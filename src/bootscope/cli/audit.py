@@ -20,7 +20,6 @@ from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import add_build_options, check_positive
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
-from bootscope.cli.observers import observer
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import cache_dir, store_dir
@@ -79,6 +78,8 @@ def _names(args: argparse.Namespace) -> list[str]:
         if args.board:
             raise UserError("--board is for an image that is built already", hint="bootscope help your-image")
         return list(args.what)
+    from bootscope.cli.observers import observer
+
     made = image_bench(args, record, observer(args.json))
     return [made.measured(made.loaded).info.run_id]
 

@@ -7,23 +7,22 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bootscope.boards.profile import board_names
-from bootscope.builder.cache import Cache
 from bootscope.buildtrees import keep
 from bootscope.capture.store import Store
 from bootscope.cli.common import runner
-from bootscope.cli.observers import Quiet
-from bootscope.cli.progress import progress
 from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import cache_dir, store_dir
-from bootscope.emulator.plugin_config import Limits
-from bootscope.emulator.recording import Observer
-from bootscope.imageboot.subject import name_of
 from bootscope.imageedit.record import KIND, SCHEMA, ImageRecord, is_image, load_image
-from bootscope.search.image_bench import ImageBench, bench_of_image
+
+if TYPE_CHECKING:
+    from bootscope.emulator.plugin_config import Limits
+    from bootscope.emulator.recording import Observer
+    from bootscope.search.image_bench import ImageBench
 
 
 def image_of(names: Sequence[str], board: str | None, **more: str) -> ImageRecord | None:
@@ -39,6 +38,8 @@ def image_of(names: Sequence[str], board: str | None, **more: str) -> ImageRecor
         tree = keep.load_tree(names[0])[0]
         return _record(tree.name, board, [tree.folder], **{"machine": tree.machine, **more})
     if names and all(Path(name).exists() for name in names):
+        from bootscope.imageboot.subject import name_of
+
         return _record(name_of(names[0]), board, names, **more)
     return None
 
@@ -57,6 +58,12 @@ def bench(
     timeout_s: float | None = None,
 ) -> ImageBench:
     """Where the image is booted, as it is and changed. Raises UserError where it is not understood."""
+    # Loading what boots images takes long, and most commands name none.
+    from bootscope.builder.cache import Cache
+    from bootscope.cli.observers import Quiet
+    from bootscope.cli.progress import progress
+    from bootscope.search.image_bench import bench_of_image
+
     watcher = progress(quiet=args.json)
     make = runner(args, Cache(cache_dir()), watcher)
     made = bench_of_image(store or Store(store_dir()), make, watcher, observer or Quiet(), record)
