@@ -170,7 +170,7 @@ WHOLE: dict[str, Callable[[int], str]] = {
 
 
 def perfetto_trace(events: int) -> bytes:
-    """A trace of Perfetto of so many events or a few more: a fixture over and over, its events later each time."""
+    """A trace of Perfetto of so many events or a few more: a fixture over and over, each time later."""
     schema = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
     made = schema.Trace.FromString((FIXTURES / "perfetto" / "boot.pftrace").read_bytes())
     bundles = [packet.ftrace_events for packet in made.packet if packet.HasField("ftrace_events")]
