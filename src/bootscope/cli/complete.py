@@ -31,6 +31,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "apply system": ("trees",),
     "apply what": ("techniques",),
     "apply to": ("build systems",),
+    "load run": (),
     "audit what": ("runs", "systems", "trees"),
     "optimize only": ("techniques",),
     "techniques id": ("techniques",),

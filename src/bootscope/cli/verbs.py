@@ -32,6 +32,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
     "label": ("label:Label", "label a run (product=, branch=, commit=, note=...), or show its labels"),
+    "save": ("sharing:Save", "write runs into one file for another computer, or the whole store"),
+    "load": ("sharing:Load", "take runs that were saved on another computer into the store"),
     "rm": ("runs:Remove", "delete recorded runs"),
     "audit": (
         "audit:AuditVerb",
@@ -74,6 +76,6 @@ GROUPS = {
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check",),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),
-    "Manage": ("list", "label", "rm", "system", "build", "cache", "doctor", "completion"),
+    "Manage": ("list", "label", "save", "load", "rm", "system", "build", "cache", "doctor", "completion"),
 }
 """What the verbs are for, in the order in which they are needed; each verb is in one group."""
