@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "check:CheckVerb",
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
+    "history": ("history:History", "show a milestone or phase over commits or days, and where it changed"),
     "report": (
         "report:Report",
         "write recorded boots as an HTML page, a picture, one page of PDF, or Markdown",
@@ -74,7 +75,7 @@ GROUPS = {
     "Measure": ("record", "import", "calibrate"),
     "Understand": ("show", "compare", "report", "serve", "export", "image"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
-    "Guard": ("check",),
+    "Guard": ("check", "history"),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),
     "Manage": ("list", "label", "save", "load", "rm", "system", "build", "cache", "doctor", "completion"),
 }
