@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bootscope bisect` finds the commit of a U-Boot tree that costs 200 us, past one that does not build."""
+"""`bootscope bisect` finds the commit of Trusted Firmware-A that costs 200 us, past one that cannot build."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,42 +14,34 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Wanted, fetch
 from bootscope.core.paths import cache_dir
 from bootscope.system.load import load_system
-from tests.command import ROOT, Bootscope
+from tests.command import Bootscope
 
 pytestmark = [pytest.mark.boot, pytest.mark.long]
 
-SYSTEMS = ROOT / "src/bootscope/systems.d"
-SPL = "common/spl/spl.c"
-BEGIN = "void board_init_r(gd_t *dummy1, ulong dummy2)\n{\n"
+MAIN = "bl2/bl2_main.c"
+BEGIN = "void bl2_main(void)\n{\n\tentry_point_info_t *next_bl_ep_info;\n"
+WAIT = """static void settle(uint64_t us)
+{
+	uint64_t end = read_cntpct_el0() + read_cntfrq_el0() / 1000000U * us;
 
+	while (read_cntpct_el0() < end) {
+	}
+}
 
-def system(to: Path) -> Path:
-    """Debian's kernel and programs behind a U-Boot that is built: no kernel has to be compiled."""
-    text = (SYSTEMS / "debian.toml").read_text()
-    (source,) = re.findall(r"^\[sources\.uboot\]\n.*?\n\n", (SYSTEMS / "stock.toml").read_text(), re.M | re.S)
-    text = re.sub(r"^\[sources\.uboot\]\n.*?\n\n", lambda _: source, text, count=1, flags=re.M | re.S)
-    text = re.sub(r'^uboot = "usr/lib/.*\n', "", text, count=1, flags=re.M)
-    text = text.replace(
-        '[uboot]\nsource = "uboot"\n', '[uboot]\nsource = "uboot"\ndefconfig = "Cubieboard_defconfig"\n'
-    )
-    for folder in ("debian/rootfs", "stock/app"):
-        text = text.replace(f'"{folder}"', f'"{SYSTEMS / folder}"')
-    to.write_text(text.replace('name = "debian"', 'name = "own-uboot"'))
-    return to
+"""
+SLOW = f"{WAIT}{BEGIN}\n\tsettle(200U);\n"
+ERROR = "#error not ready\n"
 
 
 @pytest.fixture
 def series(tmp_path: Path) -> tuple[Path, list[str]]:
-    """A git tree of U-Boot with five commits: the second costs 200 us, the third does not build."""
-    tree = tmp_path / "uboot"
-    loaded = load_system("stock")
-    name = loaded.system.uboot.source
-    found = fetch(
-        Wanted(name, loaded.system.sources[name], loaded.path.parent), Cache(cache_dir()), Progress()
-    )
+    """A git tree with five commits after the first: the second costs 200 us, the third does not build."""
+    tree = tmp_path / "firmware"
+    loaded = load_system("debian-arm64")
+    wanted = Wanted("firmware", loaded.system.sources["firmware"], loaded.path.parent)
+    found = fetch(wanted, Cache(cache_dir()), Progress())
     tree.mkdir()
     subprocess.run(["tar", "-xf", found.path, "-C", tree, "--strip-components=1"], check=True)
-    shutil.rmtree(tree / "doc", ignore_errors=True)
     who = {f"GIT_{role}_{what}": "A Dev" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
     def git(*words: str) -> str:
@@ -60,7 +50,7 @@ def series(tmp_path: Path) -> tuple[Path, list[str]]:
         return done.stdout.strip()
 
     def commit(message: str, old: str = "", new: str = "") -> str:
-        path = tree / SPL
+        path = tree / MAIN
         if old:
             assert path.read_text().count(old) == 1
             path.write_text(path.read_text().replace(old, new))
@@ -69,13 +59,12 @@ def series(tmp_path: Path) -> tuple[Path, list[str]]:
         return git("rev-parse", "HEAD")
 
     git("init", "-q")
-    slow = f"#include <linux/delay.h>\n{BEGIN}\tudelay(200);\n"
     ids = [
-        commit("U-Boot"),
-        commit("nothing"),
-        commit("spl: wait for the supply", BEGIN, slow),
-        commit("half of a rework", "\tudelay(200);\n", "\tudelay(200);\n#error not ready\n"),
-        commit("the other half", "#error not ready\n", ""),
+        commit("Trusted Firmware-A"),
+        commit("a comment", "void bl2_main(void)", "/* begins here */ void bl2_main(void)"),
+        commit("bl2: let the flash settle", f"/* begins here */ {BEGIN}", SLOW),
+        commit("half of a rework", WAIT, ERROR + WAIT),
+        commit("the other half", ERROR, ""),
         commit("nothing more"),
     ]
     return tree, ids
@@ -86,25 +75,15 @@ def test_the_commit_that_costs_200_us_is_found_and_what_it_changed_told(
 ) -> None:
     tree, ids = series
     bootscope = Bootscope(tmp_path / "store")
-    words = (
-        "bisect",
-        system(tmp_path / "own-uboot.toml"),
-        "--tree",
-        "uboot",
-        tree,
-        "--milestone",
-        "bootloader",
-    )
+    words = ("bisect", "debian-arm64", "--tree", "firmware", tree, "--milestone", "bootloader")
     ends = ("--good", ids[0], "--bad", ids[-1])
     text = tmp_path / "found.md"
     done = bootscope.json(*words, *ends, "--by", "0.1", "-o", text)
     (found,) = done["found"]
-    assert (found["commit"], found["before"]) == (ids[2], ids[1])
-    assert 195_000 <= found["change_ns"] <= 215_000
-    assert found["suspects"] == []
-    assert any("udelay" in row["what"] for table in found["tables"] for row in table["rows"])
+    assert (found["commit"], found["before"], found["suspects"]) == (ids[2], ids[1], [])
+    assert 199_000 <= found["change_ns"] <= 215_000
+    assert any(row["change_ns"] > 190_000 for table in found["tables"] for row in table["rows"])
     tried = {each["commit"]: each for each in done["tried"]}
-    assert len(tried) <= 6
     assert {each["state"] for each in tried.values()} <= {"measured", "not built"}
     # What changes nothing is not booted.
     assert tried[ids[1]]["same_as"] == ids[0]

@@ -22,12 +22,13 @@ from bootscope.regression.tree import Checkout, Commit
 from bootscope.runs.recorded import times
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Source, System, builds
+from bootscope.system.model import Firmware, Source, System, builds
 
 TREES: dict[str, Callable[[System], str]] = {
     "linux": lambda system: system.kernel.source,
     "uboot": lambda system: system.uboot.source,
     "busybox": lambda system: system.busybox.source,
+    "firmware": lambda system: system.firmware.source if isinstance(system.firmware, Firmware) else "",
 }
 """What a tree is of -> the name of that source in a system."""
 _OF_THE_HOST = {BootEnd.TIMEOUT, BootEnd.INTERRUPTED, BootEnd.DIED, BootEnd.PARTIAL}
@@ -204,7 +205,9 @@ def with_tree(loaded: LoadedSystem, kind: str, checkout: Checkout) -> LoadedSyst
 def source_name(system: System, kind: str) -> str:
     """The source of a system that a tree stands for. Raises UserError where the system takes it prebuilt."""
     name = TREES[kind](system)
-    if not builds(system, {"linux": "kernel"}.get(kind, kind)):
+    if not name:
+        raise UserError(f"{system.name} has no {kind} of its own", hint="bootscope help systems")
+    if kind != "firmware" and not builds(system, {"linux": "kernel"}.get(kind, kind)):
         raise UserError(
             f"{system.name} takes {kind} prebuilt, so that no tree of yours is in it",
             hint="a system that builds it (bootscope help systems)",
