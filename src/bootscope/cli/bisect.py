@@ -13,8 +13,8 @@ from bootscope.boards.profile import load_board
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import add_build_options, check_positive
 from bootscope.cli.observers import Quiet
+from bootscope.cli.output import write_file
 from bootscope.cli.record import bench_of
-from bootscope.cli.report import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, to_stderr, unknown
 from bootscope.core.paths import cache_dir

@@ -10,7 +10,7 @@ from pathlib import Path
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import option, several
 from bootscope.cli.common import check_positive
-from bootscope.cli.report import write_file
+from bootscope.cli.output import write_file
 from bootscope.cli.runs import chosen
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError

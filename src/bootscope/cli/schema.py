@@ -12,7 +12,7 @@ import msgspec
 
 from bootscope import __version__
 from bootscope.cli.arguments import option
-from bootscope.cli.report import write_file
+from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 
