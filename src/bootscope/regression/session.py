@@ -33,6 +33,8 @@ TREES: dict[str, Callable[[System], str]] = {
 """What a tree is of -> the name of that source in a system."""
 _OF_THE_HOST = {BootEnd.TIMEOUT, BootEnd.INTERRUPTED, BootEnd.DIED, BootEnd.PARTIAL}
 _LABEL = "commit"
+_MOST_WHY = 200
+"""Characters of why a commit does not build."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ class Session:
             raise
         except (ToolError, UserError) as error:
             took_s = time.monotonic() - begun
-            return Tried(commit=commit.sha, state=UNBUILT, why=error.message[:400], build_s=took_s)
+            why = " ".join(error.message.split())[:_MOST_WHY]
+            return Tried(commit=commit.sha, state=UNBUILT, why=why, build_s=took_s)
         build_s = time.monotonic() - begun
         # Sources differ where images do not: in comments, documents, files of other boards.
         made = (part for part in order.built.parts() if not part.name.startswith("unpack-"))
