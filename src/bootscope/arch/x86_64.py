@@ -134,6 +134,7 @@ X86_64 = Architecture(
         argument_on_stack=8,
         delays=("delay_tsc",),
         saved_arguments=(112, 104, 96),
+        moves_unseeded=True,
     ),
     program_symbols={},
     load_instructions=_load,
