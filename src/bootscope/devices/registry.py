@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from bootscope.devices import sdhci_pci
 from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.cadence_uart import CadenceUart
 from bootscope.devices.on_chip_memory import OnChipMemory
@@ -42,3 +45,9 @@ def standard_controller(device: object) -> int | None:
 def asks_in_memory(device: object) -> bool:
     """Whether what a device is to do lies in the guest's memory, where the plugin reads it."""
     return isinstance(device, VirtioDisk)
+
+
+def linux_drivers(device: object) -> Mapping[str, tuple[str, str]]:
+    """What Linux needs for a storage controller: symbol of its configuration -> (module, a function of the
+    driver); none where that is not known."""
+    return sdhci_pci.DRIVERS if isinstance(device, SdhciPci) else {}

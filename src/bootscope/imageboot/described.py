@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bootscope.boards.profile import Board
 from bootscope.bootimage.understand import Image
 from bootscope.builder.ids import id_of
-from bootscope.builder.steps.kernel_layout import STRUCTS
+from bootscope.builder.steps.kernel_layout import SOCKETS, STRUCTS
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, Part, SystemFacts
 from bootscope.core.errors import UserError
@@ -47,7 +47,7 @@ def subject(
         build_id=id_of({"parts": [[p.name, p.sha256] for p in parts], "words": got.command_line}),
         facts=_facts(image, got, watched, name, at_load=not handed),
         watched=watched,
-        programs=Programs(below.code if below else {}, kernel, _layout(got)),
+        programs=Programs(below.code if below else {}, kernel, _layout(got), units=_has_units(image)),
         media=media,
         kept=kept,
         parts=parts,
@@ -67,10 +67,15 @@ def _code(got: Given, board: Board) -> tuple[bytes, bytes]:
     return vmlinux.elf(laid.data, laid.base, got.symbols, board.arch, laid.entry), table
 
 
+def _has_units(image: Image) -> bool:
+    """Whether the root file system is started by systemd."""
+    return any("systemd" in root.init for root in image.understood.roots)
+
+
 def _layout(got: Given) -> dict[str, int]:
     """Where the kernel's structures have the members that views need; empty where it does not say so."""
     types = btf.read(got.program)
-    wanted = {**STRUCTS, **watching.STRUCTS}
+    wanted = {**STRUCTS, **SOCKETS, **watching.STRUCTS}
     return types.offsets(f"{struct}.{m}" for struct, names in wanted.items() for m in names) if types else {}
 
 

@@ -14,8 +14,8 @@ from bootscope.artefacts.tree import FOLDER
 from bootscope.boards.profile import Board, Direct
 from bootscope.bootimage.files import Files
 from bootscope.bootimage.understand import Image
-from bootscope.devices import sd_card, sdhci_pci, virtio_disk
-from bootscope.devices.sdhci_pci import SdhciPci
+from bootscope.devices import sd_card, virtio_disk
+from bootscope.devices.registry import linux_drivers
 from bootscope.devices.virtio_disk import VirtioDisk
 from bootscope.image.kallsyms import Symbol
 from bootscope.kbuild.kconfig import parse as parse_config
@@ -44,10 +44,9 @@ def of_image(image: Image, board: Board, symbols: list[Symbol]) -> Store:
     """What an image is put on: by the drivers of its kernel, where symbols, its configuration or modules of
     its initramfs say which it has."""
     card = Store(board, sd_card.DISK)
-    if not isinstance(board.storage_device, SdhciPci):
-        return card
+    drivers = linux_drivers(board.storage_device)
     known = _Drivers.of(image, symbols)
-    lacks = known.lacking(sdhci_pci.DRIVERS)
+    lacks = known.lacking(drivers)
     if not lacks:
         return card
     why = f"the kernel has no driver for the board's card ({_symbols(lacks)})"

@@ -85,17 +85,17 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, 
     goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), image_at=unpacks)
     media = _media(got, folder, below, as_file=unpacks is not None)
     subject = described.subject(image, got, board, goal.watched, media, name, below)
-    told = (f"started: by {board.boot_loader.title}: nothing else of firmware is in this boot", *got.taken)
+    told = (f"started: by {board.boot_loader.title}", *got.taken)
     return _ready(subject, board, goal, told, got, below.steps if below else ())
 
 
 def _begun(board: Board, direct: Direct, got: Given) -> Board:
     """The board as it is without its boot loader: what it begins with, and where."""
-    programs = LOADERS[direct.loader].programs
+    programs = LOADERS[direct.begins].programs
     places = {p.name: direct.addresses.get(p.name, board.addresses.get(p.name, 0)) for p in programs}
     start = board.arch.kernel.handed_over
     kernel = start(got.program, direct.memory) if start else board.addresses["kernel"]
-    return msgspec.structs.replace(board, loader=direct.loader, addresses={**places, "kernel": kernel})
+    return msgspec.structs.replace(board, loader=direct.begins, addresses={**places, "kernel": kernel})
 
 
 def _media(got: Given, folder: Path, below: Built | None, *, as_file: bool) -> Media:

@@ -27,19 +27,19 @@ DIRECT = replace(
 DIRECT_UNPACKING = replace(
     DIRECT,
     name="direct-unpacking",
-    title="the emulator, without a boot loader; the kernel unpacks itself",
+    title="the emulator, without a boot loader, and the kernel unpacks itself",
     stages=(ROM, *KERNEL),
 )
 DIRECT_OPENSBI = replace(
     DIRECT,
     name="direct-opensbi",
-    title="OpenSBI, and the emulator in the place of a boot loader",
+    title="OpenSBI, with the emulator in the place of a boot loader",
     stages=(ROM, Stage("opensbi", OPENSBI.hook(Hooked.START), "opensbi", OPENSBI), *KERNEL[1:]),
 )
 DIRECT_BIOS = replace(
     GRUB,
     name="direct-bios",
-    title="SeaBIOS, and the emulator in the place of a boot loader",
+    title="SeaBIOS, with the emulator in the place of a boot loader",
     by_emulator=True,
     stages=(ROM, Stage("firmware", BIOS.hook(Hooked.START), "firmware", BIOS), *KERNEL),
 )
