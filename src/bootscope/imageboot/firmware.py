@@ -17,13 +17,13 @@ from bootscope.builder.steps import firmware, prebuilt, uboot, unpack
 from bootscope.capture.record import SourceFact
 from bootscope.core.errors import UserError
 from bootscope.image.code import Code
-from bootscope.loaders.model import FIRMWARE, Program
+from bootscope.loaders.model import FIRMWARE
 from bootscope.loaders.model import Firmware as FirmwareKind
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import Firmware, Prebuilt, System
 
 _TABLE = Path(__file__).with_name("firmware.toml")
-_CARD, _BELOW = "card", "kernel"
+_CARD, _BELOW, _CONFIG = "card", "kernel", "config"
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,11 @@ def below(board: Board, runner: Runner) -> Built | None:
     Raises ToolError when it cannot be built.
     """
     described = _described(_BELOW).get(board.name)
-    if described is None:
-        return None
+    return _alone(described, board, runner) if described else None
+
+
+def _alone(described: Mapping[str, object], board: Board, runner: Runner) -> Built:
+    """Firmware that no boot loader of ours is a part of."""
     loaded = load_system(str(described["system"]))
     system, source = loaded.system, FIRMWARE
     found, facts = _sources(loaded, (source,), runner)
@@ -69,8 +72,7 @@ def below(board: Board, runner: Runner) -> Built | None:
         assert isinstance(system.prebuilt, Prebuilt)
         steps, image = [prebuilt.firmware_step(system.prebuilt, found[source])], prebuilt.BIOS_IMAGE
     results = _results(steps, runner)
-    programs = [p for p in board.boot_loader.programs if p.tree == FIRMWARE]
-    return _built(results, programs, image, facts, board)
+    return _built(results, image, facts, board)
 
 
 def built(board: Board, runner: Runner) -> Built:
@@ -84,8 +86,10 @@ def built(board: Board, runner: Runner) -> Built:
             f"the board {board.name} has no firmware for images",
             hint=f"--through kernel; boards with firmware: {', '.join(boards())}",
         )
+    if _CONFIG not in described:
+        return _alone(described, board, runner)
     loaded = load_system(str(described["system"]))
-    system = _configured(loaded.system, described["config"])
+    system = _configured(loaded.system, described[_CONFIG])
     assert isinstance(system.firmware, Firmware)
     names = (system.uboot.source, system.firmware.source)
     found, facts = _sources(loaded, names, runner)
@@ -93,28 +97,24 @@ def built(board: Board, runner: Runner) -> Built:
     steps += [uboot.step(system, board.arch, board.boot_loader)]
     steps += [firmware.step(system, system.firmware, board)]
     results = _results(steps, runner)
-    return _built(results, board.boot_loader.programs, _known(board).image, facts, board)
+    return _built(results, _known(board).image, facts, board)
 
 
-def _built(
-    results: Mapping[str, Path],
-    programs: Iterable[Program],
-    image: str,
-    facts: Mapping[str, SourceFact],
-    board: Board,
-) -> Built:
-    """What the steps made of some programs; those that come without symbols have no code that is known."""
+def _built(results: Mapping[str, Path], image: str, facts: Mapping[str, SourceFact], board: Board) -> Built:
+    """What the steps made; programs that come without symbols have no code that is known."""
     loader = board.boot_loader
-    files = {p: results[loader.tree_of(p)] / p.code_file for p in programs}
-    kept = {p.code: path for p, path in files.items()}
-    kept |= {p.symbols: results[loader.tree_of(p)] / p.symbols_file for p in files}
+    made = {p: results[loader.tree_of(p)] for p in loader.programs if loader.tree_of(p) in results}
+    kept = {p.code: folder / p.code_file for p, folder in made.items()}
+    kept |= {p.symbols: folder / p.symbols_file for p, folder in made.items()}
     if loader.tree in results:
         kept[loader.config] = results[loader.tree] / "config"
+    kept = {name: path for name, path in kept.items() if path.exists()}
+    empty = Code.empty(board.arch)
     return Built(
         flash=results[FIRMWARE] / image,
         content=results[FIRMWARE].name,
-        code={p.name: _code(path, board) for p, path in files.items()},
-        kept={name: path for name, path in kept.items() if path.exists()},
+        code={p.name: Code(kept[p.code].read_bytes()) if p.code in kept else empty for p in loader.programs},
+        kept=kept,
         sources=facts,
         steps=tuple(path.name for path in results.values()),
     )
@@ -131,10 +131,6 @@ def _configured(system: System, config: object) -> System:
     symbols = msgspec.convert(config, type=dict[str, str | int | bool])
     boot = msgspec.structs.replace(system.uboot, config={**system.uboot.config, **symbols})
     return msgspec.structs.replace(system, uboot=boot)
-
-
-def _code(path: Path, board: Board) -> Code:
-    return Code(path.read_bytes()) if path.exists() else Code.empty(board.arch)
 
 
 def _sources(

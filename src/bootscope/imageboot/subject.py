@@ -128,12 +128,21 @@ def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str
     got = given.of_disk(image, board)
     assert got.card
     below = firmware.built(board, runner)
-    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), late_entry=True)
+    at, known = _unpacked_at(board), bool(got.symbols)
+    goal = watching.goal(
+        image, board, wish.until, wish.text, symbols=known, late_entry=at is None, image_at=at
+    )
     card, form = overlay.over(got.card, folder)
     media = Media(card, loader=below.flash, card_format=form)
     subject = described.subject(image, got, board, goal.watched, media, name, below)
     told = (f"started: through the board's firmware, {board.boot_loader.title}", *got.taken)
     return _ready(subject, board, goal, told, got, below.steps)
+
+
+def _unpacked_at(board: Board) -> int | None:
+    """Where a boot loader puts a kernel that unpacks itself: where it unpacks itself to."""
+    itself = isinstance(board.direct, Direct) and isinstance(board.direct.image, int)
+    return board.addresses["kernel"] if itself else None
 
 
 def _ready(
