@@ -45,9 +45,18 @@ class Given:
     notes: tuple[str, ...]
 
 
-def of_image(image: Image, board: Board, append: str, folder: Path, *, as_file: bool = False) -> Given:
+def of_image(
+    image: Image,
+    board: Board,
+    append: str,
+    folder: Path,
+    instead: str | None = None,
+    *,
+    as_file: bool = False,
+) -> Given:
     """What a board that starts the kernel itself is given; `append` are words for the kernel's command line,
-    `as_file`: it is given the kernel's file, which unpacks itself.
+    `instead` a whole one in the place of the image's; `as_file`: it is given the kernel's file, which unpacks
+    itself.
 
     Raises UserError where the image cannot boot there, with what was seen.
     """
@@ -57,7 +66,8 @@ def of_image(image: Image, board: Board, append: str, folder: Path, *, as_file: 
     store = storage.of_image(image, board, symbols)
     card, root_words, taken = _card(image, folder, store.disk)
     tree = _device_tree(image, board)
-    words, added = _command_line(known, root_words, f"{_fixed(kernel, board, append)} {append}".strip())
+    more = f"{_fixed(kernel, board, append)} {append}".strip()
+    words, added = _command_line(known, root_words, more) if instead is None else (_taken(instead), "")
     doubts = _doubts(known, board, words, store if card else None, by_kernel=True)
     return Given(
         kernel=kernel,
@@ -232,13 +242,17 @@ def _command_line(known: Understood, root_words: str, append: str) -> tuple[str,
         for part in ("" if _ROOT.search(f"{known.command_line} {append}") else root_words, append)
         if part
     )
-    words = " ".join(part for part in (_cut(known.command_line), added) if part)
+    return _taken(" ".join(part for part in (_cut(known.command_line), added) if part)), added
+
+
+def _taken(words: str) -> str:
+    """A command line. Raises UserError for more than a kernel takes."""
     if len(words.encode()) > _MOST_WORDS_BYTES or not words.isprintable():
         raise UserError(
             f"a command line of {len(words.encode()):,} bytes, or with unprintable characters, is not taken",
             hint=f"at most {_MOST_WORDS_BYTES:,} bytes",
         )
-    return words, added
+    return words
 
 
 def _cut(words: str) -> str:
