@@ -154,4 +154,10 @@ int64_t qemu_clock_get_ns(int clock);
 extern __thread void *current_cpu __attribute__((weak));
 void *qemu_get_cpu(int index) __attribute__((weak));
 
+/* Likewise, and needed for disks of virtio's only. */
+void bql_lock_impl(const char *file, int line) __attribute__((weak));
+void bql_unlock(void) __attribute__((weak));
+void bdrv_drain_all(void) __attribute__((weak));
+void cpu_physical_memory_rw(uint64_t address, void *data, uint64_t bytes, bool store) __attribute__((weak));
+
 #endif

@@ -12,6 +12,7 @@
  *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
  *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
+ *   disk ID                                io ID is a disk of virtio's (virtio_disk.h)
  *   port ID FIRST SIZE                     record every output to these I/O ports
  *   ports MASK                             the bits of a register that are the number of a port
  *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
@@ -93,6 +94,7 @@
 struct bs_io {
 	uint32_t id;
 	uint64_t start, end;
+	bool disk;
 };
 
 /* An instruction that outputs to a port. */

@@ -134,6 +134,8 @@ class KernelEntries:
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""
+    moves_unseeded: bool = False
+    """Whether a kernel with KASLR moves by what it finds on the CPU, where nobody gives it a seed."""
     mapped: tuple[str, ...] = ()
     """The first code behind its MMU being switched on: the first of these that it has."""
     saved_arguments: tuple[int, ...] = ()

@@ -24,6 +24,7 @@ from bootscope.arch.model import (
 
 _ADDRESS = 0xFFFFFFFFFFFFFFFF
 _ZERO, _RA = 0, 1
+_LARGE_PAGE = 2 << 20
 _NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1"),
     *(f"a{n}" for n in range(8)), *(f"s{n}" for n in range(2, 12)), *(f"t{n}" for n in range(3, 7)),
@@ -149,6 +150,14 @@ def _by_register(insn: Insn) -> tuple[int, int]:
     return 0, 0
 
 
+def _handed_over(image: bytes, memory: int) -> int:
+    """Behind OpenSBI, which QEMU puts at the beginning of memory, at the next border of a large page.
+
+    Source: QEMU's hw/riscv/boot.c, riscv_calc_kernel_start_addr; OpenSBI has less than 2 MiB.
+    """
+    return memory + _LARGE_PAGE
+
+
 RISCV64 = Architecture(
     name="riscv64",
     title="64-bit RISC-V",
@@ -197,6 +206,7 @@ RISCV64 = Architecture(
         argument_on_stack=0,
         delays=("udelay", "ndelay", "__delay"),
         saved_arguments=(280, 88),
+        handed_over=_handed_over,
     ),
     program_symbols={},
     load_instructions=_load,

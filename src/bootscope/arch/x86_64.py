@@ -135,6 +135,7 @@ X86_64 = Architecture(
         delays=("delay_tsc",),
         saved_arguments=(112, 104, 96),
         unpacker_jumps_by="rax",  # arch/x86/boot/compressed/head_64.S
+        moves_unseeded=True,
     ),
     program_symbols={},
     load_instructions=_load,

@@ -55,9 +55,17 @@ class Qemu(Setting, frozen=True):
 
 class Direct(Setting, frozen=True):
     """How the emulator starts a kernel itself: `memory` is the first address of the memory that it puts it
-    into."""
+    into. `begins`: what the boot begins with then, and `addresses` where its programs start, as far as they
+    are not the board's. `disk`: where a disk of virtio's can be, for kernels without drivers for the board's
+    card. `image`: where the kernel's file is put, if it unpacks itself. `device_tree`: whether the image has
+    to bring one."""
 
     memory: int
+    begins: str = "direct"
+    addresses: dict[str, int] = msgspec.field(default_factory=dict)
+    disk: int | msgspec.UnsetType = msgspec.UNSET
+    image: int | msgspec.UnsetType = msgspec.UNSET
+    device_tree: bool = False
 
 
 class Board(Setting, frozen=True, omit_defaults=True):

@@ -14,6 +14,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
 from bootscope.devices.model import PORTS
+from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import kernel_probes, loader_probes, message_probes
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
@@ -161,6 +162,8 @@ def _add_devices(w: Watch, board: Board) -> None:
         w.devices[number] = name
         what = "port" if device.address_space == PORTS else "io"
         w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
+        if asks_in_memory(device):
+            w.lines.append(f"disk {number}")
     if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
         w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):

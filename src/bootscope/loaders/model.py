@@ -251,6 +251,8 @@ class Loader:
     """What is built of other sources; None for a boot loader that is all there is."""
     moves_to: int = 0
     """Which argument of the function that moves a program is where to; they count from 0."""
+    by_emulator: bool = False
+    """Whether kernel and initramfs are put into memory by the emulator; its programs are firmware then."""
     unpacking: Callable[[str, int], str] | None = None
     """Makes of its script one by which it may unpack the kernel, at an address that is free; empty where the
     script starts none so. None for a boot loader that does not unpack kernels."""
@@ -277,7 +279,7 @@ class Loader:
     @property
     def last(self) -> Program | None:
         """The last of its programs; None where the emulator starts the kernel itself."""
-        return next(reversed(self.programs), None)
+        return None if self.by_emulator else next(reversed(self.programs), None)
 
     @property
     def first(self) -> Program:
