@@ -232,6 +232,8 @@ class Architecture:
     segment_bytes: int = 0
     """The size of segments that addresses may count from before an MMU is on; 0 where there are none."""
     ports: Ports | None = None
+    yields: tuple[Opcode, ...] = ()
+    """What gives up the CPU's turn to other CPUs in the emulator: loops that wait for one of them."""
 
     def code_address(self, value: int) -> int:
         """The address that a pointer to code stands for."""

@@ -40,6 +40,8 @@ class Kind(IntEnum):
     STACK = 10
     CPU = 11
     BYTES = 12
+    CPUS = 13
+    SLEPT = 14
 
 
 class End(IntEnum):
@@ -85,7 +87,7 @@ class Sample(Record, frozen=True, gc=False, tag=3):
 
 
 class Idle(Record, frozen=True, gc=False, tag=4):
-    """The CPU slept for `duration_ns` and woke up at `time_ns`."""
+    """The CPU, or all of several, slept for `duration_ns` and woke up at `time_ns`."""
 
     duration_ns: int
 
@@ -165,7 +167,26 @@ class Bytes(Record, frozen=True, gc=False, tag=12):
     data: bytes
 
 
-AnyRecord = Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown | Cpu | Bytes
+class Cpus(Record, frozen=True, gc=False, tag=13):
+    """The first record where there are several CPUs: each has a time of its own, no more than `quantum_ns` (and
+    a block of code) ahead of another one's. The records are in the order of these times.
+
+    Recordings that do not have it are of one CPU, or of several whose times were added up.
+    """
+
+    number: int
+    quantum_ns: int
+
+
+class Slept(Record, frozen=True, gc=False, tag=14):
+    """One of several CPUs slept for `duration_ns` and woke up at `time_ns`, whatever the others did."""
+
+    duration_ns: int
+
+
+AnyRecord = (
+    Io | Hook | Sample | Idle | Frame | Text | Clock | Ended | StackSample | Unknown | Cpu | Bytes | Cpus | Slept
+)
 
 
 _LONGEST_SHIFT = 70
@@ -214,7 +235,7 @@ def _hook(t: int, data: bytes) -> Record:
     return Hook(t, hook, tuple(registers), text)
 
 
-def _one_number(kind: type[Sample | Idle | Text | Cpu]) -> Callable[[int, bytes], Record]:
+def _one_number(kind: type[Sample | Idle | Text | Cpu | Slept]) -> Callable[[int, bytes], Record]:
     return lambda t, data: kind(t, uint(data, 0)[0])
 
 
@@ -231,6 +252,11 @@ def _frame(whole: bool, t: int, data: bytes) -> Record:
 def _clock(t: int, data: bytes) -> Record:
     (syncs, worst), _ = _uints(data, 0, 2)
     return Clock(t, syncs, _signed(worst))
+
+
+def _cpus(t: int, data: bytes) -> Record:
+    (number, quantum_ns), _ = _uints(data, 0, 2)
+    return Cpus(t, number, quantum_ns)
 
 
 def _ended(t: int, data: bytes) -> Record:
@@ -257,6 +283,8 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.STACK: _stack,
     Kind.CPU: _one_number(Cpu),
     Kind.BYTES: Bytes,
+    Kind.CPUS: _cpus,
+    Kind.SLEPT: _one_number(Slept),
 }
 
 
