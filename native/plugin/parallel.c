@@ -5,17 +5,28 @@
 #include "qemu_api.h"
 #include "qemu_clock.h"
 
-/* The first step of a CPU that gives up its turn; a wait that is over before costs it less than that. */
-#define FIRST_STEP_NS 100
+/*
+ * A CPU that waits for another one looks again after a part of the time that it has waited, within these
+ * limits; it has LOOK_NS at least to look and give up its turn again.
+ */
+#define STEP_PART 8
+#define LEAST_STEP_NS 100
+#define MOST_STEP_NS 10000
+#define LOOK_NS 200
+
+/* How long a CPU's turn may last while all others sleep. */
+#define ALONE_NS 1000000
 
 struct cpu {
 	int64_t at_ns;	  /* its time, as of the last look at QEMU's instruction count */
 	int64_t sleep_ns; /* when it fell asleep */
-	int64_t step_ns;  /* its last step, while it does little but give up its turns */
+	int64_t look_ns;  /* how long it took to look, while it waits for another one */
+	int64_t wait_ns;  /* when it began to wait */
 	int64_t turn_ns;  /* when its turn began */
 	bool asleep;
 	bool dozes;	   /* its last instruction puts it to sleep, unless there is something to do */
 	bool yields;	   /* its last instruction ended its turn */
+	bool waits;	   /* its last turn ended so: it looks again when it is that far */
 	bool woken;	   /* and has not had a turn since */
 	bool woken_by_main; /* likewise, by the thread that has no CPUs */
 };
@@ -24,6 +35,7 @@ static struct {
 	struct cpu cpu[BS_MAX_CPUS];
 	unsigned int number, awake;
 	unsigned int turn; /* whose instructions are counted */
+	bool on;	   /* the turn goes on, as far as is known */
 	int64_t tick_ns, quantum_ns;
 	int64_t insns;	 /* of all CPUs, when that was last looked at */
 	int64_t past_ns; /* never goes back */
@@ -36,6 +48,7 @@ static struct {
 		int64_t sleep_ns, wake_ns;
 	} rest; /* all CPUs slept */
 	void (*begins)(int64_t now_ns);
+	void (*shorter)(void);
 } par;
 
 /* Gives the instructions since the last look to the CPU whose turn it is. */
@@ -92,21 +105,47 @@ static void wake(struct cpu *c, int64_t at_ns)
 	}
 }
 
+/* Whether another CPU that is awake has not come as far as this turn of it began. */
+static bool is_ahead(const struct cpu *c)
+{
+	for (unsigned int i = 0; i < par.number; i++)
+		if (!par.cpu[i].asleep && par.cpu[i].at_ns < c->turn_ns)
+			return true;
+	return false;
+}
+
+/* A CPU has looked, and waits on. Where it is ahead of others, they have to go on before it looks again. */
+static void step(struct cpu *c)
+{
+	int64_t look_ns = c->at_ns - c->turn_ns;
+
+	/* A loop takes as long every time; who has done something else in between waits anew. */
+	if (!c->waits || look_ns != c->look_ns)
+		c->wait_ns = c->at_ns;
+	c->look_ns = look_ns;
+	int64_t step_ns = (c->at_ns - c->wait_ns) / STEP_PART;
+	if (step_ns < LEAST_STEP_NS)
+		step_ns = LEAST_STEP_NS;
+	if (step_ns > MOST_STEP_NS)
+		step_ns = MOST_STEP_NS;
+	if (is_ahead(c))
+		step_ns = 0;
+	c->turn_ns = c->at_ns += step_ns;
+	c->yields = false;
+	c->waits = true;
+}
+
 /* Between turns: what came of the last one. Does nothing the second time. */
 static void look_back(void)
 {
 	struct cpu *c = &par.cpu[par.turn];
 
 	count_up();
-	if (c->yields) {
-		/* The longer it has waited, the less a step more matters. */
-		bool again = c->at_ns - c->turn_ns < 4 * FIRST_STEP_NS;
-		c->step_ns = again && c->step_ns ? 2 * c->step_ns : FIRST_STEP_NS;
-		if (c->step_ns > par.quantum_ns)
-			c->step_ns = par.quantum_ns;
-		c->at_ns += c->step_ns;
-		c->yields = false;
-	}
+	if (c->yields)
+		step(c);
+	else if (par.on)
+		c->waits = false;
+	par.on = false;
 	if (!c->asleep && is_idle(par.turn))
 		fall_asleep(c);
 }
@@ -127,6 +166,42 @@ static void raise_past(void)
 		par.past_ns = first;
 }
 
+/* When a CPU has last done something that others may see. */
+static int64_t acted_ns(const struct cpu *c)
+{
+	if (c->asleep)
+		return c->sleep_ns;
+	return c->waits ? c->wait_ns : c->at_ns;
+}
+
+/*
+ * How far a CPU may go: a quantum from where the last of those that work is, and until the next time that one
+ * looks that waits. A CPU that waits itself sees what others have stored by now, so it is as late as they were.
+ */
+static void meet_others(struct cpu *c)
+{
+	int64_t last_ns = c->at_ns;
+
+	par.limit_ns = c->at_ns + ALONE_NS;
+	for (unsigned int i = 0; i < par.number; i++) {
+		const struct cpu *other = &par.cpu[i];
+
+		if (other == c)
+			continue;
+		if (c->waits && acted_ns(other) > c->at_ns)
+			c->at_ns = acted_ns(other);
+		if (other->asleep)
+			continue;
+		if (other->at_ns < last_ns)
+			last_ns = other->at_ns;
+		int64_t until_ns = other->waits ? other->at_ns : last_ns + par.quantum_ns;
+		if (until_ns < par.limit_ns)
+			par.limit_ns = until_ns;
+	}
+	if (c->waits && par.limit_ns < c->at_ns + LOOK_NS)
+		par.limit_ns = c->at_ns + LOOK_NS;
+}
+
 static void begin_turn(unsigned int cpu)
 {
 	struct cpu *c = &par.cpu[cpu];
@@ -145,8 +220,9 @@ static void begin_turn(unsigned int cpu)
 	__atomic_store_n(&par.told_ns, par.past_ns - par.warped_ns, __ATOMIC_SEQ_CST);
 	if (c->asleep)
 		return;
+	par.on = true;
+	meet_others(c);
 	c->turn_ns = c->at_ns;
-	par.limit_ns = par.past_ns + par.quantum_ns;
 	par.begins(c->at_ns);
 }
 
@@ -198,6 +274,10 @@ static void on_interrupt(enum bs_moment moment, void *qemu_cpu, int mask, void (
 		return;
 	wake(c, moment == BS_IN_TURN ? bs_parallel_now() : read_clock(moment));
 	c->woken_by_main = moment == BS_OTHER_THREAD;
+	if (moment == BS_IN_TURN && c->at_ns + par.quantum_ns < par.limit_ns) {
+		par.limit_ns = c->at_ns + par.quantum_ns;
+		par.shorter();
+	}
 }
 
 bool bs_parallel_start(int64_t tick_ns, int64_t quantum_ns)
@@ -266,7 +346,8 @@ bool bs_parallel_slept(struct bs_slept *slept)
 	return woken;
 }
 
-void bs_parallel_on_turn(void (*begins)(int64_t now_ns))
+void bs_parallel_on_turn(void (*begins)(int64_t now_ns), void (*shorter)(void))
 {
 	par.begins = begins;
+	par.shorter = shorter;
 }

@@ -6,13 +6,13 @@
  * Here every CPU has a time of its own, which passes with its own instructions only. QEMU's virtual clock is
  * replaced by it: in a turn, the guest and the devices it touches see the time of the CPU whose turn it is;
  * between turns, timers see the time up to which all CPUs that are awake have come, the past. A turn ends
- * when its CPU is a quantum ahead of the past, or at the next timer, so that no CPU is ahead of another one
+ * when its CPU is a quantum ahead of another one, or at the next timer, so that no CPU is ahead of another one
  * that is awake by more than the quantum and a block of instructions.
  *
  * - A CPU that sleeps holds nobody up. What wakes it says when: the CPU that sends it an interrupt, or a
  *   timer; from there on it has that time.
  * - An instruction that gives up the rest of a turn (ARM's WFE, x86's PAUSE: a loop that waits for another
- *   CPU) moves its CPU on by a step, which doubles while it goes on doing so, up to a quantum.
+ *   CPU) moves its CPU on to when it looks again, soon at first and less often the longer it has waited.
  * - What the guest reads never goes back, whichever CPU reads it: a counter that all CPUs share, as
  *   kernels expect it. It may be ahead of the time of the CPU that reads it by up to a quantum.
  *
@@ -55,7 +55,7 @@ struct bs_slept {
 };
 bool bs_parallel_slept(struct bs_slept *slept);
 
-/* Called at the beginning of each turn. */
-void bs_parallel_on_turn(void (*begins)(int64_t now_ns));
+/* Called at the beginning of each turn, and when its limit has become an earlier one. */
+void bs_parallel_on_turn(void (*begins)(int64_t now_ns), void (*shorter)(void));
 
 #endif

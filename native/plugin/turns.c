@@ -57,6 +57,11 @@ static void on_turn(int64_t now_ns)
 	set_due(now_ns);
 }
 
+static void on_shorter(void)
+{
+	turns.due_insns = 0;
+}
+
 bool bs_turns_start(const struct bs_watch *w)
 {
 	struct bs_payload p = {.size = 0};
@@ -66,7 +71,7 @@ bool bs_turns_start(const struct bs_watch *w)
 	bs_put_uint(&p, bs_cpus_number());
 	bs_put_uint(&p, (uint64_t)quantum_ns);
 	bs_record(BS_REC_CPUS, 0, &p);
-	bs_parallel_on_turn(on_turn);
+	bs_parallel_on_turn(on_turn, on_shorter);
 	return bs_parallel_start(w->tick_ns, quantum_ns);
 }
 
