@@ -36,9 +36,9 @@ static void make_room(void)
 		abort();
 }
 
-void bs_later_add(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
+void bs_later_add(enum bs_record type, int64_t time_ns, bool routine, unsigned int cpu,
+		  const struct bs_payload *p)
 {
-	unsigned int cpu = bs_cpu();
 	size_t at = later.n;
 
 	make_room();

@@ -21,8 +21,9 @@ struct bs_later {
 
 typedef void (*bs_later_write)(const struct bs_later *record);
 
-/* Takes a record of the CPU that runs. */
-void bs_later_add(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p);
+/* Takes a record of a CPU. */
+void bs_later_add(enum bs_record type, int64_t time_ns, bool routine, unsigned int cpu,
+		  const struct bs_payload *p);
 
 /* Gives on what is not later than `until_ns`. */
 void bs_later_release(int64_t until_ns, bs_later_write write);

@@ -21,6 +21,7 @@ struct cpu {
 	int64_t at_ns;	  /* its time, as of the last look at QEMU's instruction count */
 	int64_t sleep_ns; /* when it fell asleep */
 	int64_t look_ns;  /* how long it took to look, while it waits for another one */
+	int64_t stepped_ns; /* how far it has moved on while it waited, and nobody has asked since */
 	int64_t wait_ns;  /* when it began to wait */
 	int64_t turn_ns;  /* when its turn began */
 	bool asleep;
@@ -131,6 +132,7 @@ static void step(struct cpu *c)
 	if (is_ahead(c))
 		step_ns = 0;
 	c->turn_ns = c->at_ns += step_ns;
+	c->stepped_ns += step_ns;
 	c->yields = false;
 	c->waits = true;
 }
@@ -344,6 +346,20 @@ bool bs_parallel_slept(struct bs_slept *slept)
 	bool woken = c->woken;
 	c->woken = false;
 	return woken;
+}
+
+bool bs_parallel_asleep(unsigned int cpu, int64_t *since_ns)
+{
+	*since_ns = par.cpu[cpu].sleep_ns;
+	return par.cpu[cpu].asleep;
+}
+
+int64_t bs_parallel_waited_ns(void)
+{
+	int64_t waited_ns = par.cpu[par.turn].stepped_ns;
+
+	par.cpu[par.turn].stepped_ns = 0;
+	return waited_ns;
 }
 
 void bs_parallel_on_turn(void (*begins)(int64_t now_ns), void (*shorter)(void))

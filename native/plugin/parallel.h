@@ -55,6 +55,12 @@ struct bs_slept {
 };
 bool bs_parallel_slept(struct bs_slept *slept);
 
+/* Whether a CPU sleeps, and since when. */
+bool bs_parallel_asleep(unsigned int cpu, int64_t *since_ns);
+
+/* How long the CPU of this turn has waited for others without looking, since this was last asked. */
+int64_t bs_parallel_waited_ns(void);
+
 /* Called at the beginning of each turn, and when its limit has become an earlier one. */
 void bs_parallel_on_turn(void (*begins)(int64_t now_ns), void (*shorter)(void));
 

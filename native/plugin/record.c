@@ -52,7 +52,7 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 	if (rec.ended)
 		return;
 	if (!bs_cpus_one()) {
-		bs_later_add(type, time_ns, routine, p);
+		bs_later_add(type, time_ns, routine, bs_cpu(), p);
 		return;
 	}
 	if (!bs_clock_adrift()) {
@@ -69,12 +69,15 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 	rec.held[rec.n_held++].payload = *p;
 }
 
+static bool is_routine(enum bs_record type)
+{
+	return type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK || type == BS_REC_BYTES ||
+	       type == BS_REC_SLEPT || type == BS_REC_CPUS;
+}
+
 void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
 {
-	bool routine = type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK ||
-		       type == BS_REC_BYTES || type == BS_REC_SLEPT || type == BS_REC_CPUS;
-
-	keep(type, time_ns, routine, p);
+	keep(type, time_ns, is_routine(type), p);
 }
 
 void bs_record_routine(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
@@ -93,6 +96,12 @@ void bs_record_release(int64_t move_ns)
 static void write_later(const struct bs_later *r)
 {
 	write_out(r->type, r->time_ns, r->routine, r->cpu, &r->payload);
+}
+
+void bs_record_of(unsigned int cpu, enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	if (!rec.ended)
+		bs_later_add(type, time_ns, is_routine(type), cpu, p);
 }
 
 void bs_record_past(int64_t past_ns)

@@ -16,6 +16,9 @@ void bs_record_routine(enum bs_record type, int64_t time_ns, const struct bs_pay
 /* The clock was adrift and is not any more: write what was held back, move_ns later. */
 void bs_record_release(int64_t move_ns);
 
+/* Where there are several CPUs: of this one, whichever runs. */
+void bs_record_of(unsigned int cpu, enum bs_record type, int64_t time_ns, const struct bs_payload *p);
+
 /* Several CPUs: nothing will happen before this time, so what was held back until then is written. */
 void bs_record_past(int64_t past_ns);
 

@@ -6,6 +6,7 @@
 #include "cpus.h"
 #include "record.h"
 #include "stack.h"
+#include "turns.h"
 #include "usage.h"
 
 static const struct bs_watch *watch;
@@ -34,6 +35,8 @@ void bs_run_end(enum bs_end reason, uint32_t id, int64_t now_ns)
 
 	if (power_off_ns)
 		return;
+	if (!bs_cpus_one())
+		bs_turns_over(now_ns);
 	bs_record_end(reason, id, now_ns);
 	if (!watch->usage.after_ns || !stopped)
 		power_off();

@@ -31,7 +31,7 @@ enum bs_record {
 	BS_REC_CPU = 11,      /* which CPU the records from here on are of; the first until then */
 	BS_REC_BYTES = 12,    /* the next of the bytes that the hook before took */
 	BS_REC_CPUS = 13,     /* several CPUs, each with a time of its own: how many, and the quantum */
-	BS_REC_SLEPT = 14,    /* one of several CPUs slept; the stamp is the wake-up */
+	BS_REC_SLEPT = 14,    /* one of several CPUs slept, or waited for others; the stamp is the wake-up */
 };
 
 enum bs_end {

@@ -10,7 +10,10 @@
 #include "record.h"
 #include "run.h"
 
-#define DEFAULT_QUANTUM_NS 10000
+#define DEFAULT_QUANTUM_NS 1000
+
+/* After so long a wait it is told of while it goes on. */
+#define LONG_WAIT_NS 1000000
 
 static struct {
 	int64_t tick_ns;
@@ -45,6 +48,22 @@ static void record_sleep(const struct bs_slept *slept)
 		bs_run_slept(slept_ns);
 }
 
+/* A CPU that waits in a loop does as little as one that sleeps. */
+static void record_wait(int64_t now_ns)
+{
+	static int64_t waited_ns[BS_MAX_CPUS];
+	int64_t *sum_ns = &waited_ns[bs_cpu()], more_ns = bs_parallel_waited_ns();
+
+	*sum_ns += more_ns;
+	bs_run_slept(more_ns);
+	if (!*sum_ns || (more_ns && *sum_ns < LONG_WAIT_NS))
+		return;
+	struct bs_payload p = {.size = 0};
+	bs_put_uint(&p, (uint64_t)*sum_ns);
+	bs_record(BS_REC_SLEPT, now_ns, &p);
+	*sum_ns = 0;
+}
+
 static void on_turn(int64_t now_ns)
 {
 	struct bs_slept slept;
@@ -53,6 +72,7 @@ static void on_turn(int64_t now_ns)
 	bs_record_past(bs_parallel_past());
 	while (bs_parallel_slept(&slept))
 		record_sleep(&slept);
+	record_wait(now_ns);
 	turns.waits = false;
 	set_due(now_ns);
 }
@@ -70,7 +90,7 @@ bool bs_turns_start(const struct bs_watch *w)
 	turns.tick_ns = w->tick_ns;
 	bs_put_uint(&p, bs_cpus_number());
 	bs_put_uint(&p, (uint64_t)quantum_ns);
-	bs_record(BS_REC_CPUS, 0, &p);
+	bs_record_of(0, BS_REC_CPUS, 0, &p);
 	bs_parallel_on_turn(on_turn, on_shorter);
 	return bs_parallel_start(w->tick_ns, quantum_ns);
 }
@@ -93,6 +113,19 @@ void bs_turns_due(uint64_t pc, int64_t now_ns)
 	bs_run_check(now_ns);
 	bs_clock_fold();
 	set_due(bs_clock_now(0));
+}
+
+void bs_turns_over(int64_t now_ns)
+{
+	for (unsigned int cpu = 0; cpu < bs_cpus_number(); cpu++) {
+		struct bs_payload p = {.size = 0};
+		int64_t since_ns;
+
+		if (!bs_parallel_asleep(cpu, &since_ns) || since_ns >= now_ns)
+			continue;
+		bs_put_uint(&p, (uint64_t)(now_ns - since_ns));
+		bs_record_of(cpu, BS_REC_SLEPT, now_ns, &p);
+	}
 }
 
 static void on_sleep(unsigned int vcpu, void *udata)

@@ -13,6 +13,9 @@ bool bs_turns_start(const struct bs_watch *w);
 bool bs_turns_block(uint64_t insns);
 void bs_turns_due(uint64_t pc, int64_t now_ns);
 
+/* The recording ends: those that sleep have slept until now. */
+void bs_turns_over(int64_t now_ns);
+
 /* At the translation of an instruction that puts the CPU to sleep, or ends its turn, or neither. */
 void bs_turns_waits(struct qemu_plugin_insn *insn, bool sleeps, bool yields);
 

@@ -26,7 +26,7 @@ from bootscope.loaders.registry import BUILT, LOADERS
 SCHEMA = 1
 MOST_CPUS = 64
 """As many as the plugin tells apart."""
-QUANTUM_NS = 10_000
+QUANTUM_NS = 1_000
 """By how much the time of one of several CPUs may be ahead, where a profile says nothing."""
 MOST_QUANTUM_NS = 1_000_000
 UNSCALED_PPM = 1_000_000
