@@ -22,7 +22,7 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.capture.stream import Record
+from bootscope.capture.stream import Cpu, Idle, Record, Slept
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
 from bootscope.image.symbols import Symbols
@@ -33,6 +33,8 @@ from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
 
 _BEFORE_TASKS = {ROM.phase: "boot ROM", "decompress": "decompressor"}
+_NO_DEEDS = (Cpu, Slept, Idle)
+"""Records of a CPU that do not say that it did anything then."""
 
 if TYPE_CHECKING:
     # The disassembler takes a tenth of a second to load, and few views need it.
@@ -120,11 +122,14 @@ class Evidence:
 
     def slice_at(self, time_ns: int, cpu: int | None = None) -> Slice:
         """The slice that a moment lies in; a task's own slice begins with the switch to it. Where several CPUs
-        work at once, that of `cpu`, or of the one that the next record is of."""
+        work at once, that of `cpu`, or of the one that does the next thing."""
         if self.scene.cpus == 1:
             cpu = 0
         elif cpu is None:
-            cpu = self.cpu_of_records[min(self.index_at(time_ns), len(self.records) - 1)]
+            index = min(self.index_at(time_ns), len(self.records) - 1)
+            while index + 1 < len(self.records) and isinstance(self.records[index], _NO_DEEDS):
+                index += 1
+            cpu = self.cpu_of_records[index]
         starts = self._slice_starts.get(cpu) or self._slice_starts[0]
         parts = self.slices_of_cpus.get(cpu) or self.slices_of_cpus[0]
         return parts[max(0, bisect_right(starts, time_ns) - 1)]
