@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
 from bootscope.analysis.all_views import rows_of
@@ -21,7 +24,7 @@ def two_at_once() -> Story:
     return story.sample(KERNEL_CODE)
 
 
-def cells(evidence: Evidence, view: str, key: str) -> dict[str, dict[str, object]]:
+def cells(evidence: Evidence, view: str, key: str) -> dict[str, dict[str, Any]]:
     """The first table of a view: cell `key` -> its row."""
     return {str(row[key]): dict(row) for row in rows_of(view, evidence, Stacks(evidence))[0].rows}
 
@@ -29,7 +32,7 @@ def cells(evidence: Evidence, view: str, key: str) -> dict[str, dict[str, object
 def test_slices_of_cpus_overlap_and_each_cpu_has_no_gap() -> None:
     evidence = evidence_of(two_at_once().records)
     for parts in evidence.slices_of_cpus.values():
-        assert all(a.end_ns == b.start_ns for a, b in zip(parts, parts[1:], strict=False))
+        assert all(a.end_ns == b.start_ns for a, b in pairwise(parts))
     (first,) = [p for p in evidence.scene.slices if p.task.pid == 1]
     (second,) = [p for p in evidence.scene.slices if p.task.pid == 2]
     assert (first.cpu, second.cpu) == (0, 1)
@@ -43,9 +46,10 @@ def test_each_process_has_its_own_time() -> None:
 
 
 def test_a_card_that_works_for_one_cpu_is_not_the_cpu_time_of_another() -> None:
-    story = Story().several(2).switch(1).cpu(1).switch(2).work(10).cpu(0).read(0, 512).work(20).cpu(1).work(30)
+    story = Story().several(2).switch(1).cpu(1).switch(2).work(10).cpu(0).read(0, 512).work(20)
+    story.cpu(1).work(30)
     found = cells(evidence_of(story.sample().records), "processes", "pid")
-    assert found["1"]["storage_ns"] == found["1"]["busy_ns"] - found["1"]["cpu_ns"] > 0  # type: ignore[operator]
+    assert found["1"]["storage_ns"] == found["1"]["busy_ns"] - found["1"]["cpu_ns"] > 0
     assert (found["2"]["storage_ns"], found["2"]["cpu_ns"], found["2"]["runnable_ns"]) == (0, 60, 0)
 
 
@@ -53,10 +57,12 @@ def test_the_phases_count_the_time_in_which_at_least_one_works_and_cpus_what_eac
     evidence = evidence_of(two_at_once().idle(500).sample().records)
     phases = evidence.timeline.phases
     assert sum(p.idle_ns for p in phases) == 500
-    assert all(p.cpu_ns + p.idle_ns + p.storage_ns + p.console_ns + p.fixed_ns == p.duration_ns for p in phases)
+    assert all(
+        p.cpu_ns + p.idle_ns + p.storage_ns + p.console_ns + p.fixed_ns == p.duration_ns for p in phases
+    )
     found = cells(evidence, "cpus", "what")
     for row in found.values():
-        assert row["busy_ns"] + row["asleep_ns"] + row["devices_ns"] == evidence.timeline.total_ns  # type: ignore[operator]
+        assert row["busy_ns"] + row["asleep_ns"] + row["devices_ns"] == evidence.timeline.total_ns
     assert found["CPU 1"]["asleep_ns"] == 40
     assert found["at least one"]["busy_ns"] == sum(p.cpu_ns for p in phases) == 100
 

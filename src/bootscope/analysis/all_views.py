@@ -25,7 +25,15 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.rows import Rows, in_phase
-from bootscope.analysis.view_names import CPUS, CRITICAL_PATH, NAMES, SILENCES, UNITS, check_milestone, check_phase
+from bootscope.analysis.view_names import (
+    CPUS,
+    CRITICAL_PATH,
+    NAMES,
+    SILENCES,
+    UNITS,
+    check_milestone,
+    check_phase,
+)
 from bootscope.core.errors import unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.

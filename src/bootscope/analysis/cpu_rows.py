@@ -20,7 +20,7 @@ _ANY = "at least one"
 
 
 def view(evidence: Evidence, phase: str | None = None) -> Rows:
-    """Busy time of each CPU, in a phase if named. `busy_ns + asleep_ns + devices_ns` of each row is the length of
+    """Busy time of each CPU, in a phase if named. `busy_ns + asleep_ns + devices_ns` of a row is the length of
     the stretch; `asleep_ns` includes waiting for another CPU in a loop that gives up its turn.
 
     Raises UserError where CPUs have no times of their own.
@@ -28,7 +28,8 @@ def view(evidence: Evidence, phase: str | None = None) -> Rows:
     sleeps = evidence.timeline.cpu_sleeps
     if not sleeps:
         raise UserError(
-            "this recording is not of several CPUs that work at once", hint="set qemu.cpus in the board profile"
+            "this recording is not of several CPUs that work at once",
+            hint="set qemu.cpus in the board profile",
         )
     told = [p for p in evidence.timeline.phases if phase is None or p.name == phase]
     start_ns, end_ns = told[0].start_ns, told[-1].end_ns

@@ -121,8 +121,8 @@ class Evidence:
         return cpus_of(self.records, self.scene.cpus)
 
     def slice_at(self, time_ns: int, cpu: int | None = None) -> Slice:
-        """The slice that a moment lies in; a task's own slice begins with the switch to it. Where several CPUs
-        work at once, that of `cpu`, or of the one that does the next thing."""
+        """The slice that a moment lies in; a task's own slice begins with the switch to it. Where several
+        CPUs work at once, that of `cpu`, or of the one that does the next thing."""
         if self.scene.cpus == 1:
             cpu = 0
         elif cpu is None:

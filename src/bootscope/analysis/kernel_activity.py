@@ -61,7 +61,7 @@ class Task:
 
     @property
     def idles(self) -> bool:
-        """Whether it is what a CPU has when there is nothing to do; the first one is the boot loaders, too."""
+        """Whether it is what a CPU has when there is nothing to do; the first one is boot loaders, too."""
         return self.number == 0 or (self.pid == 0 and self.kernel)
 
     def name_at(self, time_ns: int) -> str:

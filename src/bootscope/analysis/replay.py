@@ -321,7 +321,8 @@ class Replay:
         self._open.close(self._end_ns, self._index)
         self._end_slice(self._end_ns)
         if self.scene.cpus > 1:
-            for self._cpu, (self._current, self._slice_from) in self._others.items():
+            for cpu, (task, since) in self._others.items():
+                self._cpu, self._current, self._slice_from = cpu, task, since
                 self._end_slice(self._end_ns)
             self.scene.slices.sort(key=lambda s: (s.start_ns, s.cpu))
         for task, wait in self._asleep.items():

@@ -97,11 +97,10 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
 def _busy_in(boot: RecordedBoot, task: Task) -> str:
     """The innermost function of the kernel that most samples of the task are in; empty for none."""
     samples = [
-        boot.evidence.records[index]
+        record
         for part in boot.evidence.ledger.slices(task)
-        for index in range(part.first, part.last)
-        if isinstance(boot.evidence.records[index], StackSample)
-        and boot.evidence.cpu_of_records[index] == part.cpu
+        for index, record in enumerate(boot.evidence.records[part.first : part.last], part.first)
+        if isinstance(record, StackSample) and boot.evidence.cpu_of_records[index] == part.cpu
     ]
     some = samples[:: len(samples) // _SAMPLES + 1]
     # From the innermost outwards.
