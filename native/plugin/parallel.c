@@ -354,6 +354,11 @@ bool bs_parallel_asleep(unsigned int cpu, int64_t *since_ns)
 	return par.cpu[cpu].asleep;
 }
 
+bool bs_parallel_waits(void)
+{
+	return par.cpu[par.turn].waits;
+}
+
 int64_t bs_parallel_waited_ns(void)
 {
 	int64_t waited_ns = par.cpu[par.turn].stepped_ns;

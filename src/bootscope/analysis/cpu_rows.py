@@ -20,8 +20,8 @@ _ANY = "at least one"
 
 
 def view(evidence: Evidence, phase: str | None = None) -> Rows:
-    """Busy time of each CPU, in a phase if named. `busy_ns + asleep_ns + devices_ns` of a row is the length of
-    the stretch; `asleep_ns` includes waiting for another CPU in a loop that gives up its turn.
+    """Busy time of each CPU, in a phase if named. `busy_ns + asleep_ns + devices_ns` of a row is the length
+    of the stretch; `asleep_ns` includes waiting for another CPU in a loop that gives up its turn.
 
     Raises UserError where CPUs have no times of their own.
     """
