@@ -190,8 +190,10 @@ static void meet_others(struct cpu *c)
 
 		if (other == c)
 			continue;
-		if (c->waits && acted_ns(other) > c->at_ns)
+		if (c->waits && acted_ns(other) > c->at_ns) {
+			c->stepped_ns += acted_ns(other) - c->at_ns;
 			c->at_ns = acted_ns(other);
+		}
 		if (other->asleep)
 			continue;
 		if (other->at_ns < last_ns)
@@ -352,11 +354,6 @@ bool bs_parallel_asleep(unsigned int cpu, int64_t *since_ns)
 {
 	*since_ns = par.cpu[cpu].sleep_ns;
 	return par.cpu[cpu].asleep;
-}
-
-bool bs_parallel_waits(void)
-{
-	return par.cpu[par.turn].waits;
 }
 
 int64_t bs_parallel_waited_ns(void)

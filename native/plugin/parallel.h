@@ -61,9 +61,6 @@ bool bs_parallel_asleep(unsigned int cpu, int64_t *since_ns);
 /* How long the CPU of this turn has waited for others without looking, since this was last asked. */
 int64_t bs_parallel_waited_ns(void);
 
-/* Whether it waits on, as far as is known. */
-bool bs_parallel_waits(void);
-
 /* Called at the beginning of each turn, and when its limit has become an earlier one. */
 void bs_parallel_on_turn(void (*begins)(int64_t now_ns), void (*shorter)(void));
 

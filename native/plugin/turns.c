@@ -12,7 +12,7 @@
 
 #define DEFAULT_QUANTUM_NS 1000
 
-/* After so long a wait it is told of while it goes on. */
+/* Waits are told of when they have come to so much: most are very short. */
 #define LONG_WAIT_NS 1000000
 
 static struct {
@@ -56,7 +56,7 @@ static void record_wait(int64_t now_ns)
 
 	*sum_ns += more_ns;
 	bs_run_slept(more_ns);
-	if (!*sum_ns || (bs_parallel_waits() && *sum_ns < LONG_WAIT_NS))
+	if (*sum_ns < LONG_WAIT_NS)
 		return;
 	struct bs_payload p = {.size = 0};
 	bs_put_uint(&p, (uint64_t)*sum_ns);
