@@ -2,6 +2,7 @@
 #include "clock.h"
 
 #include "cpus.h"
+#include "parallel.h"
 
 static struct {
 	qemu_plugin_u64 counter;
@@ -34,6 +35,12 @@ static uint64_t *count(void)
 uint64_t bs_clock_count(uint64_t insns)
 {
 	return clk.counted += insns;
+}
+
+void bs_clock_begin(int64_t now_ns)
+{
+	clk.base_ns = now_ns;
+	clk.synced = clk.counted = 0;
 }
 
 qemu_plugin_u64 bs_clock_counter(void)
@@ -77,7 +84,7 @@ static void note_error(int64_t error_ns)
 struct bs_clock_jump bs_clock_sync(void)
 {
 	struct bs_clock_jump jump = {.slept = clk.adrift, .sleep_ns = clk.sleep_ns};
-	int64_t real_ns = qemu_clock_get_ns(BS_QEMU_CLOCK_VIRTUAL);
+	int64_t real_ns = bs_cpus_one() ? qemu_clock_get_ns(BS_QEMU_CLOCK_VIRTUAL) : bs_parallel_now();
 	int64_t counted_ns = bs_clock_now(0);
 
 	if (clk.adrift) {

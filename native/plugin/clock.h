@@ -9,6 +9,9 @@
  * When the CPU sleeps, the clock jumps to the next timer and the jump is known only at the first
  * I/O access after the wake-up (the interrupt controller is asked at once). Until then the clock
  * is "adrift": stamps are provisional, and bs_clock_sync() tells by how much to move them.
+ *
+ * Where there are several CPUs, each has its own time (parallel.h), which is known at the beginning of each
+ * of its turns: the clock is never adrift there.
  */
 #ifndef BOOTSCOPE_CLOCK_H
 #define BOOTSCOPE_CLOCK_H
@@ -22,6 +25,9 @@ qemu_plugin_u64 bs_clock_counter(void);
 
 /* Adds to it, where there are several CPUs; tells the count. */
 uint64_t bs_clock_count(uint64_t insns);
+
+/* The time is `now_ns`, and instructions count from here on. */
+void bs_clock_begin(int64_t now_ns);
 
 /* Virtual time, when `rest` instructions counted already have not run yet. */
 int64_t bs_clock_now(uint64_t rest);

@@ -6,8 +6,7 @@
 #include "qemu_api.h"
 
 static struct {
-	unsigned int number, awake;
-	bool runs[BS_MAX_CPUS];
+	unsigned int number;
 	void *known[BS_MAX_CPUS];
 	void *last; /* who was asked for before, and its number */
 	unsigned int last_number;
@@ -33,14 +32,23 @@ bool bs_cpus_one(void)
 	return cpus.number == 1;
 }
 
-static unsigned int number_of(const void *cpu)
+unsigned int bs_cpus_number(void)
 {
-	for (unsigned int i = 0; i < cpus.number; i++) {
-		if (!cpus.known[i])
-			cpus.known[i] = qemu_get_cpu((int)i);
-		if (cpus.known[i] == cpu)
+	return cpus.number;
+}
+
+void *bs_cpu_object(unsigned int cpu)
+{
+	if (!cpus.known[cpu])
+		cpus.known[cpu] = qemu_get_cpu((int)cpu);
+	return cpus.known[cpu];
+}
+
+unsigned int bs_cpu_number(const void *object)
+{
+	for (unsigned int i = 0; i < cpus.number; i++)
+		if (bs_cpu_object(i) == object)
 			return i;
-	}
 	return 0;
 }
 
@@ -50,28 +58,7 @@ unsigned int bs_cpu(void)
 		return 0;
 	if (current_cpu != cpus.last) {
 		cpus.last = current_cpu;
-		cpus.last_number = number_of(current_cpu);
+		cpus.last_number = bs_cpu_number(current_cpu);
 	}
 	return cpus.last_number;
-}
-
-void bs_cpu_awake(void)
-{
-	unsigned int cpu = bs_cpu();
-
-	if (!cpus.runs[cpu]) {
-		cpus.runs[cpu] = true;
-		cpus.awake++;
-	}
-}
-
-bool bs_cpu_sleeps(void)
-{
-	unsigned int cpu = bs_cpu();
-
-	if (cpus.runs[cpu]) {
-		cpus.runs[cpu] = false;
-		cpus.awake--;
-	}
-	return !cpus.awake;
 }

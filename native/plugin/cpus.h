@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which CPU runs. QEMU runs them one after the other, on one thread, and virtual time is the sum of
- * what all of them execute.
+ * Which CPU runs. QEMU runs them one after the other, on one thread; parallel.h says what time it is there.
  *
  * On a machine with several, no inline operation and no index that a callback is given can be trusted:
  * inline operations are compiled for the first CPU, with a wrong factor for others, and the index is that
@@ -21,11 +20,13 @@ bool bs_cpus_init(int number);
 /* Whether there is one CPU only, and so no need to ask. */
 bool bs_cpus_one(void);
 
+unsigned int bs_cpus_number(void);
+
 /* The number of the CPU that runs. */
 unsigned int bs_cpu(void);
 
-/* The CPU that runs is awake, or about to sleep. The latter tells whether all of them sleep then. */
-void bs_cpu_awake(void);
-bool bs_cpu_sleeps(void);
+/* QEMU's object of a CPU, NULL before there is one; and the number of an object. */
+void *bs_cpu_object(unsigned int cpu);
+unsigned int bs_cpu_number(const void *object);
 
 #endif

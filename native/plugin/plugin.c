@@ -23,6 +23,7 @@
 #include "record.h"
 #include "registers.h"
 #include "run.h"
+#include "turns.h"
 #include "usage.h"
 #include "watch.h"
 
@@ -84,9 +85,9 @@ static void on_block(unsigned int vcpu, void *udata)
 {
 	const struct place *at = udata;
 
-	bs_cpu_awake();
-	if (bs_clock_count(at->rest) >= check_insns)
-		on_check_due(vcpu, udata);
+	(void)vcpu;
+	if (bs_turns_block(at->rest))
+		bs_turns_due(block_pc(at), bs_clock_now(at->rest));
 }
 
 static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool copied)
@@ -137,27 +138,34 @@ static void on_sleep(unsigned int vcpu, void *udata)
 	const struct place *at = udata;
 
 	(void)vcpu;
-	/* Where others run on, time does not jump. */
-	if (!bs_cpus_one() && !bs_cpu_sleeps())
-		return;
 	if (!bs_clock_adrift())
 		bs_clock_sleep(at->rest - 1);
 }
 
 /* ---- translation ---- */
 
-static bool is_idle_insn(const struct qemu_plugin_insn *insn)
+static bool is_one_of(const struct bs_idle *known, size_t n, const struct qemu_plugin_insn *insn)
 {
-	for (size_t i = 0; i < watch.n_idle; i++) {
-		const struct bs_idle *idle = &watch.idle[i];
+	for (size_t i = 0; i < n; i++) {
 		uint64_t opcode = 0;
 
-		if (qemu_plugin_insn_size(insn) == idle->size &&
-		    qemu_plugin_insn_data(insn, &opcode, idle->size) == idle->size &&
-		    (opcode & idle->mask) == idle->value)
+		if (qemu_plugin_insn_size(insn) == known[i].size &&
+		    qemu_plugin_insn_data(insn, &opcode, known[i].size) == known[i].size &&
+		    (opcode & known[i].mask) == known[i].value)
 			return true;
 	}
 	return false;
+}
+
+static void add_waits(struct qemu_plugin_insn *insn, uint64_t vaddr, size_t rest)
+{
+	bool sleeps = is_one_of(watch.idle, watch.n_idle, insn);
+
+	if (!bs_cpus_one())
+		bs_turns_waits(insn, sleeps, !sleeps && is_one_of(watch.yield, watch.n_yield, insn));
+	else if (sleeps)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
+						       new_place(vaddr, rest, NULL));
 }
 
 static bool in_watched_code(uint64_t vaddr)
@@ -187,9 +195,7 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	add_hooks(insn, vaddr, vaddr, rest);
 	if (watch.moved_by)
 		add_hooks(insn, vaddr, vaddr - watch.moved_by, rest);
-	if (is_idle_insn(insn))
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
-						       new_place(vaddr, rest, NULL));
+	add_waits(insn, vaddr, rest);
 	if (watch.n_port)
 		bs_ports_translated(&watch, insn, rest);
 	if (watch.frame.used && in_watched_code(vaddr))
@@ -228,6 +234,9 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	(void)id;
 	if (vcpu == 0 && !bs_registers_find())
+		_exit(1);
+	/* All of them are there when the last one is, and none has run yet. */
+	if (!bs_cpus_one() && vcpu + 1 == bs_cpus_number() && !bs_turns_start(&watch))
 		_exit(1);
 }
 

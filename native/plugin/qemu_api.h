@@ -151,8 +151,18 @@ void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned
 int64_t qemu_clock_get_ns(int clock);
 
 /* Likewise, and needed on machines with several CPUs only. */
-extern __thread void *current_cpu __attribute__((weak));
-void *qemu_get_cpu(int index) __attribute__((weak));
+#define BS_WEAK __attribute__((weak))
+extern __thread void *current_cpu BS_WEAK;
+void *qemu_get_cpu(int index) BS_WEAK;
+void *object_class_by_name(const char *name) BS_WEAK;
+bool bql_locked(void) BS_WEAK;
+bool cpu_thread_is_idle(void *cpu) BS_WEAK; /* asleep, and nothing to do */
+bool cpu_has_work(void *cpu) BS_WEAK;	     /* it would wake up */
+void cpu_exit(void *cpu) BS_WEAK;	     /* ends its turn, after a block at the latest */
+int64_t icount_get(void) BS_WEAK;	     /* the virtual clock that counts instructions */
+int64_t icount_get_raw(void) BS_WEAK;	     /* instructions, of all CPUs */
+int64_t icount_to_ns(int64_t insns) BS_WEAK;
+void icount_handle_interrupt(void *cpu, int mask) BS_WEAK;
 
 /* Likewise, and needed for disks of virtio's only. */
 void bql_lock_impl(const char *file, int line) __attribute__((weak));

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cpus.h"
+#include "later.h"
 
 #define MAX_HELD 4096
 
@@ -50,6 +51,10 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 {
 	if (rec.ended)
 		return;
+	if (!bs_cpus_one()) {
+		bs_later_add(type, time_ns, routine, bs_cpu(), p);
+		return;
+	}
 	if (!bs_clock_adrift()) {
 		write_out(type, time_ns, routine, bs_cpu(), p);
 		return;
@@ -64,12 +69,15 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 	rec.held[rec.n_held++].payload = *p;
 }
 
+static bool is_routine(enum bs_record type)
+{
+	return type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK || type == BS_REC_BYTES ||
+	       type == BS_REC_SLEPT || type == BS_REC_CPUS;
+}
+
 void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
 {
-	bool routine = type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK ||
-		       type == BS_REC_BYTES;
-
-	keep(type, time_ns, routine, p);
+	keep(type, time_ns, is_routine(type), p);
 }
 
 void bs_record_routine(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
@@ -85,6 +93,23 @@ void bs_record_release(int64_t move_ns)
 	rec.n_held = 0;
 }
 
+static void write_later(const struct bs_later *r)
+{
+	write_out(r->type, r->time_ns, r->routine, r->cpu, &r->payload);
+}
+
+void bs_record_of(unsigned int cpu, enum bs_record type, int64_t time_ns, const struct bs_payload *p)
+{
+	if (!rec.ended)
+		bs_later_add(type, time_ns, is_routine(type), cpu, p);
+}
+
+void bs_record_past(int64_t past_ns)
+{
+	if (!rec.ended)
+		bs_later_release(past_ns, write_later);
+}
+
 int64_t bs_record_last_news_ns(void)
 {
 	return rec.news_ns;
@@ -97,6 +122,7 @@ void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
 	int64_t worst_ns;
 
 	bs_record_release(0);
+	bs_record_past(INT64_MAX);
 	bs_clock_quality(&syncs, &worst_ns);
 	bs_put_uint(&clock, syncs);
 	bs_put_sint(&clock, worst_ns);

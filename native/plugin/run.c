@@ -3,18 +3,23 @@
 
 #include <unistd.h>
 
+#include "cpus.h"
 #include "record.h"
 #include "stack.h"
+#include "turns.h"
 #include "usage.h"
 
 static const struct bs_watch *watch;
-static int64_t next_sample_ns, next_stack_ns;
+static struct grid {
+	int64_t sample_ns, stack_ns; /* when the next one is due */
+} grids[BS_MAX_CPUS];
 static int64_t power_off_ns; /* after the end of the recording; 0 while it goes on */
 
 void bs_run_start(const struct bs_watch *w)
 {
 	watch = w;
-	next_sample_ns = w->sample_ns;
+	for (size_t i = 0; i < BS_MAX_CPUS; i++)
+		grids[i].sample_ns = w->sample_ns;
 }
 
 static void power_off(void)
@@ -30,6 +35,8 @@ void bs_run_end(enum bs_end reason, uint32_t id, int64_t now_ns)
 
 	if (power_off_ns)
 		return;
+	if (!bs_cpus_one())
+		bs_turns_over(now_ns);
 	bs_record_end(reason, id, now_ns);
 	if (!watch->usage.after_ns || !stopped)
 		power_off();
@@ -61,28 +68,34 @@ void bs_run_check(int64_t now_ns)
 static void sample(uint64_t pc, int64_t now_ns)
 {
 	struct bs_payload p = {.size = 0};
+	struct grid *next = &grids[bs_cpu()];
 
-	next_sample_ns += watch->sample_ns;
-	if (next_sample_ns <= now_ns)
-		next_sample_ns = now_ns + watch->sample_ns;
+	next->sample_ns += watch->sample_ns;
+	if (next->sample_ns <= now_ns)
+		next->sample_ns = now_ns + watch->sample_ns;
 	bs_put_uint(&p, pc);
 	bs_record(BS_REC_SAMPLE, now_ns, &p);
-	if (!watch->stack.period_ns || now_ns < next_stack_ns)
+	if (!watch->stack.period_ns || now_ns < next->stack_ns)
 		return;
-	next_stack_ns += watch->stack.period_ns;
-	if (next_stack_ns <= now_ns)
-		next_stack_ns = now_ns + watch->stack.period_ns;
+	next->stack_ns += watch->stack.period_ns;
+	if (next->stack_ns <= now_ns)
+		next->stack_ns = now_ns + watch->stack.period_ns;
 	bs_stack_record(watch, pc, now_ns);
 }
 
 void bs_run_sample(uint64_t pc, int64_t now_ns)
 {
-	if (watch->sample_ns && now_ns >= next_sample_ns)
+	if (watch->sample_ns && now_ns >= grids[bs_cpu()].sample_ns)
 		sample(pc, now_ns);
+}
+
+int64_t bs_run_sample_due_ns(void)
+{
+	return watch->sample_ns ? grids[bs_cpu()].sample_ns : INT64_MAX;
 }
 
 void bs_run_slept(int64_t slept_ns)
 {
-	next_sample_ns += slept_ns;
-	next_stack_ns += slept_ns;
+	grids[bs_cpu()].sample_ns += slept_ns;
+	grids[bs_cpu()].stack_ns += slept_ns;
 }

@@ -8,10 +8,11 @@
 
 void bs_run_start(const struct bs_watch *w);
 
-/* Takes a sample at pc if one is due. */
+/* Takes a sample at pc if one is due; and when the next one of the CPU that runs is, INT64_MAX for never. */
 void bs_run_sample(uint64_t pc, int64_t now_ns);
+int64_t bs_run_sample_due_ns(void);
 
-/* The CPU slept for so long: a sleeping CPU is not sampled. */
+/* The CPU that runs slept for so long: a sleeping CPU is not sampled. */
 void bs_run_slept(int64_t slept_ns);
 
 /* Ends the recording when a limit is reached. */

@@ -21,7 +21,7 @@ enum bs_record {
 	BS_REC_IO = 1,	      /* store to a watched device register */
 	BS_REC_HOOK = 2,      /* a hooked program address was reached */
 	BS_REC_SAMPLE = 3,    /* program counter, taken at a fixed virtual period */
-	BS_REC_IDLE = 4,      /* the CPU slept; the stamp is the wake-up */
+	BS_REC_IDLE = 4,      /* the CPU, or all of several, slept; the stamp is the wake-up */
 	BS_REC_TOUCH = 5,     /* first store of a frame */
 	BS_REC_FRAME = 6,     /* every cell of a frame has been stored to */
 	BS_REC_TEXT = 7,      /* a watched text went through a device register */
@@ -30,6 +30,8 @@ enum bs_record {
 	BS_REC_STACK = 10,    /* program counter, link register, and what may be return addresses */
 	BS_REC_CPU = 11,      /* which CPU the records from here on are of; the first until then */
 	BS_REC_BYTES = 12,    /* the next of the bytes that the hook before took */
+	BS_REC_CPUS = 13,     /* several CPUs, each with a time of its own: how many, and the quantum */
+	BS_REC_SLEPT = 14,    /* one of several CPUs slept, or waited for others; the stamp is the wake-up */
 };
 
 enum bs_end {

@@ -281,6 +281,10 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		return add_pattern(w->call, &w->n_call, l);
 	if (!strcmp(what, "idle"))
 		return add_pattern(w->idle, &w->n_idle, l);
+	if (!strcmp(what, "yield"))
+		return add_pattern(w->yield, &w->n_yield, l);
+	if (!strcmp(what, "quantum"))
+		return set_time(&w->quantum_ns, l);
 	if (!strcmp(what, "sample"))
 		return set_time(&w->sample_ns, l);
 	if (!strcmp(what, "limit"))

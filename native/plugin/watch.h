@@ -54,6 +54,8 @@
  *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
  *                                          bytes was stored to; the first one is copied to FILE
  *   idle SIZE MASK VALUE                   an instruction of SIZE bytes, 8 at most, that puts the CPU to sleep
+ *   yield SIZE MASK VALUE                  an instruction that gives up the CPU's turn to others
+ *   quantum NS                             by how much one of several CPUs may be ahead of others (parallel.h)
  *   sample NS                              take the program counter this often
  *   stack NS BYTES                         this often also what may be return addresses in so many
  *                                          bytes from the stack pointer up
@@ -214,6 +216,8 @@ struct bs_watch {
 	size_t n_code;
 	struct bs_idle idle[BS_MAX_IDLE];
 	size_t n_idle;
+	struct bs_idle yield[BS_MAX_IDLE];
+	size_t n_yield;
 	struct bs_idle call[BS_MAX_IDLE];
 	size_t n_call;
 	struct bs_range code_return[BS_MAX_CODE];
@@ -223,7 +227,7 @@ struct bs_watch {
 	uint64_t move_from, moved_by;
 	struct bs_frame frame;
 	struct bs_usage usage;
-	int64_t sample_ns, limit_ns, quiet_ns;
+	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;
 };
 
 /* Reads the file into w. On an error says which line on stderr and returns false. */

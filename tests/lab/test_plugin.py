@@ -47,7 +47,7 @@ WRONG_LINES = [
     "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",
     "call 4 1", "call 0 0 0", "call 9 1 1", "call 4 1 1 1", "idle 9 1 1",
-    "segment", "segment x",
+    "segment", "segment x", "yield 9 1 1", "yield 4 1", "quantum", "quantum x",
     "port 1 0x3f8", "port 1 0x3f8 0", "port 1 0xffffffffffffffff 2", "ports 0", "ports",
     "prefix 5", "prefix 5 4", "prefix 0 256", "output 0xee 1 r2", "output 256 1 r2 r0", "output 0xee 5 r2 r0",
     "output 0xee 0 r2 r0", "output 0xee 1 2 r0", "output 0xee 1 r2 r0 0x66", "output 0xee 1 r2 r0 0x66 8",

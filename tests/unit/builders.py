@@ -20,6 +20,7 @@ from bootscope.capture.stream import (
     Bytes,
     Clock,
     Cpu,
+    Cpus,
     Ended,
     Frame,
     Hook,
@@ -27,6 +28,7 @@ from bootscope.capture.stream import (
     Io,
     Record,
     Sample,
+    Slept,
     StackSample,
     Text,
     Unknown,
@@ -110,6 +112,10 @@ def _other(r: Record) -> tuple[int, bytes]:
             return 11, uint(r.cpu)
         case Bytes():
             return 12, r.data
+        case Cpus():
+            return 13, uint(r.number) + uint(r.quantum_ns)
+        case Slept():
+            return 14, uint(r.duration_ns)
         case Unknown():
             return r.kind, r.payload
     raise TypeError(r)

@@ -10,14 +10,14 @@ import msgspec
 from hypothesis import strategies as st
 
 from bootscope.analysis.blocks import BlockMap
-from bootscope.analysis.cpu_accounting import Ledger
+from bootscope.analysis.cpu_accounting import Ledger, cpus_of
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.kernel_activity import Scene
 from bootscope.analysis.names import Names, UserPrograms
 from bootscope.analysis.replay import Replay
 from bootscope.capture.record import Extent, RunInfo
-from bootscope.capture.stream import Cpu, Idle, Record, Sample
+from bootscope.capture.stream import Cpu, Cpus, Idle, Record, Sample, Slept
 from bootscope.image.symbols import Symbols
 from bootscope.timeline.build import timeline_of
 
@@ -84,6 +84,16 @@ class Story:
         self.on_cpu[self.turn] = self.running
         self.turn, self.running = number, self.on_cpu.get(number, 100 + number)
         self.records.append(Cpu(self.now_ns, number))
+        return self
+
+    def several(self, number: int) -> Story:
+        """So many CPUs work at once; records come in the order of their times."""
+        self.records.append(Cpus(self.now_ns, number, 1_000))
+        return self
+
+    def slept(self, ns: int) -> Story:
+        """The CPU that the records are of has just slept."""
+        self.records.append(Slept(self.now_ns, ns))
         return self
 
     # ---- tasks ----
@@ -162,7 +172,7 @@ def evidence_of(
         costs=made.costs,
         clock=made.clock,
         scene=scene,
-        ledger=Ledger(scene.slices, made.costs),
+        ledger=Ledger(scene.slices, made.costs, cpus_of(made.records, scene.cpus)),
         names=Names(
             run.board.arch, dict(tables or {}), loader, made.timeline.loader_offset, UserPrograms({}), 0
         ),

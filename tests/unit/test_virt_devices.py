@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bootscope.boards.profile import board_dir, load_board
+from bootscope.boards.profile import QUANTUM_NS, board_dir, load_board
 from bootscope.core.errors import UserError
 from bootscope.devices.model import (
     ConsoleByte,
@@ -111,8 +111,14 @@ def test_several_cpus_are_a_setting_of_the_board(tmp_path: Path) -> None:
     path.write_text(text.replace("[qemu]", "[qemu]\ncpus = 4"))
     words = machine_arguments(load_board(str(path)), Media(Path("sd.img")))
     assert words[words.index("-smp") + 1] == "4"
+    # A recording holds by how much their times may differ; that of one CPU does not.
+    assert load_board(str(path)).qemu.quantum_ns == QUANTUM_NS
+    assert load_board("virt-arm64").qemu.quantum_ns is msgspec.UNSET
     path.write_text(text.replace("[qemu]", "[qemu]\ncpus = 0"))
     with pytest.raises(UserError, match=r"qemu\.cpus: expected a number from 1 to 64"):
+        load_board(str(path))
+    path.write_text(text.replace("[qemu]", "[qemu]\ncpus = 4\nquantum_ns = 0"))
+    with pytest.raises(UserError, match=r"qemu\.quantum_ns: expected a number from 1 to 1000000"):
         load_board(str(path))
 
 

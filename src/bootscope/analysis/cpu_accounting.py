@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from bootscope.analysis.kernel_activity import Call, Slice, Task
+from bootscope.capture.stream import Cpu, Record
 from bootscope.timeline.costs import Cost
 
 
@@ -23,6 +24,8 @@ class Spent:
     running_ns: int = 0
     storage_ns: int = 0
     console_ns: int = 0
+    held_ns: int = 0
+    """More board time, in which devices worked for other CPUs and the model had this one stand still."""
 
     @property
     def cpu_ns(self) -> int:
@@ -34,7 +37,18 @@ class Spent:
             self.running_ns + other.running_ns,
             self.storage_ns + other.storage_ns,
             self.console_ns + other.console_ns,
+            self.held_ns + other.held_ns,
         )
+
+
+def cpus_of(records: list[Record], cpus: int) -> list[int]:
+    """The CPU that each record is of; 0 for all where CPUs do not work at once."""
+    cpu, found = 0, []
+    for record in records:
+        if record.__class__ is Cpu and cpus > 1:
+            cpu = record.cpu
+        found.append(cpu)
+    return found
 
 
 class _Sums:
@@ -52,13 +66,30 @@ class _Sums:
 class Ledger:
     """Looks up what a task spent between two moments."""
 
-    def __init__(self, slices: Iterable[Slice], found: list[Cost]) -> None:
-        self._storage = _Sums([c for c in found if c.kind == "storage"])
-        self._console = _Sums([c for c in found if c.kind == "console"])
+    def __init__(self, slices: Iterable[Slice], found: list[Cost], cpus: Sequence[int] = ()) -> None:
+        """`cpus`: the CPU that each record is of; empty for one CPU."""
+        self._storage = self._by_cpu([c for c in found if c.kind == "storage"], cpus)
+        self._console = self._by_cpu([c for c in found if c.kind == "console"], cpus)
+        # While a device works for one CPU, the model has all of them stand still.
+        self._all = _Sums(found if any(cpus) else [])
         self._of_task: dict[Task, list[Slice]] = defaultdict(list)
         for part in slices:
             self._of_task[part.task].append(part)
         self._starts = {task: [s.start_ns for s in parts] for task, parts in self._of_task.items()}
+
+    @staticmethod
+    def _by_cpu(found: list[Cost], cpus: Sequence[int]) -> dict[int, _Sums]:
+        parted: dict[int, list[Cost]] = defaultdict(list)
+        for cost in found:
+            parted[cpus[cost.index] if cpus else 0].append(cost)
+        return defaultdict(lambda: _Sums([]), {cpu: _Sums(costs) for cpu, costs in parted.items()})
+
+    def _of_part(self, part: Slice, length_ns: int, first: int, last: int) -> Spent:
+        """What was spent in `length_ns` of a slice, in which these records lie."""
+        storage = self._storage[part.cpu].between(first, last)
+        console = self._console[part.cpu].between(first, last)
+        others = max(0, self._all.between(first, last) - storage - console)
+        return Spent(max(0, length_ns - others), storage, console, min(length_ns, others))
 
     def slices(self, task: Task) -> list[Slice]:
         """When a task had the CPU."""
@@ -68,16 +99,14 @@ class Ledger:
         """What `task` spent from `start_ns` (record `first`) to `end_ns` (record `last`)."""
         parts = self._of_task.get(task, [])
         at = max(0, bisect_right(self._starts.get(task, []), start_ns) - 1)
-        running = storage = console = 0
+        found = Spent()
         while at < len(parts) and parts[at].start_ns < end_ns:
             part = parts[at]
-            running += max(0, min(end_ns, part.end_ns) - max(start_ns, part.start_ns))
             begin, end = max(first, part.first), min(last, part.last)
-            if begin < end:
-                storage += self._storage.between(begin, end)
-                console += self._console.between(begin, end)
+            length_ns = max(0, min(end_ns, part.end_ns) - max(start_ns, part.start_ns))
+            found += self._of_part(part, length_ns, begin, max(begin, end))
             at += 1
-        return Spent(running, storage, console)
+        return found
 
     def of_call(self, call: Call) -> Spent:
         """What the call's task spent while the call was open, the calls inside it included."""
@@ -85,12 +114,9 @@ class Ledger:
 
     def of_slice(self, part: Slice) -> Spent:
         """What was spent in one slice."""
-        return Spent(
-            part.end_ns - part.start_ns,
-            self._storage.between(part.first, part.last),
-            self._console.between(part.first, part.last),
-        )
+        return self._of_part(part, part.end_ns - part.start_ns, part.first, part.last)
 
     def devices(self, first: int, last: int) -> tuple[int, int]:
         """(storage, console) costs of records from `first` up to, not including, `last`."""
-        return self._storage.between(first, last), self._console.between(first, last)
+        storage = sum(sums.between(first, last) for sums in self._storage.values())
+        return storage, sum(sums.between(first, last) for sums in self._console.values())

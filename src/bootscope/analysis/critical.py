@@ -71,6 +71,8 @@ class Step:
     wait: Wait | None = None
     until: str = ""
     """The interrupt that ended a sleep."""
+    cpu: int | None = None
+    """The CPU for which a step is READY."""
     behind: Wait | None = None
     """What the task that served the sleeper slept in itself, if another one's sleep ended this one's."""
 
@@ -85,10 +87,13 @@ class _Walk:
         self._evidence, self._stacks = evidence, stacks
         # Waits whose cause is being looked for: the sleeper's, then its waker's, and so on.
         self._pending: list[Wait] = []
+        # The CPU that the path ran on later.
+        self._cpu = 0
 
     def back(self, at_ns: int) -> list[Step]:
         steps: list[Step] = []
-        task = self._evidence.slice_at(max(0, at_ns - 1)).task
+        last = self._evidence.slice_at(max(0, at_ns - 1))
+        task, self._cpu = last.task, last.cpu
         now = at_ns
         while now > 0:
             part = self._running_before(task, now)
@@ -98,7 +103,7 @@ class _Walk:
                 now, task, found = self._not_running(task, part, now)
             else:
                 found = [Step(part.start_ns, now, task, RUNS, part.first, part.last)]
-                now = part.start_ns
+                now, self._cpu = part.start_ns, part.cpu
             steps += found
         return [s for s in steps[::-1] if s.end_ns > s.start_ns]
 
@@ -115,16 +120,16 @@ class _Walk:
         parent = task.parent or first
         if parent is task or begin == now == 0:
             return 0, first, [Step(0, now, first, RUNS, 0, 0)]
-        return begin, parent, [Step(begin, now, task, READY)]
+        return begin, parent, [Step(begin, now, task, READY, cpu=self._cpu)]
 
     def _not_running(self, task: Task, part: Slice, now: int) -> tuple[int, Task, list[Step]]:
         """Between two slices: asleep, or ready while others ran."""
         wait = self._wait_at(task, part, now)
         if wait is None or wait.waker_index < 0:
-            return part.end_ns, task, [Step(part.end_ns, now, task, READY)]
+            return part.end_ns, task, [Step(part.end_ns, now, task, READY, cpu=self._cpu)]
         woken = min(now, wait.woken_ns)
-        ready = Step(woken, now, task, READY)
-        if not (wait.irq or wait.waker is None or wait.waker.number == 0 or wait.waker is task):
+        ready = Step(woken, now, task, READY, cpu=self._cpu)
+        if not (wait.irq or wait.waker is None or wait.waker.idles or wait.waker is task):
             if self._pending and self._pending[-1].start_ns >= woken:
                 self._pending.clear()
             self._pending.append(wait)
@@ -230,7 +235,7 @@ def _others(step: Step, evidence: Evidence) -> str:
     found = Counter[str]()
     at = step.start_ns
     while at < step.end_ns:
-        part = evidence.slice_at(at)
+        part = evidence.slice_at(at, step.cpu)
         end = min(part.end_ns, step.end_ns)
         found[evidence.who(part.task, at)] += end - at
         at = max(end, at + 1)

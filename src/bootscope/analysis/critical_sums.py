@@ -49,7 +49,7 @@ def shares(steps: Iterable[Step], evidence: Evidence) -> Iterator[Share]:
             continue
         at = step.start_ns
         while at < step.end_ns:
-            part = evidence.slice_at(at)
+            part = evidence.slice_at(at, step.cpu)
             end = max(at + 1, min(part.end_ns, step.end_ns))
             yield at, end, part.task, evidence.who(part.task, at), READY
             at = end

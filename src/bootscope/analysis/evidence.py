@@ -13,7 +13,7 @@ import msgspec
 
 from bootscope.analysis import pieces
 from bootscope.analysis.blocks import BlockMap
-from bootscope.analysis.cpu_accounting import Ledger
+from bootscope.analysis.cpu_accounting import Ledger, cpus_of
 from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task, Wait
 from bootscope.analysis.names import Names, UserPrograms
 from bootscope.analysis.replay import Replay
@@ -23,7 +23,7 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.capture.stream import Hook, Record
+from bootscope.capture.stream import Cpu, Hook, Idle, Record, Slept
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
 from bootscope.image.symbols import Symbols
@@ -35,6 +35,8 @@ from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
 
 _BEFORE_TASKS = {ROM.phase: "boot ROM", "decompress": "decompressor"}
+_NO_DEEDS = (Cpu, Slept, Idle)
+"""Records of a CPU that do not say that it did anything then."""
 
 if TYPE_CHECKING:
     # The disassembler takes a tenth of a second to load, and few views need it.
@@ -104,12 +106,35 @@ class Evidence:
         return list(zip([*ends, len(indexes) + 1], names, strict=True))
 
     @cached_property
-    def _slice_starts(self) -> list[int]:
-        return [part.start_ns for part in self.scene.slices]
+    def slices_of_cpus(self) -> dict[int, list[Slice]]:
+        """The slices of each CPU, in order and without a gap."""
+        found: dict[int, list[Slice]] = {0: []}
+        for part in self.scene.slices:
+            found.setdefault(part.cpu, []).append(part)
+        return found
 
-    def slice_at(self, time_ns: int) -> Slice:
-        """The slice that a moment lies in; a task's own slice begins with the switch to it."""
-        return self.scene.slices[max(0, bisect_right(self._slice_starts, time_ns) - 1)]
+    @cached_property
+    def _slice_starts(self) -> dict[int, list[int]]:
+        return {cpu: [part.start_ns for part in parts] for cpu, parts in self.slices_of_cpus.items()}
+
+    @cached_property
+    def cpu_of_records(self) -> list[int]:
+        """The CPU that each record is of; 0 for all where CPUs do not work at once."""
+        return cpus_of(self.records, self.scene.cpus)
+
+    def slice_at(self, time_ns: int, cpu: int | None = None) -> Slice:
+        """The slice that a moment lies in; a task's own slice begins with the switch to it. Where several
+        CPUs work at once, that of `cpu`, or of the one that does the next thing."""
+        if self.scene.cpus == 1:
+            cpu = 0
+        elif cpu is None:
+            index = min(self.index_at(time_ns), len(self.records) - 1)
+            while index + 1 < len(self.records) and isinstance(self.records[index], _NO_DEEDS):
+                index += 1
+            cpu = self.cpu_of_records[index]
+        starts = self._slice_starts.get(cpu) or self._slice_starts[0]
+        parts = self.slices_of_cpus.get(cpu) or self.slices_of_cpus[0]
+        return parts[max(0, bisect_right(starts, time_ns) - 1)]
 
     def who(self, task: Task, time_ns: int) -> str:
         """A task as people know it; before the kernel runs, the program that does."""
@@ -224,7 +249,7 @@ def evidence_of(store: Store, run: StoredRun, boot: StoredBoot, board: Board | N
         costs=made.costs,
         clock=made.clock,
         scene=scene,
-        ledger=Ledger(scene.slices, made.costs),
+        ledger=Ledger(scene.slices, made.costs, cpus_of(made.records, scene.cpus)),
         names=Names(
             made.run.board.arch,
             {name: table for name, table in tables.items() if len(table)},

@@ -16,7 +16,7 @@ from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.names import DECOMPRESSOR, NO_SYMBOL
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture import objects
-from bootscope.capture.stream import Sample, StackSample
+from bootscope.capture.stream import Cpu, Sample, StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
@@ -68,15 +68,18 @@ class Seen:
 
 def seen(evidence: Evidence) -> Iterator[Seen]:
     """Every sample of the program counter with its name, in order of time."""
-    slices, names, before = iter(evidence.scene.slices), evidence.names, evidence.clock.before
-    part = next(slices, None)
+    names, before, cpu = evidence.names, evidence.clock.before, 0
+    slices = {cpu: iter(parts) for cpu, parts in evidence.slices_of_cpus.items()}
+    now = {cpu: next(parts, None) for cpu, parts in slices.items()}
     ends = iter(evidence.phase_ends())
     end, phase = next(ends)
     for index, record in enumerate(evidence.records):
         if type(record) is not Sample:
+            if record.__class__ is Cpu and record.cpu in slices:
+                cpu = record.cpu
             continue
-        while part and index >= part.last:
-            part = next(slices, None)
+        while (part := now[cpu]) and index >= part.last:
+            now[cpu] = next(slices[cpu], None)
         while index >= end:
             end, phase = next(ends)
         # There are very many samples, and most are of code whose name depends on nothing but its address.

@@ -59,6 +59,11 @@ class Task:
     """(until when, what was mapped) before each exec, which takes all of it away."""
     names: list[tuple[int, str]] = field(default_factory=list)
 
+    @property
+    def idles(self) -> bool:
+        """Whether it is what a CPU has when there is nothing to do; the first one is boot loaders, too."""
+        return self.number == 0 or (self.pid == 0 and self.kernel)
+
     def name_at(self, time_ns: int) -> str:
         """What the task was called at a time (an exec renames it)."""
         found = self.names[0][1] if self.names else self.comm
@@ -93,7 +98,8 @@ class Slice:
     task: Task
     first: int
     last: int
-    """Records from `first` up to, not including, `last` happened in it."""
+    """Records from `first` up to, not including, `last` happened in it: those of its CPU."""
+    cpu: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -167,6 +173,8 @@ class Scene:
     """Everything that hooks told of one boot."""
 
     tasks: list[Task] = field(default_factory=list)
+    cpus: int = 1
+    """CPUs that work at once. Where there are several, slices are in order of their starts and overlap."""
     slices: list[Slice] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)

@@ -133,7 +133,7 @@ class Names:
         """A function of the program that a task runs at a moment, or a description of it."""
         if phase == "kernel" and (task is None or task.kernel):
             return NO_MMU
-        if task is None or task.number == 0:
+        if task is None or task.idles:
             return "user programs"  # which one is not known: the first task runs none
         found = self._users.name(task, pc, time_ns) if self._users else None
         return found or f"program {task.name_at(time_ns)}"

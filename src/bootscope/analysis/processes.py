@@ -53,8 +53,11 @@ def view(evidence: Evidence, phase: str | None = None) -> Rows:
     for wait in evidence.scene.waits:
         sleeping[wait.task] += window.inside(wait.start_ns, wait.woken_ns)
     idle: dict[Slice, int] = defaultdict(int)
-    for sleep in evidence.timeline.sleeps:
+    for sleep in evidence.timeline.sleeps if evidence.scene.cpus == 1 else ():
         idle[evidence.slice_at(sleep.start_ns)] += window.inside(sleep.start_ns, sleep.end_ns)
+    for cpu, sleeps in enumerate(evidence.timeline.cpu_sleeps):
+        for sleep in sleeps:
+            idle[evidence.slice_at(sleep.end_ns - 1, cpu)] += window.inside(sleep.start_ns, sleep.end_ns)
     rows = []
     for name, task, parts in _lives(evidence):
         spent = sum((_spent(part, evidence, window) for part in parts), Spent())
@@ -62,7 +65,7 @@ def view(evidence: Evidence, phase: str | None = None) -> Rows:
             continue
         row = _row(task, parts, evidence, window)
         asleep = sum(idle[part] for part in parts)
-        row |= _shares(row, spent, asleep, sleeping[task] if task.number else asleep)
+        row |= _shares(row, spent, asleep, asleep if task.idles else sleeping[task])
         row["started_by"] = lines.get(task) or row["started_by"]
         rows.append(row | ({"name": name, "runnable_ns": 0} if name else {}))
     rows.sort(key=lambda r: -int(r["busy_ns"] or 0))
@@ -132,7 +135,7 @@ def _shares(row: dict[str, Cell], spent: Spent, idle_ns: int, waiting_ns: int) -
         "storage_ns": spent.storage_ns,
         "console_ns": spent.console_ns,
         "waiting_ns": waiting_ns,
-        "runnable_ns": max(0, life - spent.running_ns - waiting_ns),
+        "runnable_ns": max(0, life - spent.running_ns - spent.held_ns - waiting_ns),
     }
 
 

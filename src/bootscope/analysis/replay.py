@@ -20,7 +20,7 @@ from bootscope.analysis.kernel_activity import (
 )
 from bootscope.analysis.open_calls import OpenCalls
 from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Cpu, Hook, Record, StackSample
+from bootscope.capture.stream import Cpu, Cpus, Hook, Record, StackSample
 from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 from bootscope.timeline.costs import BoardClock
@@ -62,8 +62,8 @@ class Replay:
         # Before the kernel has processes, the boot loaders are one.
         self._current = self._first = Task(0, 0, "swapper", True, 0, names=[(0, "swapper")])
         self.scene.tasks.append(self._first)
-        # CPUs take turns, as virtual time is the sum of them: who runs on each while another has its turn.
-        self._cpu, self._others = 0, dict[int, Task]()
+        # Who runs on each of the CPUs that other records are of, and since when.
+        self._cpu, self._others = 0, dict[int, tuple[Task, tuple[int, int]]]()
         self._slice_from = (0, 0)
         self._open = OpenCalls(self.scene)
         self._asleep: dict[Task, Wait] = {}
@@ -113,12 +113,16 @@ class Replay:
             elif record.__class__ is Cpu:
                 self._index = index
                 self._turn(record.cpu)
+            elif record.__class__ is Cpus:
+                self.scene.cpus = record.number
         self._close()
 
     def _turn(self, cpu: int) -> None:
         """The records from here on are of another CPU."""
-        self._end_slice(self._now())
-        self._others[self._cpu] = self._current
+        if self.scene.cpus == 1:
+            # Recorded before each had a time of its own: they took turns, and their times were added up.
+            self._end_slice(self._now())
+        self._others[self._cpu] = self._current, self._slice_from
         self._cpu = cpu
         if cpu not in self._others:
             # It begins with a task of its own, which runs whenever it has nothing else.
@@ -126,8 +130,10 @@ class Replay:
             idle = Task(len(self.scene.tasks), 0, name, True, self._now(), self._first)
             idle.names.append((self._now(), name))
             self.scene.tasks.append(idle)
-            self._others[cpu] = idle
-        self._current = self._others[cpu]
+            self._others[cpu] = idle, (self._now(), self._index)
+        self._current, since = self._others.pop(cpu)
+        if self.scene.cpus > 1:
+            self._slice_from = since
 
     def _now(self) -> int:
         return self._clock.before(self._index)
@@ -165,7 +171,8 @@ class Replay:
 
     def _end_slice(self, now: int) -> None:
         start, first = self._slice_from
-        self.scene.slices.append(Slice(start, now, self._current, first, self._index))
+        cpu = self._cpu if self.scene.cpus > 1 else 0
+        self.scene.slices.append(Slice(start, now, self._current, first, self._index, cpu))
         self._slice_from = (now, self._index)
 
     def _sleep(self, task: Task, now: int) -> None:
@@ -313,6 +320,11 @@ class Replay:
         self._index = len(self._records)
         self._open.close(self._end_ns, self._index)
         self._end_slice(self._end_ns)
+        if self.scene.cpus > 1:
+            for cpu, (task, since) in self._others.items():
+                self._cpu, self._current, self._slice_from = cpu, task, since
+                self._end_slice(self._end_ns)
+            self.scene.slices.sort(key=lambda s: (s.start_ns, s.cpu))
         for task, wait in self._asleep.items():
             if task.end_ns is None:  # else it was its last sleep: it is gone
                 self._end_wait(wait, self._end_ns)

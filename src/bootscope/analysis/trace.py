@@ -13,7 +13,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
 from bootscope.analysis.initcalls import KINDS as CALLS
 from bootscope.analysis.initcalls import level_of, name_of
-from bootscope.analysis.kernel_activity import Call, Task
+from bootscope.analysis.kernel_activity import Call, Slice, Task
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import as_table
 from bootscope.analysis.waits import caller, reason
@@ -42,7 +42,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("waits", "wait", "delay loops", _delays(evidence)),
         Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
         Track("irqs", "irq", "interrupts", _irqs(evidence)),
-        Track("cpu", "cpu", "CPU", _cpu(evidence)),
+        *_cpus(evidence),
         *unit_jobs.tracks(evidence),
         *_processes(evidence, stacks, lines),
     ]
@@ -171,10 +171,18 @@ def _irqs(evidence: Evidence) -> tuple[Span, ...]:
     )
 
 
-def _cpu(evidence: Evidence) -> tuple[Span, ...]:
+def _cpus(evidence: Evidence) -> list[Track]:
+    """A track for each CPU that works by itself."""
+    (_, first), *others = evidence.slices_of_cpus.items()
+    name = "CPU 0" if others else "CPU"
+    more = [Track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", _cpu(evidence, parts)) for cpu, parts in others]
+    return [Track("cpu", "cpu", name, _cpu(evidence, first)), *more]
+
+
+def _cpu(evidence: Evidence, slices: list[Slice]) -> tuple[Span, ...]:
     """Who had the CPU. The time before there are tasks is cut by the program that ran."""
     spans = []
-    for part in evidence.scene.slices:
+    for part in slices:
         cuts = {p.start_ns for p in evidence.timeline.phases} if part.task.number == 0 else set()
         cuts |= {at_ns for at_ns, _ in part.task.names}
         inside = sorted(ns for ns in cuts if part.start_ns < ns < part.end_ns)

@@ -21,6 +21,8 @@ NAMES = (
 )
 UNITS = "units"
 """A view that only boots with systemd have."""
+CPUS = "cpus"
+"""A view that only boots of several CPUs have."""
 
 
 def check_milestone(timeline: Timeline, milestone: str) -> None:

@@ -92,7 +92,7 @@ def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callabl
     """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
     nothing to do; returns how many ns that are."""
     asked = (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone))
-    found = having(evidence, asked, {evidence.scene.tasks[0]})
+    found = having(evidence, asked, {task for task in evidence.scene.tasks if task.idles})
     before = Gone(plan.gone)
     # What others have the card do meanwhile it does all the same, if it is not gone already.
     found = [(start, end) for start, end in found if not before.inside(start, end)]

@@ -171,13 +171,14 @@ def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[t
 
 def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[tuple[int, int]]:
     """The stretches of some steps in which some tasks had the CPU; the first task when nothing else did."""
-    starts = [part.start_ns for part in evidence.scene.slices]
+    parted = [(parts, [part.start_ns for part in parts]) for parts in evidence.slices_of_cpus.values()]
     found: list[tuple[int, int]] = []
     for step in steps:
-        at = max(0, bisect_right(starts, step.start_ns) - 1)
-        for part in evidence.scene.slices[at : bisect_left(starts, step.end_ns)]:
-            if part.task in tasks:
-                found.append((max(part.start_ns, step.start_ns), min(part.end_ns, step.end_ns)))
+        for parts, starts in parted:
+            at = max(0, bisect_right(starts, step.start_ns) - 1)
+            for part in parts[at : bisect_left(starts, step.end_ns)]:
+                if part.task in tasks:
+                    found.append((max(part.start_ns, step.start_ns), min(part.end_ns, step.end_ns)))
     return found
 
 

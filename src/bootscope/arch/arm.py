@@ -133,6 +133,11 @@ ARM = Architecture(
     prologues=((0xFFFF4000, 0xE92D4000), (0xFFFFFFFF, 0xE1A0C00D)),
     # wfi, and its Thumb form
     idle=(Opcode(4, 0xFFFFFFFF, 0xE320F003), Opcode(2, 0xFFFF, 0xBF30)),
+    # wfe, yield, and their Thumb forms
+    yields=(
+        *(Opcode(4, 0xFFFFFFFF, 0xE320F002), Opcode(4, 0xFFFFFFFF, 0xE320F001)),
+        *(Opcode(2, 0xFFFF, 0xBF20), Opcode(2, 0xFFFF, 0xBF10)),
+    ),
     calls=(
         *(Opcode(4, 0x0F000000, 0x0B000000), Opcode(4, 0x0FFFFFF0, 0x012FFF30)),  # bl, blx register
         *(Opcode(4, 0xC000F800, 0xC000F000), Opcode(2, 0xFF87, 0x4780)),  # Thumb: bl or blx, blx register

@@ -113,6 +113,7 @@ ARM64 = Architecture(
         *((0xFFE07FFF, 0xA9A07BFD), (0xFFC003FF, 0xD10003FF)),
     ),
     idle=(Opcode(4, 0xFFFFFFFF, 0xD503207F),),  # wfi
+    yields=(Opcode(4, 0xFFFFFFFF, 0xD503205F), Opcode(4, 0xFFFFFFFF, 0xD503203F)),  # wfe, yield
     calls=(Opcode(4, 0xFC000000, 0x94000000), Opcode(4, 0xFFFFFC1F, 0xD63F0000)),  # bl, blr
     tools=ToolChain(
         triplet="aarch64-linux-gnu",

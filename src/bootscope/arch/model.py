@@ -237,6 +237,8 @@ class Architecture:
     unpacker_moves: int = 0
     """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
     architecture where the code that unpacks it moves to the end of these; 0 where it does not."""
+    yields: tuple[Opcode, ...] = ()
+    """What gives up the CPU's turn to other CPUs in the emulator: loops that wait for one of them."""
 
     def code_address(self, value: int) -> int:
         """The address that a pointer to code stands for."""

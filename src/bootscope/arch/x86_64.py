@@ -100,6 +100,7 @@ X86_64 = Architecture(
     # endbr64; push rbp; the five bytes of nop that the kernel makes a call while it traces functions
     prologues=((0xFFFFFFFF, 0xFA1E0FF3), (0xFF, 0x55), (0xFFFFFFFF, 0x00441F0F)),
     idle=(Opcode(1, 0xFF, 0xF4), Opcode(3, 0xFFFFFF, 0xC9010F)),  # hlt, mwait
+    yields=(Opcode(2, 0xFFFF, 0x90F3),),  # pause
     # call with a distance; call of what a register or memory holds, by the length of its operand
     calls=(Opcode(5, 0xFF, 0xE8), *(Opcode(size, 0x38FF, 0x10FF) for size in (2, 3, 4, 6, 7))),
     tools=ToolChain(

@@ -26,6 +26,9 @@ from bootscope.loaders.registry import BUILT, LOADERS
 SCHEMA = 1
 MOST_CPUS = 64
 """As many as the plugin tells apart."""
+QUANTUM_NS = 1_000
+"""By how much the time of one of several CPUs may be ahead, where a profile says nothing."""
+MOST_QUANTUM_NS = 1_000_000
 UNSCALED_PPM = 1_000_000
 """The scale of a CPU that needs for its instructions what the emulator gives it."""
 
@@ -33,7 +36,8 @@ UNSCALED_PPM = 1_000_000
 class Qemu(Setting, frozen=True):
     """How QEMU stands for the board. Everything here is part of a boot's identity.
 
-    `cpu`: where it is not the machine's own. A file need not say `idle`, `calls` and `user_code`: they follow
+    `cpu`: where it is not the machine's own. `quantum_ns`: by how much the time of one of several CPUs may be
+    ahead of that of others. A file need not say `idle`, `calls` and `user_code`: they follow
     from the architecture and `ram`, the first address of the memory and the first behind it.
     """
 
@@ -50,6 +54,7 @@ class Qemu(Setting, frozen=True):
     cpu: str | msgspec.UnsetType = msgspec.UNSET
     config_space: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
     cpus: int | msgspec.UnsetType = msgspec.UNSET
+    quantum_ns: int | msgspec.UnsetType = msgspec.UNSET
     ram: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -157,7 +162,12 @@ def _completed(q: Qemu, arch: Architecture) -> Qemu:
         # Below the kernel, and not where a boot loader runs, in memory as it is.
         user_code = (0, q.ram[0]), (q.ram[1], arch.kernel.first_address)
     idle, calls = q.idle or arch.idle, q.calls or arch.calls
-    return msgspec.structs.replace(q, ram=msgspec.UNSET, idle=idle, calls=calls, user_code=user_code)
+    quantum_ns = q.quantum_ns
+    if isinstance(q.cpus, int) and q.cpus > 1:
+        quantum_ns = quantum_ns if isinstance(quantum_ns, int) else QUANTUM_NS
+    return msgspec.structs.replace(
+        q, ram=msgspec.UNSET, idle=idle, calls=calls, user_code=user_code, quantum_ns=quantum_ns
+    )
 
 
 def _check(board: Board, path: Path) -> None:
@@ -200,6 +210,8 @@ def _check_machine(board: Board, path: Path) -> None:
         raise wrong_value(path, "qemu.ram", "the first address of the memory, and the first behind it")
     if isinstance(board.qemu.cpus, int) and not 1 <= board.qemu.cpus <= MOST_CPUS:
         raise wrong_value(path, "qemu.cpus", f"a number from 1 to {MOST_CPUS}")
+    if isinstance(board.qemu.quantum_ns, int) and not 0 < board.qemu.quantum_ns <= MOST_QUANTUM_NS:
+        raise wrong_value(path, "qemu.quantum_ns", f"a number from 1 to {MOST_QUANTUM_NS}")
     space = board.qemu.config_space
     if isinstance(space, tuple) and not 0 <= space[0] < space[1]:
         raise wrong_value(path, "qemu.config_space", "its first address, and the first behind it")

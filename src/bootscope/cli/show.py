@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.rows import Rows, sort
-from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS
+from bootscope.analysis.view_names import CPUS, CRITICAL_PATH, NAMES, SILENCES, UNITS
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
@@ -50,7 +50,7 @@ class Show(Verb):
         )
         option(parser, "--boot", "N", "which boot of the run", type=int)
         option(parser, "--board", "B", "use the costs of another board profile (without booting again)")
-        parser.add_argument("--view", choices=(*NAMES, UNITS), help="explain one thing in detail")
+        parser.add_argument("--view", choices=(*NAMES, UNITS, CPUS), help="explain one thing in detail")
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
         option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")
         option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)

@@ -111,6 +111,9 @@ def watch(
     _add_frame(w, board, watched.screen, frame_path)
     for idle in board.qemu.idle:
         w.lines.append(f"idle {idle.size} {idle.mask:#x} {idle.value:#x}")
+    if isinstance(board.qemu.quantum_ns, int):
+        w.lines += [f"quantum {board.qemu.quantum_ns}"]
+        w.lines += [f"yield {o.size} {o.mask:#x} {o.value:#x}" for o in board.arch.yields]
     w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
     if limits.explain:
         _add_stacks(w, board, programs, limits)

@@ -10,7 +10,20 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
-from bootscope.capture.stream import Clock, Frame, Hook, Idle, Io, Record, Sample, StackSample, Text
+from bootscope.capture.stream import (
+    Clock,
+    Cpu,
+    Cpus,
+    Frame,
+    Hook,
+    Idle,
+    Io,
+    Record,
+    Sample,
+    Slept,
+    StackSample,
+    Text,
+)
 from bootscope.core.errors import UserError
 from bootscope.devices.model import Decoder, DeviceEvent, PinChange, StorageCommand
 from bootscope.loaders.model import Hooked
@@ -94,6 +107,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         kernel_image=_kernel_image(run),
         clock_syncs=quality.syncs,
         clock_worst_ns=quality.worst_ns,
+        cpu_sleeps=_cpu_sleeps(sparse, clock),
     )
     return Made(made, run, records, events, found, clock)
 
@@ -149,6 +163,21 @@ def _sleeps(records: Sparse, clock: BoardClock) -> tuple[Sleep, ...]:
     return tuple(
         Sleep(clock.before(i) - r.duration_ns, clock.before(i)) for i, r in records if isinstance(r, Idle)
     )
+
+
+def _cpu_sleeps(records: Sparse, clock: BoardClock) -> tuple[tuple[Sleep, ...], ...]:
+    """When each of several CPUs slept, as long as it did; what devices take meanwhile comes before."""
+    found: list[list[Sleep]] = []
+    cpu = 0
+    for index, record in records:
+        if isinstance(record, Cpus):
+            found = [[] for _ in range(record.number)]
+        elif isinstance(record, Cpu):
+            cpu = record.cpu
+        elif isinstance(record, Slept) and cpu < len(found):
+            end_ns = clock.before(index)
+            found[cpu].append(Sleep(end_ns - record.duration_ns, end_ns))
+    return tuple(tuple(sleeps) for sleeps in found)
 
 
 def _execs(records: Sparse, clock: BoardClock, run: RunInfo) -> tuple[tuple[int, str], ...]:

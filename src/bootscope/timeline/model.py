@@ -88,6 +88,9 @@ class Timeline:
     clock_syncs: int
     clock_worst_ns: int
     kernel_image: int = 0
+    cpu_sleeps: tuple[tuple[Sleep, ...], ...] = ()
+    """When each of several CPUs that work at once slept or waited for others; empty for one CPU. `sleeps` and
+    the phases' `idle_ns` are of all of them: a phase's `cpu_ns` is the time in which at least one worked."""
 
     def phase(self, name: str | None) -> Phase | None:
         """The phase of that name, if the boot has it."""

@@ -45,7 +45,7 @@ def _programs(boot: RecordedBoot) -> Iterator[tuple[Task, Own]]:
     """Tasks that execute programs, with what the path spent in them outside of initcalls and probes."""
     for task, steps in by_task(boot.ground.steps).items():
         began_ns = task.execs[0].at_ns if task.execs else task.start_ns
-        if task.number == 0 or task.kernel or (task.pid == 1 and not task.execs):
+        if task.idles or task.kernel or (task.pid == 1 and not task.execs):
             continue
         parts = [(s, max(began_ns, s.start_ns), s.end_ns) for s in steps if s.end_ns > began_ns]
         own = sum((spent(boot.evidence, *part) for part in parts), Own())
@@ -99,8 +99,8 @@ def _busy_in(boot: RecordedBoot, task: Task) -> str:
     samples = [
         record
         for part in boot.evidence.ledger.slices(task)
-        for record in boot.evidence.records[part.first : part.last]
-        if isinstance(record, StackSample)
+        for index, record in enumerate(boot.evidence.records[part.first : part.last], part.first)
+        if isinstance(record, StackSample) and boot.evidence.cpu_of_records[index] == part.cpu
     ]
     some = samples[:: len(samples) // _SAMPLES + 1]
     # From the innermost outwards.
