@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.cadence_uart import CadenceUart
+from bootscope.devices.imx_uart import ImxUart
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011
@@ -13,6 +14,7 @@ from bootscope.devices.sdhci_pci import SdhciPci
 from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
+from bootscope.devices.usdhc import Usdhc
 from bootscope.devices.vga import Vga
 
 AnyDevice = (
@@ -27,6 +29,8 @@ AnyDevice = (
     | CadenceUart
     | Sdhci
     | OnChipMemory
+    | ImxUart
+    | Usdhc
 )
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
 

@@ -69,7 +69,7 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
 
 def _handed_over(media: Media) -> list[str]:
     """What the emulator puts into memory itself, where no boot loader does."""
-    given = (("-kernel", media.kernel), ("-initrd", media.initramfs))
+    given = (("-kernel", media.kernel), ("-initrd", media.initramfs), ("-dtb", media.device_tree))
     words = [word for option, path in given if path for word in (option, str(path))]
     return [*words, *(("-append", media.command_line) if media.command_line else ())]
 

@@ -74,7 +74,7 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str) 
     start, direct = board.arch.kernel.handed_over, board.direct
     if start is None or not isinstance(direct, Direct):
         raise UserError(
-            f"the board {board.name} cannot start a kernel without its boot loader",
+            f"the board {board.name} does not boot images yet",
             hint="bootscope record FILE... --board virt-arm64",
         )
     got = given.of_image(image, board, wish.append, folder)
