@@ -209,6 +209,7 @@ def test_addresses_in_a_device_tree_have_as_many_words_as_it_says(tmp_path: Path
     )
     device_tree_step(screen).work(context)
     for node, size in (("/chosen", "177000"), ("/reserved-memory", "200000")):
-        found = ["fdtget", "-t", "x", tmp_path / "out/board.dtb", f"{node}/framebuffer@{address:x}", "reg"]
+        place = f"{node}/framebuffer@{address:x}"
+        found = ["fdtget", "-t", "x", str(tmp_path / "out/board.dtb"), place, "reg"]
         done = subprocess.run(found, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["1", "5f000000", "0", size]
