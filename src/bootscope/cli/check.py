@@ -17,7 +17,7 @@ from bootscope.check.decide import Outcome, decide
 from bootscope.check.model import DEFAULT, read_check
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
-from bootscope.cli.report import write_file
+from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.paths import store_dir
