@@ -7,15 +7,11 @@ Receiver/Transmitter".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import msgspec
-
-from bootscope.core.settings import Setting, Sourced
-from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
-from bootscope.devices.serial import BITS_PER_BYTE
+from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
 _SAMPLES = 16
 """Of a bit."""
@@ -25,20 +21,10 @@ _MOST = 1 << 16
 """Of each of the two numbers whose ratio the clock is then multiplied with."""
 
 
-class ImxUart(Setting, frozen=True, tag="imx-uart", tag_field="kind"):
-    """The port. `number`: which of the SoC's it is, from 0; those before it lead nowhere as well."""
-
-    address_space: ClassVar[str] = MEMORY
+class ImxUart(NumberedPort, frozen=True, tag="imx-uart", tag_field="kind"):
+    """The port."""
 
     data_offset: ClassVar[int] = 0x40
-    rate_key: ClassVar[str] = "clock_hz"
-
-    base: int
-    size: int
-    number: int
-    clock_hz: Sourced
-    fifo_bytes: Sourced
-    default_baud: Sourced
 
     @property
     def linux_name(self) -> str:
@@ -47,10 +33,6 @@ class ImxUart(Setting, frozen=True, tag="imx-uart", tag_field="kind"):
 
     def decoder(self, name: str, medium_bytes: int) -> ImxUartDecoder:
         return ImxUartDecoder(name, self)
-
-    def above_zero(self) -> dict[str, int]:
-        keys = ("clock_hz", "fifo_bytes", "default_baud")
-        return {f"{key}.value": getattr(self, key).value for key in keys}
 
     def byte_ns(self, divided_by: int, ratio: Fraction) -> int:
         """How long a byte is on the line: the clock is divided and multiplied with `ratio`."""
@@ -62,15 +44,6 @@ class ImxUart(Setting, frozen=True, tag="imx-uart", tag_field="kind"):
         wanted = Fraction(sixteen * divided_by, clock_hz)
         ratio = max(wanted.limit_denominator(_MOST), Fraction(1, _MOST))
         return self.byte_ns(divided_by, ratio), int(clock_hz * ratio / (_SAMPLES * divided_by))
-
-    def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
-        return msgspec.structs.replace(
-            self, clock_hz=scaled(self.clock_hz), default_baud=scaled(self.default_baud)
-        )
-
-    def qemu_arguments(self) -> tuple[str, ...]:
-        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
-        return ("-serial", "null") * (self.number + 1)
 
 
 class ImxUartDecoder:
