@@ -124,7 +124,7 @@ def test_the_kernel_is_looked_into(chain: Chain, boots: Recorded) -> None:
 def test_advice_for_a_boot_loader_is_for_boots_with_one(chain: Chain, boots: Recorded) -> None:
     command = boots[0]
     done = command.run("what-if", chain.system, "bootdelay=0")
-    said = "no boot loader is in this boot: the emulator started the kernel"
+    said = "the emulator started the kernel: no boot loader is in this boot"
     assert (said in done.stderr) != chain.loaded
     audited = command.json("audit", chain.system)
     assert audited["findings"]

@@ -53,11 +53,14 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
 
 
 def _loader(evidence: Evidence) -> Loader:
-    """What loaded the kernel. Raises UserError where the emulator did."""
-    loader = evidence.run.board.boot_loader
-    if not loader.programs:
-        raise UserError("no boot loader is in this boot: the emulator started the kernel")
-    return loader
+    """The board's boot loader. Raises UserError where the emulator started the kernel."""
+    board = evidence.run.board
+    if not board.boot_loader.programs:
+        raise UserError(
+            "the emulator started the kernel: no boot loader is in this boot",
+            hint="record the image with --through firmware" if board.direct else None,
+        )
+    return board.boot_loader
 
 
 def _word(call: Call) -> str:
