@@ -73,7 +73,7 @@ class Built:
 
     def media(self, system: System, loader: Loader) -> Media:
         """What a board with this boot loader boots from."""
-        there, archive = self.results, self.results.get("initramfs")
+        there, archive, tree = self.results, self.results.get("initramfs"), self.results.get("device-tree")
         beside = has_loader(system) and not system.card.loader_sector
         first = there["uboot"] / sunxi_boot_rom.IMAGE if beside else None
         bios = there[FIRMWARE] if has_bios(system) else None
@@ -90,7 +90,7 @@ class Built:
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
-            device_tree=there["device-tree"] / payload.DEVICE_TREE if has_device_tree(system) else None,
+            device_tree=tree / payload.DEVICE_TREE if tree else None,
             video=video if video and video.exists() else None,
         )
 

@@ -41,7 +41,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change is none for this machine, in words: one for each reason."""
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
-    if facts.settings.get(f"{BUILT.tree}.source") == "" and _by_loader(change):
+    without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
+    if without and _by_loader(change):
         yield "it has no boot loader: the emulator starts the kernel"
     if any(key.startswith("rootfs.") for key in change.settings):
         yield from _no_such_root(change, facts)
