@@ -26,7 +26,8 @@ class Chain:
 
     `whole`: programs that come without symbols and are named as a whole. `unpacks`: whether the kernel's
     image unpacks itself. `steps`: kinds of steps of the boot loader that are seen. `archive`: whether an
-    initramfs loads modules. `cpus`: how many the machine can have that the kernel is told of.
+    initramfs loads modules. `cpus`: how many the machine can have that the kernel is told of. `loaded`:
+    whether a boot loader reads kernel and initramfs from the card; else the emulator hands them over.
     """
 
     board: str
@@ -38,10 +39,12 @@ class Chain:
     steps: frozenset[str] = frozenset({"uboot command", "uboot initcall"})
     archive: bool = True
     cpus: int = 4
+    loaded: bool = True
 
     @property
     def phases(self) -> list[str]:
-        return ["rom", *self.firmware, *LOADER, *(["decompress"] if self.unpacks else []), *LINUX]
+        loader = LOADER if self.loaded else []
+        return ["rom", *self.firmware, *loader, *(["decompress"] if self.unpacks else []), *LINUX]
 
 
 CHAINS = [
@@ -54,6 +57,7 @@ CHAINS = [
         steps=frozenset(),
     ),
     Chain("zynq", "stock-zynq", ["spl"], ("SPL", "U-Boot"), unpacks=True, archive=False, cpus=1),
+    Chain("imx8mp-evk", "debian-imx8mp", [], (), steps=frozenset(), cpus=1, loaded=False),
 ]
 
 
@@ -113,7 +117,19 @@ def test_the_kernel_is_looked_into(chain: Chain, boots: Recorded) -> None:
     kinds = {row.get("kind") for row in rows(command, "initcalls")}
     assert {"initcall", "probe", *chain.steps} <= kinds
     read_by = {row["what"] for row in rows(command, "storage")}
-    assert {"kernel", "/usr/bin/testcard", *(["initramfs"] if chain.archive else [])} <= read_by
+    handed = {"kernel", *(["initramfs"] if chain.archive else [])}
+    assert read_by >= {"/usr/bin/testcard", *(handed if chain.loaded else ())}
+    assert chain.loaded or not read_by & handed
+
+
+def test_advice_for_a_boot_loader_is_for_boots_with_one(chain: Chain, boots: Recorded) -> None:
+    command = boots[0]
+    done = command.run("what-if", chain.system, "bootdelay=0")
+    said = "the emulator started the kernel: no boot loader is in this boot"
+    assert (said in done.stderr) != chain.loaded
+    audited = command.json("audit", chain.system)
+    assert audited["findings"]
+    assert ("it has no boot loader: the emulator starts the kernel" in str(audited)) != chain.loaded
 
 
 @pytest.mark.parametrize(

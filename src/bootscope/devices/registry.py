@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from bootscope.devices import sdhci_pci
 from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.cadence_uart import CadenceUart
+from bootscope.devices.imx_uart import ImxUart
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011
@@ -16,6 +17,7 @@ from bootscope.devices.sdhci_pci import SdhciPci
 from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
+from bootscope.devices.usdhc import Usdhc
 from bootscope.devices.vga import Vga
 from bootscope.devices.virtio_disk import VirtioDisk
 
@@ -32,6 +34,8 @@ AnyDevice = (
     | Sdhci
     | OnChipMemory
     | VirtioDisk
+    | ImxUart
+    | Usdhc
 )
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
 

@@ -80,7 +80,7 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, 
     direct = board.direct
     if not isinstance(direct, Direct):
         raise UserError(
-            f"the board {board.name} cannot start a kernel without its boot loader",
+            f"the board {board.name} does not boot images yet",
             hint="bootscope record FILE... --board virt-arm64",
         )
     unpacks = direct.image if isinstance(direct.image, int) else None

@@ -71,7 +71,8 @@ class Environment(Setting, frozen=True):
 
 
 class UBoot(Setting, frozen=True, kw_only=True):
-    """The boot loader: configuration, and the script that it finds on the boot partition.
+    """The boot loader: configuration, and the script that it finds on the boot partition. Without a `source`
+    there is none: the emulator starts the kernel.
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
     boot partition; U-Boot is only the way back. With Trusted Firmware-A it is BL2 that does so, from sectors.
@@ -79,9 +80,9 @@ class UBoot(Setting, frozen=True, kw_only=True):
     `files` (path in U-Boot's tree -> text) are put over its sources.
     """
 
-    source: str
+    source: str = ""
     defconfig: str = ""
-    script: str
+    script: str = ""
     config: Symbols = {}
     falcon: bool = False
     environment: Environment | msgspec.UnsetType = msgspec.UNSET
@@ -282,12 +283,12 @@ class System(Setting, frozen=True):
     title: str
     board: str
     sources: dict[str, Source]
-    uboot: UBoot
     kernel: Kernel
     busybox: BusyBox
     application: Application
     rootfs: RootFs
     card: Card
+    uboot: UBoot = UBoot()
     framebuffer: FrameBuffer | None = None
     initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}
@@ -295,9 +296,14 @@ class System(Setting, frozen=True):
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
 
 
+def has_loader(system: System) -> bool:
+    """Whether a boot loader starts the kernel."""
+    return bool(system.uboot.source)
+
+
 def builds_loader(system: System) -> bool:
     """Whether the boot loader is compiled."""
-    return not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot
+    return has_loader(system) and (not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot)
 
 
 def builds_kernel(system: System) -> bool:

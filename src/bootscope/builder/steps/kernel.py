@@ -22,7 +22,7 @@ from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, Kernel, System
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
-_CELLS = "#address-cells"
+_CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
 _COMPRESSORS = {
     "KERNEL_LZ4": "lz4",
     "KERNEL_LZO": "lzop",
@@ -174,14 +174,28 @@ def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
         parent = node.rpartition("/")[0]
         if _CELLS not in context.run(["fdtget", "-p", blob, parent]).output.split():
             # The board has no such node, or one without children: addresses in it are those of the root.
-            for name in (_CELLS, "#size-cells"):
-                put("i", parent, name, context.run(["fdtget", "-t", "i", blob, "/", name]).output.strip())
+            for name in (_CELLS, _SIZE_CELLS):
+                put("i", parent, name, str(_number(context, blob, "/", name)))
             put("x", parent, "ranges")
     put("s", chosen, "compatible", "simple-framebuffer")
-    put("x", chosen, "reg", f"{fb.address:x}", f"{size:x}")
+    put("x", chosen, "reg", *_region(context, blob, chosen, fb.address, size))
     for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):
         put("i", chosen, name, str(value))
     put("s", chosen, "format", fb.format)
     put("s", chosen, "status", "okay")
-    put("x", reserved, "reg", f"{fb.address:x}", f"{fb.reserved_bytes:x}")
+    put("x", reserved, "reg", *_region(context, blob, reserved, fb.address, fb.reserved_bytes))
     put("x", reserved, "no-map")
+
+
+def _number(context: Context, blob: Path, node: str, name: str) -> int:
+    """A property of a device tree that is a number."""
+    return int(context.run(["fdtget", "-t", "i", blob, node, name]).output)
+
+
+def _region(context: Context, blob: Path, node: str, address: int, size: int) -> list[str]:
+    """Address and size in as many words of 32 bits as the node's parent has for them, hexadecimal."""
+    parent, found = node.rpartition("/")[0], list[str]()
+    for name, value in ((_CELLS, address), (_SIZE_CELLS, size)):
+        words = range(_number(context, blob, parent, name) - 1, -1, -1)
+        found += [f"{value >> 32 * word & 0xFFFFFFFF:x}" for word in words]
+    return found
