@@ -5,6 +5,7 @@
 
 #include "record.h"
 #include "stack.h"
+#include "timing.h"
 #include "usage.h"
 
 static const struct bs_watch *watch;
@@ -20,6 +21,7 @@ void bs_run_start(const struct bs_watch *w)
 static void power_off(void)
 {
 	bs_usage_write();
+	bs_timing_write();
 	/* Not exit(): the handlers of QEMU would wait for the very thread we are on. */
 	_exit(0);
 }

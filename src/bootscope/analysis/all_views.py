@@ -14,6 +14,7 @@ from bootscope.analysis import (
     hook_coverage,
     initcalls,
     lower_bound,
+    memory_rows,
     processes,
     silence_rows,
     storage,
@@ -24,7 +25,15 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.rows import Rows, in_phase
-from bootscope.analysis.view_names import CRITICAL_PATH, NAMES, SILENCES, UNITS, check_milestone, check_phase
+from bootscope.analysis.view_names import (
+    CRITICAL_PATH,
+    MEMORY,
+    NAMES,
+    SILENCES,
+    UNITS,
+    check_milestone,
+    check_phase,
+)
 from bootscope.core.errors import unknown
 
 # The makers of what is summed up over time are told the phase; the others' rows have one each.
@@ -42,6 +51,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     ),
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
+    MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }
 
 
