@@ -96,7 +96,9 @@ def _functions(evidence: Evidence, timing: Timing) -> _Functions:
         if not sums and phase_.cpu_ns:
             sums = found[phase_.name] = {_BRIEF: _Sum(1)}
         issue = _shared(phase_.issue_ns, {n: _issue_weight(s, timing.price) for n, s in sums.items()})
-        memory = _shared(phase_.memory_ns, {n: timing.price.memory_ps(_tuple(s)) for n, s in sums.items()})
+        memory = _shared(
+            phase_.memory_ns or 0, {n: timing.price.memory_ps(_tuple(s)) for n, s in sums.items()}
+        )
         for name, sum_ in sums.items():
             sum_.issue_ns, sum_.memory_ns = issue[name], memory[name]
     return found
@@ -159,13 +161,13 @@ def _phases(evidence: Evidence, functions: _Functions) -> Rows:
         columns = zip(NONE, *(s.counts for s in functions[phase.name].values()), strict=True)
         counts = [sum(column) for column in columns]
         parts = {part: timing.price.part_ps(tuple(counts), part) for part in PARTS}
-        shared = _shared(phase.memory_ns, parts)
+        shared = _shared(phase.memory_ns or 0, parts)
         rows.append(
             {
                 "phase": phase.name,
                 "cpu_ns": phase.cpu_ns,
                 "issue_ns": phase.issue_ns,
-                "memory_ns": phase.memory_ns,
+                "memory_ns": phase.memory_ns or 0,
                 **{f"{part}_ns": ns for part, ns in shared.items()},
             }
         )
@@ -209,13 +211,16 @@ def _turns(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
     idle = evidence.idle_before
     last = len(records) - 1
     ends = [end for end, _ in evidence.phase_ends()]
+    # The first turn begins with power, before the first record.
+    cpu_ns = [record.time_ns - slept for record, slept in zip(records, idle, strict=True)] + [0]
+    memory = [*memory, 0]
     for part in evidence.scene.slices:
-        first, stop = max(0, part.first), min(part.last, last)
+        first, stop = part.first if part.first > 0 else -1, min(part.last, last)
         inner = [end for end in ends if first < end < stop]
         for begin, end in zip([first, *inner], [*inner, stop], strict=True):
-            passed = records[end].time_ns - records[begin].time_ns - (idle[end] - idle[begin])
-            at = evidence.clock.before(begin)
-            yield _who(evidence, part.task, at), evidence.phase_at(at), passed, memory[end] - memory[begin]
+            at = evidence.clock.before(max(begin, 0))
+            who, phase = _who(evidence, part.task, at), evidence.phase_at(at)
+            yield who, phase, cpu_ns[end] - cpu_ns[begin], memory[end] - memory[begin]
 
 
 def _who(evidence: Evidence, task: Task, at_ns: int) -> str:

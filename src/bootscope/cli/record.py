@@ -170,13 +170,20 @@ def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
         return ()
     if args.no_explain:
         raise UserError("--timing tells what functions wait for, which --no-explain leaves out")
-    named = args.core or (load_board(args.board).core if args.board else UNSET)
+    own = "" if args.board or record_image.is_image(args.system) else _board_named_by(args.system)
+    board = args.board or own
+    named = args.core or (load_board(board).core if board else UNSET)
     if isinstance(named, str):
         return (load_core(named),)
     raise UserError(
         "--timing: no core is named",
         hint=f"--core CORE, or `core` in the board profile; bootscope has {', '.join(core_names())}",
     )
+
+
+def _board_named_by(systems: list[str]) -> str:
+    """The board of the one system named, if one is."""
+    return load_system(systems[0]).system.board if len(systems) == 1 else ""
 
 
 def _refuse_image_options(args: argparse.Namespace) -> None:
