@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib
 import json
 import multiprocessing
 import os
@@ -168,8 +169,34 @@ WHOLE: dict[str, Callable[[int], str]] = {
 }
 
 
+def perfetto_trace(events: int) -> bytes:
+    """A trace of Perfetto of so many events or a few more: a fixture over and over, each time later."""
+    schema = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    made = schema.Trace.FromString((FIXTURES / "perfetto" / "boot.pftrace").read_bytes())
+    bundles = [packet.ftrace_events for packet in made.packet if packet.HasField("ftrace_events")]
+    count = sum(len(b.event) + len(b.compact_sched.switch_timestamp) for b in bundles)
+    turn_ns = 1_000 + max(event.timestamp for bundle in bundles for event in bundle.event)
+    parts = [made.SerializeToString()]
+    again = schema.Trace(packet=[packet for packet in made.packet if packet.HasField("ftrace_events")])
+    for _ in range(events // count):
+        for packet in again.packet:
+            for event in packet.ftrace_events.event:
+                event.timestamp += turn_ns if event.timestamp else 0
+            if packet.ftrace_events.compact_sched.switch_timestamp:
+                # The first one is a time, the others are what came between.
+                packet.ftrace_events.compact_sched.switch_timestamp[0] += turn_ns
+        parts.append(again.SerializeToString())
+    return b"".join(parts)
+
+
+BYTES: dict[str, Callable[[int], bytes]] = {"Perfetto, events": perfetto_trace}
+
+
 def write(kind: str, path: Path, lines: int) -> None:
     """A log of that kind. A record of a journal's export is eight lines of the file."""
+    if kind in BYTES:
+        path.write_bytes(BYTES[kind](lines))
+        return
     if kind in WHOLE:
         path.write_text(WHOLE[kind](lines))
         return
@@ -230,7 +257,7 @@ def main() -> int:
     found = []
     if not args.json:
         print(f"{'kind':37} {'read as':15} {'CPU s':>6} {'x plain':>8} {'MB':>5}")
-    for kind in (kind for kind in (*LINES, *WHOLE) if args.kind in kind):
+    for kind in (kind for kind in (*LINES, *WHOLE, *BYTES) if args.kind in kind):
         one = cost(kind, args.lines, args.times)
         found.append(one)
         if not args.json:

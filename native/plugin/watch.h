@@ -42,7 +42,9 @@
  *       stack                              and, right after it, the stack as under 'stack' below
  *       moves                              the program may move itself: see 'move'
  *                                          CHAIN is REG, REG+OFF, or REG+OFF>OFF>OFF: a register plus
- *                                          an offset, and for every '>' the pointer there plus an offset
+ *                                          an offset, and for every '>' the pointer there plus an offset;
+ *                                          ':' stands for '>' before a pointer of 32 bits, in the code of
+ *                                          boot loaders for a CPU with longer ones
  *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
  *                                          have moved to the first value it recorded
  *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:

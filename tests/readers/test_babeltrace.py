@@ -128,10 +128,11 @@ WANTED = tuple(Field((name.replace("pid", "tid"), name), str) for name in NAMES)
 @settings(max_examples=100, deadline=None)
 @given(damaged(DAY) | damaged(b'a: { comm = "x\\"y", pid = 0x5, dev = ( "z" : container = 3 ) }\n' * 3))
 def test_fields_by_a_learnt_layout_are_those_that_any_search_finds(data: bytes) -> None:
-    learnt = EventFields(lambda name: WANTED)
+    learnt, plain = (EventFields(lambda name: WANTED, lambda name, values: list(values)) for _ in range(2))
     for line in (DAY + data).decode("utf-8", "replace").split("\n"):
-        head, _, _ = line.partition("{")
-        one, other = (
-            fields.of(head[-20:], line, len(head)) for fields in (learnt, EventFields(lambda name: WANTED))
-        )
-        assert list(one) == list(other)
+        head, _, rest = line.partition("{")
+        name = head[-20:]
+        if name.isascii() and rest.isascii():
+            quick = learnt.quick(name.encode(), rest.encode())
+            assert quick in (None, plain.of(name, rest))
+        assert learnt.of(name, rest) == plain.of(name, rest)

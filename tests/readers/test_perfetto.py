@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Options, Reading, Source
+from bootscope.readers.proto_fields import DamagedError, packed
 from bootscope.readers.registry import reader
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
@@ -179,3 +180,66 @@ def test_a_trace_without_a_boot_is_refused_with_what_to_record() -> None:
 @given(st.one_of(damaged(REAL, 8_192), st.binary(max_size=300)))
 def test_damage_is_survived(data: bytes) -> None:
     survives(PERFETTO, data)
+
+
+def varint(value: int) -> bytes:
+    head = b""
+    while value >= 0x80:
+        head += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return head + bytes([value])
+
+
+def message(tag: bytes, body: bytes) -> bytes:
+    return tag + varint(len(body)) + body
+
+
+def unusual(data: bytes) -> bytes:
+    """The same trace, each event of the kernel with a number that nobody knows at its end."""
+    packets = []
+    for packet in schema.Trace.FromString(data).packet:
+        body = b""
+        if packet.HasField("ftrace_events"):
+            events = [event.SerializeToString() + b"\x98\x06\x00" for event in packet.ftrace_events.event]
+            packet.ftrace_events.ClearField("event")
+            rest = packet.ftrace_events.SerializeToString()
+            packet.ClearField("ftrace_events")
+            body = message(b"\x0a", rest + b"".join(message(b"\x12", event) for event in events))
+        packets.append(message(b"\x0a", packet.SerializeToString() + body))
+    return b"".join(packets)
+
+
+def same(data: bytes) -> bool:
+    """Whether events of the usual form and others are read alike."""
+    one, other = (PERFETTO.read(Source("x", form), Options()) for form in (data, unusual(data)))
+    told = [(b.tracks, b.points, b.tables, b.facts, list(b.log)) for b in (one.boots[0], other.boots[0])]
+    return told[0] == told[1] and one.missed == other.missed and one.repairs == other.repairs
+
+
+def test_usual_events_are_read_as_others_are() -> None:
+    assert same(REAL)
+
+
+NUMBERS = st.integers(0, (1 << 64) - 1) | st.integers(0, 300) | st.integers(0, 1 << 40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(NUMBERS, st.integers(-5, 40_000), st.integers(0, 200)), min_size=1, max_size=9))
+def test_any_usual_events_are_read_as_others_are(events: list[tuple[int, int, int]]) -> None:
+    made = trace()
+    happened(made, 10, INSTANT, "x")
+    bundle = made.packet.add().ftrace_events
+    bundle.cpu = 1
+    for at_ns, pid, size in events:
+        event = bundle.event.add(timestamp=at_ns, pid=pid & (1 << 32) - 1)
+        event.sched_wakeup.comm, event.sched_wakeup.pid = "x" * size, pid
+    assert same(made.SerializeToString())
+
+
+@given(st.lists(NUMBERS, max_size=8), st.integers(0, 80))
+def test_packed_numbers(numbers: list[int], cut: int) -> None:
+    data = b"".join(map(varint, numbers))
+    assert packed(data, 0, len(data)) == numbers
+    if data[:cut] and data[:cut][-1] >= 0x80:
+        with pytest.raises(DamagedError):
+            packed(data, 0, len(data[:cut]))

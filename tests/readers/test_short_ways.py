@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 from array import array
 from collections.abc import Callable
 from itertools import pairwise
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from bootscope.readers import stamp_forms
 from bootscope.readers.base import Boot, Options
 from bootscope.readers.calls import CallTrace
+from bootscope.readers.formats.babeltrace import BabeltraceText
 from bootscope.readers.formats.ftrace import FtraceText
 from bootscope.readers.journal_order import Written
 from bootscope.readers.lines import Lines, split
@@ -56,9 +58,17 @@ def ftrace(data: bytes, closely: bool) -> object:
     return told(tally, trace.boots)
 
 
+def babeltrace(data: bytes, closely: bool) -> object:
+    tally = Tally()
+    trace = BabeltraceText(tally)
+    lines = split(data)
+    by_line(trace.take, lines) if closely else trace.read(lines)
+    return told(tally, [trace.finish()])
+
+
 FILES = [
     pytest.param(read, path, id=f"{folder}/{path.name}")
-    for folder, read in (("strace", calls), ("ltrace", calls), ("ftrace", ftrace))
+    for folder, read in (("strace", calls), ("ltrace", calls), ("ftrace", ftrace), ("babeltrace", babeltrace))
     for path in sorted((FIXTURES / folder).glob("*.txt"))
 ]
 
@@ -110,6 +120,36 @@ def test_damaged_calls(data: bytes) -> None:
 @given(st.one_of(damaged(heads("ftrace")), damaged(ODD)))
 def test_damaged_ftrace(data: bytes) -> None:
     assert ftrace(data, False) == ftrace(data, True)
+
+
+CYCLES = gzip.decompress((FIXTURES / "babeltrace" / "cycles.txt.gz").read_bytes())
+EVENT = b"[00000000000000000%d] (+????????????) board sched:sched_wakeup: { cpu_id = 0 }, { %b }\n"
+EVENTS = (
+    b"[99999999999999999999] (+1.5) a: { cpu_id = 0 }\n[99999999999.999999999] a: { cpu_id = 0 }\n"
+    b"[12.000000001] board my_app:ready: { cpu_id = 0 }, { frame = 3 }\n[1234567890.123456789] b a: {\n"
+    b"[23:59:59.999999000] a:b: { cpu_id = 0 }, { }\n[00:00:00.000001000] a:b: { cpu_id = 0 }, { }\n"
+    + b"".join(EVENT % (100 + n, b'comm = "k\\"w", pid = %d, tid = -1' % n) for n in range(3))
+    + EVENT % (104, b'comm = "\xc3\xa9", pid = 1')
+    + EVENT % (105, b"pid = 0xff")
+    + EVENT % (106, b"comm = ( x : container = 3 ), pid = 12a")
+    + b"no event\n\n \n[0000000000000000001] a: { }\n[1.000000001] a\x1cb c: { }\n"
+)
+
+
+def test_a_trace_in_cycles() -> None:
+    assert babeltrace(CYCLES, False) == babeltrace(CYCLES, True)
+
+
+def test_odd_events() -> None:
+    lines = EVENTS.splitlines(keepends=True)
+    for line in [*lines, *(a + b for a, b in pairwise(lines)), EVENTS]:
+        assert babeltrace(line, False) == babeltrace(line, True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(damaged(EVENTS + CYCLES[:12_000]))
+def test_damaged_events(data: bytes) -> None:
+    assert babeltrace(data, False) == babeltrace(data, True)
 
 
 WORDS = (

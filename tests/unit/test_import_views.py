@@ -41,7 +41,7 @@ def test_an_import_that_fails_to_be_kept_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "x")
 
-    monkeypatch.setattr("bootscope.capture.imported.write_whole", full)
+    monkeypatch.setattr("bootscope.capture.imported.write_parts", full)
     assert main_here("import", "a.log").returncode == 3
     assert list(store.runs.iterdir()) == []
 

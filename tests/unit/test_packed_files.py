@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture.imported import Raw, raw_files, read_import
-from bootscope.capture.packing import pack
+from bootscope.capture.packing import packed
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 
@@ -31,7 +31,12 @@ def test_large_files_are_kept_packed(main_here: Command, give: Give, store: Stor
     assert raw == Raw("long.log", long)
     assert json.loads(main_here("show", imported["run_id"], "--json").stdout)
     # Another file of the same size that says it is this one, and more than there was.
-    for data in (pack(long[:-1]), pack(long + b"x"), long[: len(kept.read_bytes())], b""):
+    for data in (
+        b"".join(packed(long[:-1])),
+        b"".join(packed(long + b"x")),
+        long[: len(kept.read_bytes())],
+        b"",
+    ):
         kept.write_bytes(data)
         damaged = replace_sha256(run / "import.json", data)
         with pytest.raises(UserError, match="has changed since the import"):

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the time of a boot went into, ranked: functions, sleep, storage, console, fixed costs."""
+"""What the time of a boot goes into, one record each; ranking.py makes them."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bootscope.timeline.model import Phase
-
-if TYPE_CHECKING:
-    # Who reads consumers out of an index has no use for what makes them.
-    from bootscope.analysis.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +32,3 @@ def not_cpu(phase: Phase) -> tuple[tuple[str, str, int], ...]:
         ("idle", "CPU asleep", phase.idle_ns),
         ("fixed", "power-up and ROM", phase.fixed_ns),
     )
-
-
-def consumers(evidence: Evidence) -> list[Consumer]:
-    """All consumers, largest first. Those of one phase add up to the phase.
-
-    CPU time is shared out by samples of the program counter, so its parts are estimates (their sum
-    is not); everything else is exact.
-    """
-    from bootscope.analysis.functions import self_times
-
-    found = [Consumer(phase, "cpu", name, ns) for (phase, name), ns in self_times(evidence).items()]
-    found += _storage(evidence)
-    for phase in evidence.timeline.phases:
-        found += [Consumer(phase.name, kind, what, ns) for kind, what, ns in not_cpu(phase)]
-    return sorted((c for c in found if c.ns), key=lambda c: -c.ns)
-
-
-def _storage(evidence: Evidence) -> list[Consumer]:
-    from bootscope.analysis.storage import accesses
-
-    sums: dict[tuple[str, str], int] = defaultdict(int)
-    for access in accesses(evidence):
-        verb = "writing" if access.write else "reading"
-        # By the phase in which the command was given, as the timeline counts it.
-        phase = evidence.phase_at(evidence.clock.before(access.index))
-        sums[phase, f"{verb} {access.what}"] += access.cost_ns
-    return [Consumer(phase, "storage", what, ns) for (phase, what), ns in sums.items()]

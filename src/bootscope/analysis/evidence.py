@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bootscope.analysis import pieces
 from bootscope.analysis.blocks import BlockMap
 from bootscope.analysis.cpu_accounting import Ledger
 from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task, Wait
@@ -23,12 +24,13 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.capture.stream import Idle, Record
+from bootscope.capture.stream import Hook, Idle, Record
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
 from bootscope.image.symbols import Symbols
-from bootscope.loaders.model import ROM
+from bootscope.loaders.model import ROM, Hooked
 from bootscope.loaders.registry import program_of
+from bootscope.timeline import phases
 from bootscope.timeline.build import timeline_of
 from bootscope.timeline.core_time import Timing
 from bootscope.timeline.costs import BoardClock, Cost
@@ -223,6 +225,12 @@ def evidence_of(
         name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
         for name in objects.SYMBOL_TABLES
     }
+    hooks = [(index, record) for index, record in enumerate(made.records) if isinstance(record, Hook)]
+    for program in made.run.board.boot_loader.programs:
+        if program.pieces in kept:
+            known = msgspec.json.decode(load(program.pieces), type=objects.Pieces)
+            told = phases.hooks(hooks, made.run, program.hook(Hooked.PLACE))
+            tables[program.symbols] = pieces.table(known, (hook for _, hook in told))
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,

@@ -13,7 +13,7 @@ from bootscope.analysis.consumers import not_cpu
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call, Task
-from bootscope.analysis.names import NO_SYMBOL
+from bootscope.analysis.names import DECOMPRESSOR, NO_SYMBOL
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
@@ -276,7 +276,8 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
         )
     rows.sort(key=lambda r: (-int(r["self_ns"] or 0), -int(r["total_ns"] or 0), str(r["what"])))
     # These tell neither a symbol nor a process's program.
-    unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs")
+    one_piece = () if evidence.names.has(DECOMPRESSOR) else (DECOMPRESSOR,)
+    unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs", *one_piece)
     named = sum(ns for (_, name), ns in own.items() if name not in unnamed)
     return Rows(
         "functions",

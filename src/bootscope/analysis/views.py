@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from bootscope.analysis.consumers import Consumer, consumers
+from bootscope.analysis.consumers import Consumer
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
 from bootscope.analysis.timing import core_of, timing_of
@@ -63,7 +63,12 @@ class View:
     @cached_property
     def consumers(self) -> list[Consumer]:
         """What the time went into, largest first."""
-        return self.kept("consumers", list[Consumer], lambda: consumers(self.evidence))
+        return self.kept("consumers", list[Consumer], self._ranked)
+
+    def _ranked(self) -> list[Consumer]:
+        from bootscope.analysis.ranking import consumers
+
+        return consumers(self.evidence)
 
     def tables(self, name: str, phase: str | None = None) -> tuple[Rows, ...]:
         """The tables of the view `name`, of one phase if named. Raises UserError for an unknown phase."""

@@ -137,8 +137,11 @@ def _spinning(evidence: Evidence) -> Iterator[tuple[tuple[str, str, str], int, i
 
 
 def countdown(evidence: Evidence) -> list[Call]:
-    """The boot loader's delays while it waits for a key before it boots, in order."""
+    """The boot loader's delays while it waits for a key before it boots, in order; none where the boot
+    has no boot loader."""
     loader = evidence.run.board.boot_loader
+    if not loader.programs:
+        return []
     delays = evidence.scene.of(loader.main.hook(Hooked.DELAY))
     return [call for call in delays if re.search(loader.countdown, caller(call, evidence))]
 

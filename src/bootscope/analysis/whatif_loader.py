@@ -12,7 +12,7 @@ from bootscope.analysis.waits import countdown
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
-from bootscope.loaders.model import LOAD, Hooked
+from bootscope.loaders.model import LOAD, Hooked, Loader
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
@@ -25,7 +25,7 @@ _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 
 def no_countdown(plan: Plan, evidence: Evidence) -> None:
     """The boot loader does not wait for a key."""
-    loader = evidence.run.board.boot_loader
+    loader = _loader(evidence)
     hook_coverage.need(evidence, f"delays in {loader.title}", loader.main.hook(Hooked.DELAY))
     waits = countdown(evidence)
     if not waits:
@@ -37,7 +37,7 @@ def no_countdown(plan: Plan, evidence: Evidence) -> None:
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
     """The boot loader's boot command is what its script says: looking for it and reading it are gone."""
-    loader = evidence.run.board.boot_loader
+    loader = _loader(evidence)
     hook_coverage.need(evidence, f"{loader.title}'s commands", loader.main.hook(Hooked.COMMAND))
     commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
     booting = [c for c in commands if _word(c) in loader.boot_commands]
@@ -52,6 +52,17 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
     plan.assume(f"{loader.title}'s boot command does what {told} does, without searching for a card")
 
 
+def _loader(evidence: Evidence) -> Loader:
+    """The board's boot loader. Raises UserError where the emulator started the kernel."""
+    loader = evidence.run.board.boot_loader
+    if not loader.programs:
+        raise UserError(
+            "the emulator started the kernel: no boot loader is in this boot",
+            hint="record the image with --through firmware",
+        )
+    return loader
+
+
 def _word(call: Call) -> str:
     return call.text.partition(" ")[0]
 
@@ -62,7 +73,7 @@ def _holds(outer: Call, inner: Call) -> bool:
 
 def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
     """What runs before the boot loader proper reads kernel and device tree and starts the kernel itself."""
-    loader = evidence.run.board.boot_loader
+    loader = _loader(evidence)
     last, main = loader.needed[-1], loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
     if not all(phase in phases for phase in loader.phases_of(main)):

@@ -251,6 +251,9 @@ class Architecture:
     ports: Ports | None = None
     control: Control | None = None
     """None where nobody has described it, so that caches cannot be followed."""
+    unpacker_moves: int = 0
+    """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
+    architecture where the code that unpacks it moves to the end of these; 0 where it does not."""
 
     def code_address(self, value: int) -> int:
         """The address that a pointer to code stands for."""

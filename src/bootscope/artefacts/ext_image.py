@@ -27,6 +27,7 @@ _DEEPEST = 32
 _MOST_TAKEN_BYTES = 256 << 20
 _LISTED = re.compile(r"^/(\d{1,10})/(\d{6})/\d{1,10}/\d{1,10}/(.{1,255})/(\d{0,19})/$")
 _COMMAND = re.compile(r"^debugfs: \w+ (?:-p )?<(\d{1,10})>$")
+_FAST_BYTES, _LONGEST_TARGET_BYTES = 59, 4095
 _TARGET = re.compile(r'^Fast link dest: "(.*)"$')
 
 
@@ -120,6 +121,10 @@ class ExtImage:
             for match in filter(None, map(_TARGET.match, lines)):
                 if inode in links:
                     links[inode].target = match[1]
+        # A long one lies in a block of its own, as the content of a file does.
+        for inode, found in links.items():
+            if not found.target and _FAST_BYTES < found.size_bytes <= _LONGEST_TARGET_BYTES:
+                found.target = self.head(inode, found.size_bytes).decode("utf-8", "backslashreplace")
 
     def take(self, found: list[Found]) -> None:
         """Takes small files and programs out of the image, to files called by their number."""

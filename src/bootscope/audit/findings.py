@@ -12,6 +12,7 @@ from bootscope.changes.applies import not_known, why_not
 from bootscope.changes.compose import with_known_values
 from bootscope.changes.experiment import title
 from bootscope.changes.impossible import out_of_scope
+from bootscope.changes.on_image import BY_BUILD, ON_IMAGE, is_image, needs_build
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import indicator_evidence
 from bootscope.inventory.inventory import Inventory
@@ -34,6 +35,8 @@ class Finding:
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
     """The recipe's change with what this boot tells filled in (see compose.py)."""
+    made: str = ""
+    """Of an image that is built already: ON_IMAGE or BY_BUILD; empty for other systems."""
 
     @property
     def spec(self) -> str:
@@ -126,7 +129,8 @@ def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) 
     evidence = (indicator_evidence(recipe.applies.shows, facts) or "") if recipe.applies.shows else ""
     change = with_known_values(recipe.change, facts)
     saving_ns, assumptions = _prediction(recipe, facts) or (None, ())
-    return Finding(technique, name, saving_ns, evidence, assumptions, change)
+    made = (BY_BUILD if needs_build(change) else ON_IMAGE) if is_image(facts.settings) else ""
+    return Finding(technique, name, saving_ns, evidence, assumptions, change, made)
 
 
 def _prediction(recipe: Recipe, known: Inventory) -> tuple[int | None, tuple[str, ...]] | None:

@@ -64,6 +64,29 @@ def opened(name: str, data: bytes) -> Opened | None:
     return Opened(tuple(parts), Files(Listed("initramfs", entries.values())), tuple(notes))
 
 
+def pieces(name: str, data: bytes) -> list[tuple[str, bytes, bytes]]:
+    """The archives of an initramfs as (compression, the bytes as they lie there, unpacked bytes); empty for
+    what is none. Raises UserError for a bomb, and for what follows its archives and is none."""
+    budget = Budget(MOST_BYTES)
+    found: list[tuple[str, bytes, bytes]] = []
+    at = 0
+    while at < len(data) and len(found) < _MOST_PARTS:
+        if is_cpio(data[at : at + 6]):
+            archive = CpioArchive(data, at)
+            for _ in archive:
+                pass
+            kind, inner, end = "", data[at : archive.end], archive.end if archive.whole else len(data)
+        else:
+            inner, end, kind = _unpacked(name, data, at, budget)
+        if not is_cpio(inner):
+            raise UserError(f"{name}: {len(data) - at:,} bytes behind its archives are none")
+        more = _FILLED.search(data, end)
+        after = more.start() if more else len(data)
+        found.append((kind, data[at:after], inner))
+        at = after
+    return found
+
+
 def _part(
     archive: CpioArchive, kind: str, start: int, entries: dict[str, Entry], notes: list[str]
 ) -> InitramfsPart:

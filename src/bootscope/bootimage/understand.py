@@ -73,11 +73,13 @@ class RootSource:
 @dataclass
 class Image:
     """An image that is open. `disk` is the raw disk, if there is one; it and what else was unpacked go when
-    the image is closed. `roots`: root file systems that lie beside it."""
+    the image is closed. `roots`: root file systems that lie beside it. `scratch`: a folder for what readers
+    take out."""
 
     understood: Understood
     disk: Path | None
     roots: tuple[RootSource, ...]
+    scratch: Path
     _found: Found = field(repr=False)
 
     @property
@@ -146,7 +148,7 @@ def open_image(names: Sequence[str], machine: str = "") -> Iterator[Image]:
         for number, name in enumerate(dict.fromkeys(names)):
             work.take(name, number)
         found.finish()
-        yield Image(work.understood(), work.disk, tuple(work.roots), found)
+        yield Image(work.understood(), work.disk, tuple(work.roots), Path(folder), found)
 
 
 @dataclass

@@ -31,6 +31,7 @@ from bootscope.builder.steps import (
     payload,
     prebuilt,
     rootfs,
+    seabios,
     uboot,
     unpack,
     userland,
@@ -51,6 +52,7 @@ from bootscope.system.model import (
     builds_loader,
     has_bios,
     has_device_tree,
+    loader_symbols,
     packaged_root,
 )
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
@@ -74,7 +76,7 @@ class Built:
         """What a board with this boot loader boots from."""
         there, archive = self.results, self.results.get("initramfs")
         first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        bios = there[FIRMWARE] if has_bios(system) else None
+        bios = there[FIRMWARE] if FIRMWARE in there and not loader.firmware else None
         if loader.first_image:
             first = there[loader.tree] / Path(loader.first_image).name
         elif loader.firmware:
@@ -116,8 +118,8 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     bios = (FIRMWARE,) if has_bios(system) else ()
     trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    root = (packaged_root(system),) if packaged_root(system) else ()
-    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
+    more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -179,8 +181,11 @@ def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) 
     """Boot loaders and firmware that are built already."""
     source = found[s.uboot.source]
     bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if has_bios(s) else []
+    if isinstance(s.firmware, Firmware) and not board.boot_loader.firmware:
+        bios = [seabios.step(s.firmware, board.arch)]
     if board.boot_loader is GRUB:
-        return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
+        symbols = found[loader_symbols(s)] if loader_symbols(s) else None
+        return [grub.step(p, source, GRUB.tree, s.card.loader_sector, symbols), *bios]
     return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from bootscope.capture.packing import pack, unpacked
+from bootscope.capture.packing import packed, unpacked
 from bootscope.capture.record import read_json, write_json, write_whole
 from bootscope.capture.stream import Bytes, Record, Sample, StackSample, uint
 from bootscope.core.errors import UserError
@@ -73,7 +73,7 @@ def keep(folder: Path, name: str, info: CountedInfo, data: bytes) -> None:
     """Keeps the plugin's file `data` of a boot whose folder this is. Raises UserError when it is damaged."""
     parse(data, info)
     (folder / FOLDER).mkdir(exist_ok=True)
-    write_whole(folder / FOLDER / f"{name}.bin", pack(data))
+    write_whole(folder / FOLDER / f"{name}.bin", b"".join(packed(data)))
     write_json(folder / FOLDER / f"{name}.json", info)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,8 +23,8 @@ from pathlib import Path
 import msgspec
 
 from bootscope import __version__
-from bootscope.capture.packing import pack, unpacked
-from bootscope.capture.record import read_json, write_json, write_whole
+from bootscope.capture.packing import packed, unpacked
+from bootscope.capture.record import read_json, write_json, write_parts
 from bootscope.core.errors import UserError
 
 SCHEMA = 1
@@ -125,19 +125,27 @@ def keep(
 
 def _keep_file(run: Path, number: int, raw: Raw, formats: Mapping[str, tuple[str, ...]]) -> KeptFile:
     stored = f"{number:04}-{safe_name(Path(raw.name).name)}"
-    packed = len(raw.data) >= _PACKED_BYTES
-    kept = pack(raw.data) if packed else raw.data
-    stored += ".zst" if packed else ""
-    write_whole(run / _FILES / stored, kept)
+    large = len(raw.data) >= _PACKED_BYTES
+    stored += ".zst" if large else ""
+    checksum = hashlib.sha256()
+    parts = packed(raw.data) if large else iter((raw.data,))
+    write_parts(run / _FILES / stored, _summed(parts, checksum.update))
     return KeptFile(
         name=raw.name,
         folder=raw.folder,
         stored=stored,
-        sha256=hashlib.sha256(kept).hexdigest(),
+        sha256=checksum.hexdigest(),
         size_bytes=len(raw.data),
         formats=formats.get(raw.name, ()),
-        packed=packed,
+        packed=large,
     )
+
+
+def _summed(parts: Iterable[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
+    """`parts`, each handed to a checksum before it is written."""
+    for part in parts:
+        update(part)
+        yield part
 
 
 def read_import(run: Path) -> ImportInfo:

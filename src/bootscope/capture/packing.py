@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bootscope.core import zstd
 
 _LEVEL = 1
+_PART_BYTES = 1 << 20
 _LARGEST_BYTES = 1 << 30
 
 
-def pack(data: bytes) -> bytes:
-    """`data`, packed. Raises UserError where zstd is not installed."""
-    packed: bytes = zstd.module().compress(data, _LEVEL)
-    return packed
+def packed(data: bytes) -> Iterator[bytes]:
+    """`data`, packed, part by part. Raises UserError where zstd is not installed."""
+    compressor = zstd.module().ZstdCompressor(_LEVEL)
+    whole = memoryview(data)
+    for at in range(0, len(data), _PART_BYTES):
+        yield compressor.compress(whole[at : at + _PART_BYTES])
+    yield compressor.flush()
 
 
 def unpacked(data: bytes, size_bytes: int) -> bytes | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -149,9 +150,14 @@ def write_json(path: Path, value: msgspec.Struct) -> None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Writes a file that is whole or not there, also after a power cut and beside another writer."""
+    write_parts(path, (data,))
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """:func:`write_whole` of what comes in parts."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as f:
         try:
-            f.write(data)
+            f.writelines(parts)
             f.flush()
             os.fsync(f.fileno())
             Path(f.name).chmod(0o644)

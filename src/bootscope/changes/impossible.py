@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bootscope.changes.on_image import is_image, needs_build
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.machine import (
     architecture,
@@ -42,6 +43,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
 def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
     """What a change configures, or puts something into, although the system takes it as it is: it cannot be
     tried here, and is advice for who builds it."""
+    if is_image(facts.settings) and (needed := needs_build(change)):
+        yield needed
     for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
         taken = facts.settings.get(key) and change.settings.get(key) != ""
         if taken and (change.symbols(tree) or f"{tree}.defconfig" in change.settings):

@@ -17,6 +17,7 @@ from bootscope.buildtrees.changeset import change_set
 from bootscope.buildtrees.model import YOCTO, Tree, Trial
 from bootscope.buildtrees.output import Output
 from bootscope.buildtrees.subject import values as found
+from bootscope.cli.apply_image import KIND, apply_to_image
 from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -43,7 +44,8 @@ class Apply(Verb):
             parser,
             "--to",
             ("KIND", "DIR"),
-            f"the target ({', '.join(WRITERS)}), and the folder to write, new or existing",
+            f"the target ({', '.join((*WRITERS, KIND))}), and the folder to write, new or existing; {KIND}: "
+            "the changed image itself, into a new one",
             nargs=2,
             required=True,
         )
@@ -57,10 +59,13 @@ class Apply(Verb):
         option(parser, "--uboot-recipe", "R", "the Yocto recipe of U-Boot", default="")
 
     def run(self, args: argparse.Namespace) -> int:
-        tree = keep.load_tree(args.system)[0] if args.system else None
         kind, folder = args.to[0], Path(args.to[1])
+        if kind == KIND:
+            refuse(args, (*YOCTOS, "value", "name"), "is for trees, not for an image")
+            return apply_to_image(args, folder)
+        tree = keep.load_tree(args.system)[0] if args.system else None
         if kind not in WRITERS:
-            raise unknown("kind of tree", kind, list(WRITERS))
+            raise unknown("kind of tree", kind, [*WRITERS, KIND])
         if kind != YOCTO:
             refuse(args, YOCTOS, f"is for yocto, not for {kind}")
         changes = change_set(args.what, values_of(args.value, tree), partial(techniques_of_run, store_dir()))

@@ -17,9 +17,11 @@ from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
-from bootscope.cli.common import check_positive
+from bootscope.cli.common import add_build_options, check_positive
+from bootscope.cli.named_image import bench as image_bench
+from bootscope.cli.named_image import image_of
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import printable
+from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
@@ -48,15 +50,18 @@ class AuditVerb(Verb):
             "all techniques, with the capabilities they remove; also those that do not apply, and why",
         )
         flag(parser, "--losses", "also the capabilities that each technique removes")
+        option(parser, "--board", "B", "the emulated board that an image is for: files of one, or a build")
         option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
         flag(
             parser,
             "--pitfalls",
             "the evidence for each pitfall; also advice for manual review, and what was not checked",
         )
+        add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
+        args.what = _names(args)
         about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
         found = run_audit(about)
         if args.json:
@@ -64,6 +69,19 @@ class AuditVerb(Verb):
             return 0
         _print(terminal(), args, about, found)
         return 0
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    """What is audited; of an image its last recording, which is made where there is none."""
+    record = image_of(args.what, args.board)
+    if record is None:
+        if args.board:
+            raise UserError("--board is for an image that is built already", hint="bootscope help your-image")
+        return list(args.what)
+    from bootscope.cli.observers import observer
+
+    made = image_bench(args, record, observer(args.json))
+    return [made.measured(made.loaded).info.run_id]
 
 
 def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditResult) -> None:
@@ -140,6 +158,7 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
             {
                 "technique": f.spec,
                 "instead_of": instead.get(f.spec),
+                "made_on": f.made or None,
                 "phase": f.technique.phase,
                 "title": f.technique.title,
                 "saving_ns": f.saving_ns,

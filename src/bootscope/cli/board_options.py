@@ -77,10 +77,12 @@ BOARD_OPTIONS = ("board", "n", "rounds", "until", "timeout", "value", *REAL_OPTI
 """Those that are for imported systems alone where something is tried."""
 
 
-def refuse_trial_options(args: argparse.Namespace, system: str) -> None:
-    """Raises UserError where options of a real board were given for a system of the emulated one."""
+def refuse_trial_options(args: argparse.Namespace, system: str, but: Sequence[str] = ()) -> None:
+    """Raises UserError where options of a real board were given for a system of the emulated one; the options
+    `but` are for it, too."""
     why = f"is for imported systems on a real board; {printable(system)} boots on an emulated one"
-    refuse(args, BOARD_OPTIONS, why, "bootscope system import DIR")
+    names = [name for name in BOARD_OPTIONS if name not in but]
+    refuse(args, names, why, "bootscope system import DIR")
 
 
 def refuse_real_options(args: argparse.Namespace, system: str, but: Sequence[str] = ()) -> None:

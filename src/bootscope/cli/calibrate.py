@@ -17,7 +17,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive
-from bootscope.cli.report import write_file
+from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir

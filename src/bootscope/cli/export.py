@@ -12,7 +12,7 @@ from bootscope.analysis.views import View
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
-from bootscope.cli.report import write_file
+from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
 from bootscope.core.paths import store_dir

@@ -17,6 +17,8 @@ from bootscope.changes.change_files import check_new, write
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.board_options import BOARD_OPTIONS, add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options, check_positive, jobs_of, refuse
+from bootscope.cli.named_image import bench as image_bench
+from bootscope.cli.named_image import image_of
 from bootscope.cli.progress import teller
 from bootscope.cli.record import bench_of
 from bootscope.cli.try_board import board_bench
@@ -26,14 +28,16 @@ from bootscope.core.paths import store_dir
 from bootscope.report import search_html, searched, searched_html
 from bootscope.report.search_result import document, show
 from bootscope.search.board_memory import Memory
+from bootscope.search.emulator import Emulator
 from bootscope.search.experiment import Goal
+from bootscope.search.image_bench import ImageBench
 from bootscope.search.journal import BOARD, Journal
 from bootscope.search.result import Result
 from bootscope.search.session import Options, search_emulated, search_on_board
 from bootscope.system.load import load_system
 from bootscope.techniques.model import ABILITIES, technique
 
-_REPORT = "report.html"
+_REPORT, _IMAGE = "report.html", "image"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 _DEFAULTS: dict[str, Any] = {
     "goal": 0.0, "keep": "", "budget": "2h", "only": [], "ablate": False, "pareto": False, "beside": "",
@@ -80,16 +84,16 @@ class Optimize(Verb):
     def run(self, args: argparse.Namespace) -> int:
         if args.only:
             args.only = [name for words in args.only for name in words.split(",") if name]
-        if is_tree(args.system):
-            if args.o:
-                check_new(args.o)
-            asked = _asked_of_board(args)
-            return _optimize_on_board(args, asked, _options(args, asked))
-        refuse_trial_options(args, args.system)
-        loaded = load_system(args.system)
+        record = image_of([args.system], args.board)
         if args.o:
             check_new(args.o)
-        bench = bench_of(args)
+        if is_tree(args.system) and record is None:
+            asked = _asked_of_board(args)
+            return _optimize_on_board(args, asked, _options(args, asked))
+        refuse_trial_options(args, args.system, but=("board",) if record else ())
+        image = image_bench(args, record) if record else None
+        loaded = image.loaded if image else load_system(args.system)
+        bench: Emulator = image or bench_of(args)
         journal = Journal(bench.store.root, loaded.system.name)
         asked = _asked(args, journal)
         options = _options(args, asked)
@@ -98,7 +102,7 @@ class Optimize(Verb):
         tell = teller()
         found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
         if args.o:
-            _hand_out(args.o, found)
+            _hand_out(args.o, found, image)
             tell(f"written to {args.o}")
         if args.json:
             print_json("optimize", document(found))
@@ -107,10 +111,14 @@ class Optimize(Verb):
         return 0
 
 
-def _hand_out(folder: Path, a: Result) -> None:
+def _hand_out(folder: Path, a: Result, image: ImageBench | None) -> None:
     pages = {_REPORT: search_html.render(a)}
     accepted = a.search.accepted
-    write(folder, a.search.bench.system(accepted).system, a.search.bench.changes(accepted), pages)
+    loaded = a.search.bench.system(accepted)
+    write(folder, loaded.system, a.search.bench.changes(accepted), pages)
+    if image and accepted:
+        (folder / _IMAGE).mkdir()
+        image.hand_out(loaded, folder / _IMAGE)
 
 
 def _optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], options: Options) -> int:

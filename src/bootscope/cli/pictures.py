@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
-from bootscope.cli.report import MARKDOWN, write_file
+from bootscope.cli.output import MARKDOWN, write_file
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import size

@@ -16,7 +16,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture import labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
-from bootscope.cli import board_options, record_image
+from bootscope.cli import board_options, named_image, record_image
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.label import add_label_option
@@ -29,6 +29,7 @@ from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.emulator.plugin_config import Limits, default_until
 from bootscope.emulator.recording import Observer
 from bootscope.hardware.measuring import measure_run
+from bootscope.imageedit.record import ImageRecord
 from bootscope.runs.headline import reached_in
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem, load_system, milestones
@@ -122,14 +123,17 @@ class Record(Verb):
             _refuse_image_options(args)
             return _record_board(args)
         image = record_image.is_image(args.system)
+        of_image = image or named_image.image_of(args.system, None) is not None
         limits = Limits(
             limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
-            quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if image else _HANG_S)) * 1e9),
+            quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if of_image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
             timing=_timing(args),
         )
         if image:
             return _record_image(args, limits)
+        if named := named_image.image_of(args.system, None):
+            return _record_named(args, limits, named)
         _refuse_image_options(args)
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
@@ -203,6 +207,17 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
         "advice": list(made.advice),
     }
     return _tell(args.json, made.run, partial(_figures, made.run), _sameness(made.run), about)
+
+
+def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord) -> int:
+    """Records an image that has a name; returns the exit code."""
+    board_options.refuse_real_options(args, "an image", but=("until_text",))
+    why = f"is in the record of {record.name}: bootscope system import sets it"
+    refuse(args, ("board", *record_image.IMAGE_OPTIONS), why)
+    told = named_image.ending(record, args.until, args.until_text)
+    bench = named_image.bench(args, told, observer(args.json), _store(args), limits, args.timeout)
+    run = bench.boot(bench.order(bench.loaded), args.n or 1)
+    return _tell(args.json, run, partial(_figures, run), _sameness(run))
 
 
 def _sameness(run: StoredRun) -> str:

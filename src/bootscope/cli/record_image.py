@@ -20,6 +20,7 @@ from bootscope.cli.verb import terminal
 from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import cache_dir
 from bootscope.emulator.plugin_config import Limits
+from bootscope.imageedit.record import is_image as is_named_image
 from bootscope.system.load import system_names
 
 IMAGE_OPTIONS = ("append", "machine", "through")
@@ -45,7 +46,7 @@ def is_image(names: Sequence[str]) -> bool:
     if len(names) != 1:
         return len(names) > 1
     (name,) = names
-    if name in system_names():
+    if name in system_names() or is_named_image(name):
         return False
     # No system of ours has a point or a slash in its name.
     like_a_path = Path(name).exists() or "." in name or "/" in name
@@ -79,6 +80,8 @@ def record(args: argparse.Namespace, store: Store, limits: Limits, names: Sequen
     from bootscope.imageboot.advice import of_boot
     from bootscope.imageboot.start import recorded
     from bootscope.imageboot.subject import KERNEL, Wish, opened
+    from bootscope.imageedit.known import with_known
+    from bootscope.imageedit.system import system_of
 
     if not args.board:
         raise UserError("name the board that the image is to boot on", hint="--board virt-arm64")
@@ -88,8 +91,15 @@ def record(args: argparse.Namespace, store: Store, limits: Limits, names: Sequen
     with opened(paths, load_board(args.board), wish, make, name) as ready:
         if not args.json:
             _say(ready.told, ready.notes)
+        system = system_of(ready.image, ready.given, ready.board, ready.subject.facts.name)
         run = recorded(
-            ready, store, make, observer(args.json), args.n or 1, timeout_s=args.timeout or 900, limits=limits
+            with_known(ready, system, {}),
+            store,
+            make,
+            observer(args.json),
+            args.n or 1,
+            timeout_s=args.timeout or 900,
+            limits=limits,
         )
         # Boots of one stream are the same boot.
         advice = {boot.info.stream_sha256: tuple(of_boot(run.info, boot)) for boot in run.boots}

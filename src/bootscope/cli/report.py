@@ -10,15 +10,12 @@ from pathlib import Path
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive, refuse
+from bootscope.cli.output import HTML, form_of, write_file
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.report.stored import page_of
 
-HTML, MARKDOWN = "html", "md"
-FORMS = ("svg", "png", "pdf", MARKDOWN)
-"""What is written beside HTML, as a file's name ends."""
 PICTURES = ("view", "width", "scale", "theme", "picture")
 """Options of pictures, by their names in the result of the parser."""
 VIEWS = (
@@ -26,30 +23,10 @@ VIEWS = (
     "compare", "overlay", "waterfall", "boots",
 )  # fmt: skip
 """What pictures show; bootscope.pictures.draw draws them."""
-_OTHERS = ("jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps", "ps", "docx", "pptx")
 _OUTPUT = (
     "by its ending: .html an interactive page; .svg or .png a picture; .pdf one page for the person who "
     "decides, or with --view that picture; .md a text with a picture"
 )
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all; what is no ordinary file (a pipe, /dev/stdout) is written to.
-
-    Raises UserError when it cannot be written.
-    """
-    if path.is_dir():
-        raise UserError(f"cannot write {path}: it is a folder")
-    part = path.with_name(path.name + ".part")
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
 class Report(Verb):
@@ -92,11 +69,3 @@ class Report(Verb):
         else:
             terminal().print(f"wrote {args.output} ({size(len(text.encode()))})", markup=False)
         return 0
-
-
-def form_of(path: Path) -> str:
-    """What is to be written, by the end of a file's name. Raises UserError for pictures that nobody makes."""
-    ending = path.suffix.lower().removeprefix(".")
-    if ending in _OTHERS:
-        raise UserError(f"cannot write .{ending}", hint="FILE.html, .svg, .png, .pdf or .md")
-    return {"markdown": MARKDOWN}.get(ending, ending) if ending in (*FORMS, "markdown") else HTML

@@ -18,6 +18,7 @@ from bootscope.buildtrees.importing import Wish, import_tree, name_for
 from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, YOCTO, Tree, Trial
 from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
+from bootscope.cli import named_images
 from bootscope.cli.apply import YOCTOS
 from bootscope.cli.arguments import Parser, flag, option, renamed
 from bootscope.cli.common import add_json, refuse
@@ -29,14 +30,15 @@ from bootscope.system.load import system_names
 
 _OF_IMPORT = (
     "as", "o", "kind", "machine", "image", "build", "shell", "board", "deploy", "product", "check", "changes",
-    *YOCTOS,
+    *YOCTOS, *named_images.ALONE,
 )  # fmt: skip
 """Options of the import, by their names in the result of the parser."""
 _NAME = ("NAME", "the name of an imported system")
 ACTIONS: dict[str, tuple[str, tuple[str, str] | None]] = {
     "import": (
-        "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it",
-        ("DIR", "the folder of the build"),
+        "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it; or name an image "
+        "that boots on an emulated board",
+        ("DIR|FILE", "the folder of the build; or files of an image, as for `image`, with --board"),
     ),
     "list": ("list the imported systems", None),
     "show": ("show what is known of an imported system", _NAME),
@@ -71,6 +73,7 @@ def import_options(parser: argparse.ArgumentParser) -> None:
     option(group, "--series", "S", "Yocto series that the layer is for")
     option(group, "--kernel-recipe", "R", "the Yocto recipe of the kernel")
     option(group, "--uboot-recipe", "R", "the Yocto recipe of U-Boot")
+    named_images.add_options(parser)
 
 
 def of_action(prog: str, what: str) -> argparse.ArgumentParser:
@@ -83,7 +86,8 @@ def of_action(prog: str, what: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if takes:
-        only.add_argument("of", metavar=takes[0], help=takes[1])
+        several_files = "*" if what == "import" else None
+        only.add_argument("of", metavar=takes[0], help=takes[1], nargs=several_files)
     if what == "import":
         import_options(only)
     add_json(only)
@@ -99,25 +103,35 @@ class SystemVerb(Verb):
         )
         parser.add_argument(
             "of",
-            nargs="?",
-            metavar="DIR",
-            help="import: the folder of a build; show, rm: the name of an imported system",
+            nargs="*",
+            metavar="DIR|FILE",
+            help="import: the folder of a build, or files of an image; show, rm: the name of an imported "
+            "system",
         )
         import_options(parser)
         if isinstance(parser, Parser):
             parser.of_first_word = {what: partial(of_action, parser.prog, what) for what in ACTIONS}
 
     def run(self, args: argparse.Namespace) -> int:
+        args.of = [args.of] if isinstance(args.of, str) else args.of or []
         if args.what != "import":
             refuse(args, _OF_IMPORT, "is for import", "bootscope system import --help")
         if args.what == "list":
             if args.of:
-                raise UserError("system list lists all of them", hint=f"bootscope system show {args.of}")
+                raise UserError("system list lists all of them", hint=f"bootscope system show {args.of[0]}")
             return _list(args.json)
         if not args.of:
             raise UserError(f"system {args.what} needs {'a folder' if args.what == 'import' else 'a name'}")
+        if args.what == "import" and named_images.wanted(args):
+            return named_images.import_image(args)
+        if len(args.of) > 1:
+            raise UserError(f"system {args.what} takes one folder or name, got {len(args.of)}")
+        (args.of,) = args.of
         if args.what == "import":
+            refuse(args, named_images.ALONE, "is for an image", "bootscope help your-image")
             return _import(args)
+        if named_images.is_image(args.of):
+            return named_images.show_or_forget(args)
         tree, path = keep.load_tree(args.of)
         if args.what == "rm":
             path.unlink()
@@ -250,12 +264,16 @@ def _words(out: Console, tree: Tree) -> None:
 def _list(as_json: bool) -> int:
     trees = [keep.load_tree(name)[0] for name in keep.tree_names()]
     if as_json:
-        rows = [{"name": t.name, "made_by": t.made_by, "folder": t.folder, "build": t.build} for t in trees]
+        rows: list[dict[str, object]] = [
+            {"name": t.name, "made_by": t.made_by, "folder": t.folder, "build": t.build} for t in trees
+        ]
+        rows += named_images.rows()
         print_json("systems", {"systems": rows})
         return 0
     out = terminal()
     for tree in trees:
         out.print(Text(f"{title(tree)} from {printable(tree.folder)}"))
-    if not trees:
+    named_images.listed(out)
+    if not trees and not named_images.image_names():
         out.print("no imported systems; import one: bootscope system import DIR", style="dim")
     return 0

@@ -19,18 +19,22 @@ from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.common import add_build_options
+from bootscope.cli.named_image import bench as image_bench
+from bootscope.cli.named_image import image_of
 from bootscope.cli.record import bench_of
 from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, size, span
+from bootscope.imageedit.record import ImageRecord
 from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
-from bootscope.search.bench import Bench
+from bootscope.search.emulator import Measuring
 from bootscope.search.services import refused, words_of
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system, system_names
+from bootscope.techniques.model import Recipe, Technique
 
 
 class Try(Verb):
@@ -43,7 +47,11 @@ class Try(Verb):
             help="ID, or ID=RECIPE where a technique has several; all together",
         )
         option(
-            parser, "--system", "S", "the base system, also an imported one (default: stock)", default="stock"
+            parser,
+            "--system",
+            "S",
+            "the base system, also an imported one or an image (default: stock)",
+            default="stock",
         )
         flag(parser, "--force", "even if a technique does not seem to apply to the system")
         flag(parser, "--own-base", "start from the techniques' own base system, which does not have them yet")
@@ -61,37 +69,58 @@ class Try(Verb):
         for name in args.technique:
             if name in system_names():
                 raise UserError(f"{name} is a system", hint=f"bootscope try TECHNIQUE --system {name}")
-        if is_tree(args.system):
+        if record := image_of([args.system], args.board):
+            refuse_trial_options(args, args.system, but=("board",))
+            bench, loaded = _of_image(args, record)
+        elif is_tree(args.system):
             return try_on_board(args)
-        refuse_trial_options(args, args.system)
-        loaded = load_system(args.system)
+        else:
+            refuse_trial_options(args, args.system)
+            bench, loaded = bench_of(args), load_system(args.system)
         picked = check(args.technique)
         changes = [recipe.change for _, _, recipe in picked]
         refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
         if args.own_base:
             loaded = with_bases(loaded, args.technique)
-        bench = bench_of(args)
-        store = bench.store
-        base = view(store, bench.measured(loaded))
-        if not base.boot.info.complete:
-            raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
-        known = facts(store, base, bench.cache)
-        changed = variant(loaded, known, args.technique, args.force)
-        predicted = predicted_ns(known, [recipe for _, _, recipe in picked])
-        if faults := _checked(bench, loaded, base.run, args.check):
-            raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
-        found = verdict(store, base, view(store, bench.measured(changed)))
-        if found.works:
-            refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
-            found = replace(found, variant=msgspec.structs.replace(found.variant, unanswered=refused))
-        if args.json:
-            print_json("try", _json(args.technique, predicted, found))
-        else:
-            show(terminal(), args.technique, base, predicted, found)
-        return 0 if found.works else REFUSED
+        return _tried(args, bench, loaded, picked)
 
 
-def _checked(bench: Bench, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
+def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Measuring, LoadedSystem]:
+    """The bench of an image, and the image as a system."""
+    if args.own_base:
+        raise UserError("--own-base is for systems that bootscope builds", hint="leave it out")
+    bench = image_bench(args, record)
+    return bench, bench.loaded
+
+
+def _tried(
+    args: argparse.Namespace,
+    bench: Measuring,
+    loaded: LoadedSystem,
+    picked: list[tuple[Technique, str, Recipe]],
+) -> int:
+    """Boots a system with and without techniques; returns the exit code."""
+    store = bench.store
+    base = view(store, bench.measured(loaded))
+    if not base.boot.info.complete:
+        raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
+    known = facts(store, base, bench.cache)
+    changed = variant(loaded, known, args.technique, args.force)
+    predicted = predicted_ns(known, [recipe for _, _, recipe in picked])
+    if faults := _checked(bench, loaded, base.run, args.check):
+        raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
+    found = verdict(store, base, view(store, bench.measured(changed)))
+    if found.works:
+        refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
+        found = replace(found, variant=msgspec.structs.replace(found.variant, unanswered=refused))
+    if args.json:
+        print_json("try", _json(args.technique, predicted, found))
+    else:
+        show(terminal(), args.technique, base, predicted, found)
+    return 0 if found.works else REFUSED
+
+
+def _checked(bench: Measuring, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
     """What does not work beside milestone and picture."""
     unanswered, names = bench.unanswered(loaded), {"BOOTSCOPE_SYSTEM": loaded.system.name}
     if command is None:

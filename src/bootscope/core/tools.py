@@ -59,6 +59,7 @@ HOST_TOOLS = {
         Tool("mkfs.ext3", "e2fsprogs", "makes the root file system", ("-V",)),
         Tool("mkfs.ext2", "e2fsprogs", "makes the root file system", ("-V",)),
         Tool("debugfs", "e2fsprogs", "fills the root file system without root rights", ("-V",)),
+        Tool("e2fsck", "e2fsprogs", "checks a root file system that was changed", ("-V",)),
         Tool("dumpe2fs", "e2fsprogs", "shows the layout of a file system", ("-V",)),
         Tool("tar", "tar", "unpacks sources"),
         Tool("gzip", "gzip", "compresses an initramfs"),

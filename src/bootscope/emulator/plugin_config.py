@@ -102,6 +102,7 @@ def watch(
     if limits.explain:
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
+        loader_probes.add_places(w.hooks, board.boot_loader, programs.pieces)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
         if programs.units:
             message_probes.add(w.hooks, programs.kernel, programs.layout)
@@ -190,7 +191,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks.add("kernel.image", watched.image_at, "once")
     start = _kernel_start(board, kernel)
     unpacks = watched.image_at is not None
-    hooks.add("kernel.start", start, _once_there(start, board, programs) if unpacks else "once")
+    hooks.add("kernel.start", start, _once_there(start, board, watched, programs) if unpacks else "once")
     if watched.late_entry:
         hooks.add("kernel.start", address(kernel, *kernel.arch.kernel.mapped), "once")
     first, second, *_ = kernel.arch.registers.arguments
@@ -207,11 +208,11 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 
-def _once_there(start: int, board: Board, programs: Programs) -> str:
-    """How the arrival of a kernel that unpacked itself is told from what ran at its first address before: a
-    program of the boot loader, where one lies in the place that the kernel is unpacked to."""
+def _once_there(start: int, board: Board, watched: Watched, programs: Programs) -> str:
+    """How the arrival of a kernel that unpacked itself is told from what ran at its first address before: its
+    own image, or a program of the boot loader, where one lies in the place that it is unpacked to."""
     extents = [programs.loader[program.name].extent() for program in board.boot_loader.programs]
-    shared = any(low <= start < high for low, high in extents)
+    shared = start == watched.image_at or any(low <= start < high for low, high in extents)
     register = programs.kernel.arch.kernel.unpacker_jumps_by
     return f"once if {register} {start:#x}" if shared and register else "once"
 

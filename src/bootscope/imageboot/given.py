@@ -42,8 +42,9 @@ class Given:
     notes: tuple[str, ...]
 
 
-def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
-    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line.
+def of_image(image: Image, board: Board, append: str, folder: Path, instead: str | None = None) -> Given:
+    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line,
+    `instead` a whole one in the place of the image's.
 
     Raises UserError where the image cannot boot there, with what was seen.
     """
@@ -51,7 +52,7 @@ def of_image(image: Image, board: Board, append: str, folder: Path) -> Given:
     file, kernel, opened, symbols = _kernel(image, board)
     early = image.initramfs()
     card, root_words, taken = _card(image, folder)
-    words, added = _command_line(known, root_words, append)
+    words, added = _command_line(known, root_words, append) if instead is None else (_taken(instead), "")
     doubts = _doubts(known, board, words, card is not None, by_kernel=True)
     return Given(
         kernel=kernel,
@@ -196,13 +197,17 @@ def _command_line(known: Understood, root_words: str, append: str) -> tuple[str,
         for part in ("" if _ROOT.search(f"{known.command_line} {append}") else root_words, append)
         if part
     )
-    words = " ".join(part for part in (_cut(known.command_line), added) if part)
+    return _taken(" ".join(part for part in (_cut(known.command_line), added) if part)), added
+
+
+def _taken(words: str) -> str:
+    """A command line. Raises UserError for more than a kernel takes."""
     if len(words.encode()) > _MOST_WORDS_BYTES or not words.isprintable():
         raise UserError(
             f"a command line of {len(words.encode()):,} bytes, or with unprintable characters, is not taken",
             hint=f"at most {_MOST_WORDS_BYTES:,} bytes",
         )
-    return words, added
+    return words
 
 
 def _cut(words: str) -> str:

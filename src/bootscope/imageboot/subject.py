@@ -30,20 +30,25 @@ THROUGH = (KERNEL, FIRMWARE)
 @dataclass(frozen=True)
 class Wish:
     """What the user says: words for the kernel's command line, where the recording ends (a milestone or a
-    text), the machine where a build has several, and what the boot goes through (KERNEL or FIRMWARE)."""
+    text), the machine where a build has several, and what the boot goes through (KERNEL or FIRMWARE).
+    `command_line`: a whole one in the place of the image's."""
 
     append: str = ""
     until: str = ""
     text: str = ""
     machine: str = ""
     through: str = KERNEL
+    command_line: str | None = None
 
 
 @dataclass(frozen=True)
 class Ready:
     """An image that can be booted: on which board, what is recorded of it, until what; `told` and `notes` are
-    for people, `steps` what of the cache is in use."""
+    for people, `steps` what of the cache is in use. `image` and `given`: what it was made of, open as long
+    as this is."""
 
+    image: Image
+    given: Given
     subject: Subject
     board: Board
     goal: Goal
@@ -62,7 +67,7 @@ def opened(paths: Sequence[str], board: Board, wish: Wish, runner: Runner, name:
     if wish.through not in THROUGH:
         raise unknown("way to boot", wish.through, list(THROUGH))
     with open_image(paths, wish.machine) as image, tempfile.TemporaryDirectory(prefix="bootscope-") as place:
-        folder, name = Path(place), name or _name(paths[0])
+        folder, name = Path(place), name or name_of(paths[0])
         if wish.through == FIRMWARE:
             yield _by_firmware(image, board, wish, folder, name, runner)
         else:
@@ -77,14 +82,14 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str) 
             f"the board {board.name} cannot start a kernel without its boot loader",
             hint="bootscope record FILE... --board virt-arm64",
         )
-    got = given.of_image(image, board, wish.append, folder)
+    got = given.of_image(image, board, wish.append, folder, wish.command_line)
     address = start(got.program, direct.memory)
     board = msgspec.structs.replace(board, loader=DIRECT.name, addresses={"kernel": address})
     goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols))
     media = _media(got, folder)
     subject = described.subject(image, got, board, goal.watched, media, name)
     told = ("started: by the emulator: nothing of firmware and boot loader is in this boot", *got.taken)
-    return _ready(subject, board, goal, told, got)
+    return _ready(image, subject, board, goal, told, got)
 
 
 def _media(got: Given, folder: Path) -> Media:
@@ -118,17 +123,24 @@ def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str
     media = Media(card, loader=below.flash, card_format=form)
     subject = described.subject(image, got, board, goal.watched, media, name, below)
     told = (f"started: through the board's firmware, {board.boot_loader.title}", *got.taken)
-    return _ready(subject, board, goal, told, got, below.steps)
+    return _ready(image, subject, board, goal, told, got, below.steps)
 
 
 def _ready(
-    subject: Subject, board: Board, goal: Goal, told: Sequence[str], got: Given, steps: tuple[str, ...] = ()
+    image: Image,
+    subject: Subject,
+    board: Board,
+    goal: Goal,
+    told: Sequence[str],
+    got: Given,
+    steps: tuple[str, ...] = (),
 ) -> Ready:
     words = (*told, f"until: {goal.until}: {goal.words}")
-    return Ready(subject, board, goal, words, (*got.notes, *described.unseen(subject, got)), steps)
+    notes = (*got.notes, *described.unseen(subject, got))
+    return Ready(image, got, subject, board, goal, words, notes, steps)
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
     """A name for runs, from the first file's."""
     stem = Path(path).absolute().name.lower()
     return re.sub(r"[^a-z0-9_.-]+", "-", stem).strip("-.")[:40] or "image"

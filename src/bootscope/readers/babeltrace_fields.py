@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from bootscope.readers.lines import Memo
 
 Value = int | str | None
+T = TypeVar("T")
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
 _ENUM = r"\( [^()]{0,120}? container = (-?\d{1,20}) \)"
 _NUMBER = r"(-?(?:0x)?[0-9A-Fa-f]{1,20})\b"
@@ -38,38 +40,60 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Generic[T]):
     """An expression for events that have the same fields, and which of its groups the wanted ones are; the
     last one, which is empty, is for those that are not there."""
 
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[bytes]
     groups: tuple[int, ...]
-    values: Mapping[tuple[str, ...], Sequence[Value]]
+    values: Mapping[tuple[bytes, ...], T]
     """By the texts of the wanted fields: the same ones come again and again."""
 
 
-class EventFields:
-    """Finds the wanted fields of events: `wanted(name)` of those with that name, at least two."""
+class EventFields(Generic[T]):
+    """Finds the wanted fields of events: `wanted(name)` of those with that name, at least two; what is wanted
+    of their values is what `made` makes of the name and the values, in the order in which they are wanted,
+    None for one that the event has not."""
 
-    def __init__(self, wanted: Callable[[str], Sequence[Field]]) -> None:
-        self._wanted = wanted
-        self._layouts: dict[str, list[_Layout]] = {}
+    def __init__(
+        self, wanted: Callable[[str], Sequence[Field]], made: Callable[[str, Sequence[Value]], T]
+    ) -> None:
+        self._wanted, self._made = wanted, made
+        self._layouts: dict[bytes, list[_Layout[T]]] = {}
 
-    def of(self, name: str, line: str, at: int) -> Sequence[Value]:
-        """The wanted fields of the event `name` in the order in which they are wanted, None for one that it
-        has not. They stand in `line` from `at` on; of several of one name the last one counts."""
-        layouts = self._layouts.get(name, ())
-        for layout in layouts:
-            if match := layout.pattern.fullmatch(line, at):
+    def quick(self, name: bytes, text: bytes) -> T | None:
+        """:meth:`of` the event `name` whose fields are `text`, both ASCII; None for a layout that is not
+        known yet."""
+        for layout in self._layouts.get(name, ()):
+            if match := layout.pattern.fullmatch(text):
                 return layout.values[match.group(*layout.groups)]
-        rest = line[at:]
+        return None
+
+    def of(self, name: str, text: str) -> T:
+        """What is made of the event `name` whose fields are `text`; of several of one name the last one
+        counts."""
         wanted = self._wanted(name)
-        found = {one: text or other or plain for one, text, other, plain in _FIELD.findall(rest)}
-        if len(layouts) < _MOST_OF_ONE and len(self._layouts) < _MOST and len(rest) < _LONGEST:
-            learnt = _learnt(wanted, rest)
-            if learnt:
-                self._layouts.setdefault(name, []).append(learnt)
-        return [_value(field, found) for field in wanted]
+        found = {one: text or other or plain for one, text, other, plain in _FIELD.findall(text)}
+        if name.isascii() and text.isascii():
+            self._learn(name, wanted, text)
+        return self._made(name, [_value(field, found) for field in wanted])
+
+    def _learn(self, name: str, wanted: Sequence[Field], text: str) -> None:
+        layouts = self._layouts.get(name.encode(), [])
+        if len(layouts) >= _MOST_OF_ONE or len(self._layouts) >= _MOST or len(text) >= _LONGEST:
+            return
+        learnt = _learnt(wanted, text)
+        if learnt is None:
+            return
+        pattern, groups, convert = learnt
+
+        def converted(texts: tuple[bytes, ...]) -> T:
+            return self._made(
+                name, [make(raw.decode("ascii")) for make, raw in zip(convert, texts, strict=True)]
+            )
+
+        layouts.append(_Layout(pattern, groups, Memo(converted, _MOST_TEXTS)))
+        self._layouts[name.encode()] = layouts
 
 
 def _value(field: Field, found: Mapping[str, str]) -> Value:
@@ -77,9 +101,12 @@ def _value(field: Field, found: Mapping[str, str]) -> Value:
     return None if text is None else field.convert(text)
 
 
-def _learnt(wanted: Sequence[Field], rest: str) -> _Layout | None:
-    """The layout of an event whose fields are `rest`; None where there is something else, as in a damaged
-    line."""
+_Learnt = tuple[re.Pattern[bytes], tuple[int, ...], tuple[Callable[[str], Value], ...]]
+
+
+def _learnt(wanted: Sequence[Field], rest: str) -> _Learnt | None:
+    """The layout of an event whose fields are `rest`, and what makes the values of its groups; None where
+    there is something else, as in a damaged line."""
     pieces: list[re.Match[str]] = []
     at = 0
     while at < len(rest) and len(pieces) < _MOST_PIECES and (piece := _PIECE.match(rest, at)):
@@ -93,11 +120,7 @@ def _learnt(wanted: Sequence[Field], rest: str) -> _Layout | None:
     parts = [_part(piece, index in groups) for index, piece in enumerate(pieces)]
     places = tuple(groups.index(last[name]) + 1 if name else len(groups) + 1 for name in names)
     convert = tuple(field.convert if name else _absent for name, field in zip(names, wanted, strict=True))
-
-    def converted(texts: tuple[str, ...]) -> Sequence[Value]:
-        return [make(text) for make, text in zip(convert, texts, strict=True)]
-
-    return _Layout(re.compile(", ".join(parts) + "()"), places, Memo(converted, _MOST_TEXTS))
+    return re.compile((", ".join(parts) + "()").encode("ascii")), places, convert
 
 
 def _absent(_: str) -> None:

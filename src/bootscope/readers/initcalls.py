@@ -83,6 +83,32 @@ class _Probed(Mapping[str, str | int]):
         return repr(self._all())
 
 
+def _call_detail(call: tuple[bytes, int, int, str, bytes | None, str]) -> Mapping[str, str | int]:
+    """What a call's span tells of its result, its time in ns, its process (-1: its beginning is not in the
+    log), level, module, and its symbol where its name does not say all."""
+    result, took_ns, pid, level, module, symbol = call
+    detail: dict[str, str | int] = {"returned": int(result), "took_us": took_ns // 1000}
+    if pid < 0:
+        detail["start"] = "not in the log"
+    else:
+        detail["pid"] = pid
+    if level:
+        detail["level"] = level
+    if module:
+        detail["module"] = decode(module)
+    if symbol:
+        detail["symbol"] = symbol
+    return detail
+
+
+def _nearest(calls: list[_Open], start_ns: int) -> _Open:
+    """Takes the call that a return belongs to: of several open ones of a name (static functions that are
+    called alike, run at once), the one that began nearest to the time the kernel tells."""
+    at = bisect_left(calls, start_ns, key=lambda c: c.at_ns)
+    near = min((i for i in (at - 1, at) if 0 <= i < len(calls)), key=lambda i: abs(calls[i].at_ns - start_ns))
+    return calls.pop(near)
+
+
 @dataclass
 class Calls:
     """Collects lines, by the time at which they were printed, in ns.
@@ -97,6 +123,9 @@ class Calls:
     _open: dict[bytes, list[_Open]] = field(default_factory=lambda: defaultdict(list))
     _attempts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _names: Memo[bytes, tuple[str, str]] = field(default_factory=lambda: Memo(_names))
+    _details: Memo[tuple[bytes, int, int, str, bytes | None, str], Mapping[str, str | int]] = field(
+        default_factory=lambda: Memo(_call_detail)
+    )
     _devices: Memo[bytes, str] = field(default_factory=lambda: Memo(decode))
     _level: str = ""
 
@@ -125,26 +154,24 @@ class Calls:
             return False
         called, symbol, module, result, count, unit = match.groups()
         took_ns = int(count) * (1000 if unit == b"u" else 1_000_000)
-        call = self._pair(called, at_ns - took_ns)
-        name, whole = self._names[symbol]
-        detail: dict[str, str | int] = {"returned": int(result), "took_us": took_ns // 1000}
-        if call:
-            detail["pid"] = call.pid
-            if call.level:
-                detail["level"] = call.level
-        else:
-            detail["start"] = "not in the log"
-        if module:
-            detail["module"] = decode(module)
-        if whole:
-            detail["symbol"] = whole
         start_ns = at_ns - took_ns
+        calls = self._open.get(called)
+        if calls is None:
+            call = None
+        elif len(calls) == 1:
+            call = calls[0]
+            del self._open[called]
+        else:
+            call = _nearest(calls, start_ns)
+        name, whole = self._names[symbol]
+        pid, level = (call.pid, call.level) if call else (-1, "")
+        detail = self._details[result, took_ns, pid, level, module, whole]
         if not call:
             start_ns = self._unseen_start(start_ns, at_ns)
         elif self.follows_lines or call.at_ns > start_ns:
             # Not before the line that announces it.
             start_ns = call.at_ns if call.at_ns < at_ns else at_ns
-        self.spans[call.pid if call else 0].append(Span(start_ns, at_ns, name, detail))
+        self.spans[max(pid, 0)].append(Span(start_ns, at_ns, name, detail))
         return True
 
     def _unseen_start(self, start_ns: int, end_ns: int) -> int:
@@ -164,21 +191,6 @@ class Calls:
             start_ns = self._unseen_start(start_ns, at_ns)
         self.probes.append(Span(start_ns, at_ns, device, detail))
         return True
-
-    def _pair(self, symbol: bytes, start_ns: int) -> _Open | None:
-        """Takes the call that this return belongs to: of several open ones of a name (static functions
-        that are called alike, run at once), the one that began nearest to the time the kernel tells."""
-        calls = self._open.get(symbol)
-        if calls is None:
-            return None
-        if len(calls) == 1:
-            del self._open[symbol]
-            return calls[0]
-        at = bisect_left(calls, start_ns, key=lambda c: c.at_ns)
-        near = min(
-            (i for i in (at - 1, at) if 0 <= i < len(calls)), key=lambda i: abs(calls[i].at_ns - start_ns)
-        )
-        return calls.pop(near)
 
     def tracks(self) -> list[Track]:
         """Initcalls by the process that ran them, the first process first, and probes."""

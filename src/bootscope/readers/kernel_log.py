@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice
+from operator import sub
 
 from bootscope.loaders.console import BOOT_LOADER
 from bootscope.readers import startup_line
@@ -94,11 +95,14 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     first = bisect_left(found.notable, part.first)
     last = bisect_left(found.notable, part.end)
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
-    offset_ns, takers, blob = way.offset_ns, findings.calls.takers, found.blob
-    for index, offset in zip(found.notable[first:last], found.words[first:last], strict=True):
-        kernel_ns = kernel_stamps[index] if found.own[index] else found.kernel_ns[index]
-        at_ns = found.at_ns[index] if offset_ns is None or kernel_ns < 0 else kernel_ns + offset_ns
-        take = takers.get(blob[offset]) if kernel_ns >= 0 else None
+    takers, blob = findings.calls.takers, found.blob
+    indices, words = found.notable[first:last], found.words[first:last]
+    told = _stamps(found, indices, kernel_stamps)
+    times = _times(found, indices, told, way)
+    for index, offset, byte, kernel_ns, at_ns in zip(
+        indices, words, map(blob.__getitem__, words), told, times, strict=True
+    ):
+        take = takers.get(byte) if kernel_ns >= 0 else None
         if take is None or not take(blob, offset, at_ns):
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
             late = bool(_OTHER_TASK.search(blob, found.starts[index], offset))
@@ -111,6 +115,24 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     _zero_stamps(boot)
     if not own_clock:
         _clock_facts(boot, way)
+
+
+def _stamps(found: Columns, indices: Sequence[int], kernel_stamps: array[int]) -> list[int]:
+    """The kernel's stamps of these lines: the line's own where that is the kernel's, else the one in it."""
+    inside = list(map(found.kernel_ns.__getitem__, indices))
+    if kernel_stamps is found.kernel_ns:
+        return inside
+    own = map(found.own.__getitem__, indices)
+    return [kernel_stamps[i] if mine else ns for i, mine, ns in zip(indices, own, inside, strict=True)]
+
+
+def _times(found: Columns, indices: Sequence[int], told: Sequence[int], way: Way) -> list[int]:
+    """When these lines were printed, whose stamps of the kernel are `told`, as :meth:`Way.at` says."""
+    times = list(map(found.at_ns.__getitem__, indices))
+    offset_ns = way.offset_ns
+    if offset_ns is None:
+        return times
+    return [ns if stamp < 0 else stamp + offset_ns for stamp, ns in zip(told, times, strict=True)]
 
 
 def _when(log: Log, index: int, way: Way, kernel_ns: int, at_ns: int) -> _When | None:
@@ -140,24 +162,28 @@ def kernel_way(boot: Boot) -> Way:
     is never late, and the largest are.) The clocks run alike when a third of the lines agree.
     """
     log = boot.log
-    pairs: list[tuple[int, int]] = []
-    for first in range(0, len(log), _FIT_LINES):
-        if len(pairs) >= _FIT_LINES:
-            break
-        some = slice(first, first + _FIT_LINES)
-        stamped = zip(log.kernel_ns[some], log.at_ns[some], strict=True)
-        pairs += [(k, at - k) for k, at in stamped if 0 < k <= _FIT_NS]
-    del pairs[_FIT_LINES:]
+    kernel_ns: list[int] = []
+    away: list[int] = []
     sign = -1 if boot.clock.stamp == PREVIOUS_NEWLINE else 1
+    for first in range(0, len(log), _FIT_LINES):
+        if len(kernel_ns) >= _FIT_LINES:
+            break
+        stamps, times = log.kernel_ns[first : first + _FIT_LINES], log.at_ns[first : first + _FIT_LINES]
+        told = [0 < stamp <= _FIT_NS for stamp in stamps]
+        kernel_ns += compress(stamps, told)
+        away += compress(map(sub, times, stamps) if sign > 0 else map(sub, stamps, times), told)
+    del kernel_ns[_FIT_LINES:], away[_FIT_LINES:]
     resolution_ns = boot.clock.resolution_ns + 1000
-    rest = sorted([sign * d for _, d in pairs])
+    rest = sorted(away)
     if len(rest) < _FIT_ENOUGH:
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     # The very least may be a line that was damaged.
     least_ns = rest[len(rest) // 50]
-    close_ns = _CLOSE_NS + 2 * resolution_ns
-    used = sorted([abs(d) for k, e in pairs if (d := sign * e - least_ns) <= close_ns + k // _DRIFT])
-    if len(used) * 3 < len(pairs):
+    close_ns = least_ns + _CLOSE_NS + 2 * resolution_ns
+    used = sorted(
+        [abs(e - least_ns) for k, e in zip(kernel_ns, away, strict=True) if e <= close_ns + k // _DRIFT]
+    )
+    if len(used) * 3 < len(away):
         return Way(None, boot.clock.resolution_ns, boot.clock.delay_unmeasured)
     return Way(sign * least_ns, used[(len(used) * 95 - 1) // 100] + resolution_ns)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bootscope.readers.kernel_events import KernelEvents
+from bootscope.readers.lines import Memo
 
 WANTED: Mapping[str, tuple[str, ...]] = {
     "sched_switch": ("prev_comm", "prev_pid", "prev_state", "next_comm", "next_pid"),
@@ -67,6 +68,10 @@ def takers(events: KernelEvents) -> dict[str, Take]:
     """What hands the values of each event in WANTED to the tracks of `events`."""
     ran, lives, storage = events.scheduling, events.processes, events.storage
     calls, irqs = events.initcalls, events.interrupts
+    # The same names again and again: each is made and kept once.
+    by: Memo[tuple[str, int], str] = Memo(lambda task: f"{task[0]} ({task[1]})")
+    irq: Memo[tuple[object, ...], str] = Memo(lambda v: " ".join(("irq", *map(str, v))))
+    soft: Memo[str, str] = Memo("softirq {}".format)
     return {
         "sched_switch": lambda at, cpu, task, pid, v: ran.switched(at, cpu, *v),
         "sched_wakeup": lambda at, cpu, task, pid, v: ran.woke(at, task, *v),
@@ -74,14 +79,14 @@ def takers(events: KernelEvents) -> dict[str, Take]:
         "sched_process_fork": lambda at, cpu, task, pid, v: lives.forked(at, *v),
         "sched_process_exec": lambda at, cpu, task, pid, v: lives.executed(at, task, v[1], v[0]),
         "sched_process_exit": lambda at, cpu, task, pid, v: lives.exited(at, *v),
-        "block_rq_issue": lambda at, cpu, task, pid, v: storage.issued(at, f"{task} ({pid})", *v),
+        "block_rq_issue": lambda at, cpu, task, pid, v: storage.issued(at, by[task, pid], *v),
         "block_rq_complete": lambda at, cpu, task, pid, v: storage.completed(at, *v),
         "initcall_level": lambda at, cpu, task, pid, v: calls.level(at, *v),
         "initcall_start": lambda at, cpu, task, pid, v: calls.started(at, pid, *v),
         "initcall_finish": lambda at, cpu, task, pid, v: calls.finished(at, pid, v[0], str(v[1])),
-        "irq_handler_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, f"irq {v[0]} {v[1]}"),
-        "irq_handler_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, f"irq {v[0]}"),
-        "softirq_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, f"softirq {v[0]}"),
-        "softirq_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, f"softirq {v[0]}"),
+        "irq_handler_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, irq[v[0], v[1]]),
+        "irq_handler_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, irq[v[0],]),
+        "softirq_entry": lambda at, cpu, task, pid, v: irqs.entered(at, cpu, soft[v[0]]),
+        "softirq_exit": lambda at, cpu, task, pid, v: irqs.left(at, cpu, soft[v[0]]),
         "print": lambda at, cpu, task, pid, v: events.mark(at, *v),
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from operator import attrgetter
 from typing import TypeVar
 
@@ -21,7 +22,9 @@ def track(
     Stamps are often cut to microseconds while lengths are not: a span that ends inside the next one by
     no more than `slack_ns` is cut to end where that begins.
     """
-    placed, overlaps = _fitted(ordered(spans), slack_ns)
+    placed, overlaps = ordered(spans), False
+    if any(one.end_ns > following.start_ns for one, following in pairwise(placed)):
+        placed, overlaps = _fitted(placed, slack_ns)
     return Track(ident, kind, title, tuple(placed), overlaps, parent)
 
 

@@ -7,14 +7,16 @@ https://perfetto.dev/docs/reference/trace-packet-proto#FtraceEventBundle
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 from bootscope.readers.kernel_events import KernelEvents
-from bootscope.readers.kernel_records import TEXTS, WANTED, device, softirq, state, takers
+from bootscope.readers.kernel_records import TEXTS, WANTED, Take, device, softirq, state, takers
 from bootscope.readers.lines import Memo, decode
-from bootscope.readers.proto_fields import DamagedError, fields, packed, signed
+from bootscope.readers.proto_fields import DamagedError, fields, packed, signed, varint
 
 _CPU, _EVENT, _LOST, _COMPACT, _DESCRIPTOR = 1, 2, 3, 4, 11
 _AT, _PID = 1, 2
@@ -61,9 +63,17 @@ class _Switches:
     comms: list[str]
 
 
-Order = tuple[int, int, int, int, int, int, int]
-"""Time in ns, number, CPU, task, the event's field, its start and end in the file: 0 for one that tells
-nothing else; of a switch in columns, -1 - the place in the list of those for the field."""
+_Found = tuple[int, int, int, int, int, int | str]
+"""Of an event: time in ns, field, CPU, task, and its start and end in the file, 0 for one that tells nothing
+else. Of a switch in columns: time in ns, _SWITCH, CPU, the state of the task that was left, the number and
+name of the next."""
+_SWITCH = -1
+_USUAL = re.compile(
+    rb"\x08([\x80-\xff]{0,7}+[\x00-\x7f])\x10([\x80-\xff]{0,9}+[\x00-\x7f])"
+    rb"([\x80-\xff]{0,4}+[\x00-\x7f])([\x00-\x7f])"
+)
+"""An event with its time, its task and one short message: the field of that, and its size."""
+_BYTES_KIND = 2
 Turn = Callable[[int], int | str] | None
 """What makes the value that is wanted of a number; None for text."""
 
@@ -76,11 +86,14 @@ class FtraceBundles:
         self._takers = takers(events)
         self._words: Memo[bytes, str] = Memo(decode)
         self._states: Memo[int, str] = Memo(lambda bits: state(signed(bits)))
-        self._found: list[Order] = []
-        self._switched: list[tuple[int, int, str]] = []
+        self._numbers: Memo[bytes, int] = Memo(lambda raw: varint(raw, 0, len(raw))[0])
+        self._values: Memo[tuple[int, bytes], list[int | str]] = Memo(self._values_of)
+        self._found: list[_Found] = []
         self._described: dict[int, _Described] = {}
         self._on_cpu: dict[int, tuple[int, str]] = {}
-        self._plans: dict[int, tuple[str, list[tuple[Turn, int]]]] = {}
+        self._plans: dict[int, tuple[str, Take | None]] = {}
+        self._turns: dict[int, list[tuple[Turn, int]]] = {}
+        """Of an event's field: the fields of its values, and what becomes of each."""
         self.names: dict[int, str] = {0: "<idle>"}
         """Of tasks by number, as far as the trace tells them."""
         self.lost = 0
@@ -102,9 +115,22 @@ class FtraceBundles:
             elif number == _DESCRIPTOR and stop >= 0:
                 self._describe(value, stop)
         for value, stop in events:
-            self._event(cpu, value, stop)
+            if not self._usual(cpu, value, stop):
+                self._event(cpu, value, stop)
         for value, stop in columns:
             self._compact(cpu, value, stop)
+
+    def _usual(self, cpu: int, start: int, end: int) -> bool:
+        """Takes an event of the usual form; False for another one."""
+        found = _USUAL.match(self._data, start, end)
+        if not found:
+            return False
+        at, pid, field, size = found.groups()
+        tag, body = self._numbers[field], found.end()
+        if tag & 7 != _BYTES_KIND or body + size[0] != end:
+            return False
+        self._found.append((_small(at), tag >> 3, cpu, self._numbers[pid], body, end))
+        return True
 
     def _event(self, cpu: int, start: int, end: int) -> None:
         at_ns, pid = 0, 0
@@ -119,7 +145,8 @@ class FtraceBundles:
                 pid = value
         if at_ns <= _LAST_NS:
             for field in told or [(0, 0, 0)]:
-                self._found.append((at_ns, len(self._found), cpu, pid, *field))
+                number, value, stop = field
+                self._found.append((at_ns, number, cpu, pid, value, stop))
 
     def _compact(self, cpu: int, start: int, end: int) -> None:
         found = _Switches({1: [], 2: [], 3: [], 6: []}, [])
@@ -134,8 +161,7 @@ class FtraceBundles:
             if at_ns > _LAST_NS:
                 raise DamagedError("a time is too large")
             comm = found.comms[name] if name < len(found.comms) else "?"
-            self._found.append((at_ns, len(self._found), cpu, 0, -1 - len(self._switched), 0, 0))
-            self._switched.append((left, signed(pid), comm))
+            self._found.append((at_ns, _SWITCH, cpu, left, signed(pid), comm))
 
     def _describe(self, start: int, end: int) -> None:
         """Takes the description of an event: a protobuf descriptor, of which names and numbers matter."""
@@ -160,18 +186,19 @@ class FtraceBundles:
 
     def finish(self) -> None:
         """Hands on all events."""
-        self._found.sort()
-        for at_ns, _, cpu, pid, number, start, end in self._found:
-            self._events.arrives(at_ns)
-            if number < 0:
-                self._switch(at_ns, cpu, *self._switched[-1 - number])
+        self._found.sort(key=itemgetter(0))
+        arrives = self._events.arrives
+        for at_ns, number, cpu, pid, start, end in self._found:
+            arrives(at_ns)
+            if isinstance(end, str):
+                self._switch(at_ns, cpu, pid, start, end)
             elif end:
                 self._taken(number, at_ns, cpu, pid, start, end)
 
     def _switch(self, at_ns: int, cpu: int, left: int, pid: int, name: str) -> None:
         before = self._on_cpu.get(cpu)
         if before is None:
-            self._events.scheduling.runs(at_ns, cpu, name, pid)
+            self._events.scheduling.runs(at_ns, cpu, pid)
         else:
             was, task = before
             self._events.scheduling.switched(at_ns, cpu, task, was, self._states[left], name, pid)
@@ -183,23 +210,30 @@ class FtraceBundles:
         known = self._plans.get(number)
         if known is None:
             known = self._plans[number] = self._plan(number)
-        inside = {f: (value, stop) for f, value, stop in fields(self._data, start, end)}
+        name, take = known
         task = self.names.get(pid, "<...>")
-        name, turns = known
-        if name:
-            values = [self._value(turn, inside.get(f)) for turn, f in turns]
-            self._takers[name](at_ns, cpu, task, pid, values)
+        if take:
+            values = self._values[number, self._data[start:end]]
+            take(at_ns, cpu, task, pid, values)
             if name == "sched_switch":
                 self._on_cpu[cpu] = (int(values[4]), str(values[3]))
                 self.names[int(values[4])] = str(values[3])
-        elif described := self._described.get(number):
+            return
+        inside = {f: (value, stop) for f, value, stop in fields(self._data, start, end)}
+        if described := self._described.get(number):
             shown = [f"{n}={self._shown(inside[f])}" for f, n in described.fields.items() if f in inside]
             self._log(at_ns, f"{task}-{pid} {described.name}: {' '.join(shown)[:400]}")
         else:
             self.others[number] = self.others.get(number, 0) + 1
 
-    def _plan(self, number: int) -> tuple[str, list[tuple[Turn, int]]]:
-        """The name of an event that becomes a part of a track (else empty), and the fields of its values."""
+    def _values_of(self, event: tuple[int, bytes]) -> list[int | str]:
+        """The values of an event's field and message. Raises DamagedError."""
+        number, body = event
+        inside = {f: (value, stop) for f, value, stop in fields(body, 0, len(body))}
+        return [self._value(body, turn, inside.get(f)) for turn, f in self._turns[number]]
+
+    def _plan(self, number: int) -> tuple[str, Take | None]:
+        """The name of an event that becomes a part of a track, and what takes it; else nothing."""
         name, numbers = _KNOWN.get(number, ("", ()))
         described = self._described.get(number)
         if described and described.name in self._takers:
@@ -207,13 +241,23 @@ class FtraceBundles:
             name = described.name
             numbers = tuple(by_name.get(wanted, 0) for wanted in WANTED[name])
         turns = [None if wanted in TEXTS else _TURNS.get(wanted, int) for wanted in WANTED.get(name, ())]
-        return name, list(zip(turns, numbers, strict=True))
+        self._turns[number] = list(zip(turns, numbers, strict=True))
+        return name, self._takers.get(name)
 
-    def _value(self, turn: Turn, found: tuple[int, int] | None) -> int | str:
+    def _value(self, body: bytes, turn: Turn, found: tuple[int, int] | None) -> int | str:
         if turn is None:
-            return self._words[self._data[found[0] : found[1]]] if found and found[1] >= 0 else ""
+            return self._words[body[found[0] : found[1]]] if found and found[1] >= 0 else ""
         return turn(signed(found[0]) if found and found[1] < 0 else 0)
 
     def _shown(self, found: tuple[int, int]) -> str:
         value, stop = found
         return str(signed(value)) if stop < 0 else self._words[self._data[value:stop]]
+
+
+def _small(raw: bytes) -> int:
+    """The number in up to eight bytes of seven bits each, the lowest first: neighbours are moved together,
+    then pairs, then fours, which takes less than a turn for each byte."""
+    value = int.from_bytes(raw, "little") & 0x7F7F7F7F7F7F7F7F
+    value = value & 0x007F007F007F007F | (value & 0x7F007F007F007F00) >> 1
+    value = value & 0x00003FFF00003FFF | (value & 0x3FFF00003FFF0000) >> 2
+    return value & 0x0FFFFFFF | (value & 0x0FFFFFFF00000000) >> 4

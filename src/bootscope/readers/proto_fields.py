@@ -68,10 +68,22 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
 
 def packed(data: bytes, start: int, end: int) -> list[int]:
     """The numbers of a packed repeated field. Raises DamagedError."""
-    found, at = [], start
-    while at < end:
-        value, at = varint(data, at, end)
-        found.append(value)
+    raw = data[start:end]
+    if raw.isascii():
+        return list(raw)  # each number is one byte
+    found: list[int] = []
+    value = shift = 0
+    for byte in raw:
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            found.append(value & (1 << 64) - 1)
+            value = shift = 0
+        else:
+            shift += 7
+            if shift == 70:
+                break
+    if shift:
+        raise DamagedError("a number breaks off")
     return found
 
 

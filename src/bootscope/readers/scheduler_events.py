@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
 
 from bootscope.readers.call_process import Process, ProcessTable
 from bootscope.readers.layout import track
@@ -24,21 +24,15 @@ _EXEC = re.compile(r"filename=(.{0,400}?) pid=(\d{1,9})")
 _EXIT = re.compile(r"comm=(.{0,64}?) pid=(\d{1,9})")
 
 
-@dataclass(slots=True)
-class _Running:
-    task: str
-    pid: int
-    since_ns: int
-
-
 class Scheduling:
     """CPU time by switches, and wake-ups."""
 
     def __init__(self) -> None:
-        self._running: dict[int, _Running] = {}
-        self._cpu_spans: dict[int, list[Span]] = {}
+        self._running: dict[int, tuple[int, int]] = {}
+        """By CPU: the task that runs, and since when in ns."""
+        self._cpu_spans: defaultdict[int, list[Span]] = defaultdict(list)
         self._cpu_ns: dict[tuple[int, str], list[int]] = {}
-        self._details: dict[tuple[int, str], dict[str, str | int]] = {}
+        self._tasks = Memo(self._task)
         self.takers = {
             "sched_switch": self._switch,
             "sched_wakeup": self._wake,
@@ -63,26 +57,27 @@ class Scheduling:
         """A CPU leaves a task, which is then in `state`, for the next one."""
         was = self._running.get(cpu)
         if was is None and self.first_ns < at_ns:
-            was = _Running(task, pid, self.first_ns)
-        if was and was.pid == pid:
-            self._ran(cpu, task, was, at_ns, state)
-        self._running[cpu] = _Running(next_task, next_pid, at_ns)
+            was = (pid, self.first_ns)
+        if was and was[0] == pid and pid:
+            self._ran(cpu, task, pid, was[1], at_ns, state)
+        self._running[cpu] = (next_pid, at_ns)
 
-    def runs(self, at_ns: int, cpu: int, task: str, pid: int) -> None:
+    def runs(self, at_ns: int, cpu: int, pid: int) -> None:
         """A CPU begins to run a task, and nothing tells what it ran before."""
-        self._running[cpu] = _Running(task, pid, at_ns)
+        self._running[cpu] = (pid, at_ns)
 
-    def _ran(self, cpu: int, task: str, was: _Running, end_ns: int, state: str) -> None:
-        if was.pid == 0:
-            return
-        start_ns = min(was.since_ns, end_ns)
-        detail = self._details.get((was.pid, state))
-        if detail is None:
-            detail = self._details[was.pid, state] = {"pid": was.pid, "then": state}
-        self._cpu_spans.setdefault(cpu, []).append(Span(start_ns, end_ns, task, detail))
-        total = self._cpu_ns.setdefault((was.pid, task), [0, 0])
+    def _ran(self, cpu: int, task: str, pid: int, start_ns: int, end_ns: int, state: str) -> None:
+        if start_ns > end_ns:
+            start_ns = end_ns
+        detail, total = self._tasks[pid, task, state]
+        self._cpu_spans[cpu].append(Span(start_ns, end_ns, task, detail))
         total[0] += end_ns - start_ns
         total[1] += 1
+
+    def _task(self, task: tuple[int, str, str]) -> tuple[dict[str, str | int], list[int]]:
+        """What a span of a task says, and its CPU time in ns and how often it ran."""
+        pid, name, state = task
+        return {"pid": pid, "then": state}, self._cpu_ns.setdefault((pid, name), [0, 0])
 
     def _wake(self, event: Event) -> bool:
         found = _WAKE.search(event.text) or _WAKE_SHORT.match(event.text)
@@ -95,9 +90,9 @@ class Scheduling:
         self.points.append(Point(at_ns, self._wakes[waker, task, pid], "wake"))
 
     def tracks(self) -> list[Track]:
-        """A row for each CPU."""
-        rows = sorted(self._cpu_spans.items())
-        return [track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", spans) for cpu, spans in rows]
+        """A row for each CPU; the spans are handed over."""
+        spans = self._cpu_spans
+        return [track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", spans.pop(cpu)) for cpu in sorted(spans)]
 
     def tables(self) -> list[Table]:
         """How long each task ran."""

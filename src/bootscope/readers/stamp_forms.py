@@ -186,10 +186,15 @@ def read(lines: Lines, form: Form) -> Columns:
             # What looks like a stamp and is no time is text.
             starts = [a if ns >= 0 else end + 1 for a, ns, end in zip(starts, stamps, ends[:-1], strict=True)]
         found.starts.extend(starts)
-        found.at_ns.extend([now_ns := ns if ns >= 0 else now_ns for ns in stamps])
+        if NO_STAMP in stamps:
+            found.own += bytes(map(NO_STAMP.__lt__, stamps))
+            stamps = [now_ns := ns if ns >= 0 else now_ns for ns in stamps]
+        else:
+            found.own += b"\1" * len(stamps)
+        found.at_ns.extend(stamps)
+        now_ns = stamps[-1]
         found.level.extend([levels[raw] for raw in level] if any(level) else repeat(-1, len(level)))
         found.kernel_ns.extend(kernel_ns)
-        found.own += bytes(map(NO_STAMP.__lt__, stamps))
         begin += len(block)
     return _without_stamp_lines(found) if form.sparse else found
 
@@ -218,9 +223,10 @@ def _ends(found: Columns, block: bytes, begin: int, notable: Sequence[bytes]) ->
     ends = list(accumulate([len(line) + 1 for line in block.split(b"\n")], initial=begin - 1))
     # What stands behind the last end is no line.
     ends.pop()
-    for index in compress(range(len(notable)), notable):
-        found.notable.append(len(found.ends) + index)
-        found.words.append(ends[index + 1] - len(notable[index]))
+    told = list(compress(range(len(notable)), notable))
+    first = len(found.ends)
+    found.notable.extend([first + index for index in told])
+    found.words.extend([ends[index + 1] - len(notable[index]) for index in told])
     found.ends.extend(ends[1:])
     return ends
 

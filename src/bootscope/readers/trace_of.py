@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import msgspec
 
@@ -63,7 +64,7 @@ def trace_of(
     """Boot `number` (from 0) of the joined files.
 
     `extra` are the user's own milestones. With `lines` every console line is a point; without, the
-    trace stays small. Without `tracks` it has those of phases only.
+    trace stays small. Without `tracks` it has those of phases only, and of other points milestones.
     """
     group = joined.groups[number]
     view = View(files, group)
@@ -72,7 +73,7 @@ def trace_of(
     end = _ended(view, hits, untimed, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
     begin = boot_begin.begin(view, hits, untimed)
-    points = _milestones(view, hits)
+    points = _milestones(view, hits, tracks)
     if lines:
         points += _lines(view)
     phases = tuple(_phases(hits, view, begin, end))
@@ -90,7 +91,7 @@ def trace_of(
         other_ns=begin.other_ns,
         running=begin.running,
         tracks=(*phases, *_tracks(view, tracks)),
-        points=tuple(sorted(points, key=lambda p: p.at_ns)),
+        points=tuple(sorted(points, key=attrgetter("at_ns"))),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
         notes=(*_notes(files, joined, group), *begin.notes, *_silences(phases), *end.notes),
@@ -172,28 +173,39 @@ def _silences(phases: Iterable[Track]) -> Iterator[str]:
         yield silence_words(span.name, early_kernel.Bound.of(span.detail))
 
 
-def _milestones(view: View, hits: list[Hit]) -> list[Point]:
-    """One point for each milestone, the first where several files tell it; other points as they are."""
+def _milestones(view: View, hits: list[Hit], every: bool) -> list[Point]:
+    """One point for each milestone, the first where several files tell it; with `every`, other points as they
+    are."""
     points = [
         Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more)
         for h in hits
         if not h.latest
     ]
+    others: list[Point] = []
     late = boot_begin.read_until(hits)
     for member in view.members:
         way = view.map(member)
-        points += [
-            msgspec.structs.replace(p, at_ns=way.at(p.at_ns), error_ns=p.error_ns + member.error_ns)
-            for p in view.boot(member).points
-            if p.kind != "milestone" or way.at(p.at_ns) > late
-        ]
+        told = view.boot(member).points
+        if not every:
+            told = [p for p in told if p.kind == "milestone"]
+        # What nothing moves need not be made anew.
+        moved = way != Map() or member.error_ns != 0
+        for point in told:
+            at_ns = way.at(point.at_ns) if moved else point.at_ns
+            if moved:
+                error_ns = point.error_ns + member.error_ns
+                point = msgspec.structs.replace(point, at_ns=at_ns, error_ns=error_ns)
+            if point.kind != "milestone":
+                others.append(point)
+            elif at_ns > late:
+                points.append(point)
     first: dict[str, Point] = {}
-    for point in (p for p in points if p.kind == "milestone"):
+    for point in points:
         known = first.setdefault(point.name, point)
         # One that is known comes before one of which only the earliest time is.
         if (point.earliest, point.at_ns) < (known.earliest, known.at_ns):
             first[point.name] = point
-    return [*first.values(), *(p for p in points if p.kind != "milestone")]
+    return [*first.values(), *others]
 
 
 def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> Iterator[Track]:

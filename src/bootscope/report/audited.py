@@ -10,6 +10,7 @@ from rich.text import Text
 
 from bootscope.audit.findings import Audit, Finding, Group
 from bootscope.audit.pitfalls.find import FoundPitfalls, Warned
+from bootscope.changes.on_image import BY_BUILD, ON_IMAGE
 from bootscope.core.errors import printable
 from bootscope.core.text import cut, span
 from bootscope.report.tables import make_table
@@ -20,17 +21,23 @@ _NAMED = 2
 """Alternatives of a group that are named."""
 
 
+_MADE_ON = {ON_IMAGE: "the image", BY_BUILD: "your build", "": ""}
+
+
 def techniques(out: Console, found: Sequence[Group], top: int | None, losses: bool) -> None:
     """The first `top` groups of alternatives (None: all), the best of each first; with `losses` also what it
-    takes away."""
+    takes away. Of an image it is told which are made on it by `try`, and which need the build."""
     # What is typed again must be whole, also on a narrow terminal.
-    heads = (">predicted", "=technique", "evidence in the boot", *(["removes"] if losses else []))
+    made = any(f.made for group in found for f in group)
+    where = ["=made on"] if made else []
+    heads = (">predicted", "=technique", *where, "evidence in the boot", *(["removes"] if losses else []))
     table = make_table(*heads, header_style="bold")
     for group in found[:top]:
         first = group[0]
         saving = Text("try it", "dim") if first.saving_ns is None else Text(span(first.saving_ns), "green")
         taken = [Text(", ".join(first.technique.loses), "dim")] if losses else []
-        table.add_row(saving, first.spec, _shows(group, top is None), *taken)
+        place = [Text(_MADE_ON[first.made], "green" if first.made == ON_IMAGE else "dim")] if made else []
+        table.add_row(saving, first.spec, *place, _shows(group, top is None), *taken)
     out.print(table)
     rest = len(found) - len(found[:top])
     if rest:

@@ -143,7 +143,7 @@ class Bench:
 
     def lasting(self, boot: StoredBoot) -> bool:
         """Whether a boot would end in the same way the next time."""
-        return _certain(boot, self.limits)
+        return certain(boot, self.limits)
 
     def known(self, order: Order) -> StoredRun | None:
         """A run of the same images on the same board, watched by the same plugin, that came to an end."""
@@ -181,7 +181,7 @@ _SWITCH = "switch"
 def _will_do(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot says what is asked for now, and would end in the same way the next time."""
     counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
-    return counted and _certain(boot, limits)
+    return counted and certain(boot, limits)
 
 
 def _watched(boot: StoredBoot) -> str:
@@ -189,8 +189,8 @@ def _watched(boot: StoredBoot) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _certain(boot: StoredBoot, limits: Limits) -> bool:
-    """Whether a boot would end in the same way the next time, since the virtual clock decides on it."""
+def certain(boot: StoredBoot, limits: Limits) -> bool:
+    """Whether a boot would end in the same way the next time: the virtual clock decides on it."""
     if boot.info.ended not in (BootEnd.HANG, BootEnd.LIMIT):
         return boot.info.ended in (BootEnd.MILESTONE, BootEnd.PANIC)
     # With higher limits it might have got there.

@@ -12,6 +12,7 @@ import msgspec
 from bootscope.analysis.views import view
 from bootscope.audit.findings import Finding, audit
 from bootscope.changes.compose import composed
+from bootscope.changes.on_image import is_image, needs_build
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, span
 from bootscope.inventory.recorded import facts
@@ -68,8 +69,10 @@ class EmulatedBench(Bench[ExactVerdict]):
         bench, run_id = self.scheduler.bench, seen.variant.run_id
 
         def look() -> tuple[Finding, ...]:
-            found = view(bench.store, bench.store.load(run_id))
-            return audit(facts(bench.store, found, bench.cache)).findings
+            known = facts(bench.store, view(bench.store, bench.store.load(run_id)), bench.cache)
+            found = audit(known).findings
+            # What only the build of an image can do is advice of the audit.
+            return tuple(f for f in found if not (is_image(known.settings) and needs_build(f.change)))
 
         return self.scheduler.journal.findings(run_id, look)
 

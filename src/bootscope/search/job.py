@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from bootscope.builder.progress import Progress
 from bootscope.builder.workload import Workload
 from bootscope.capture.record import BootInfo
-from bootscope.emulator.recording import Order
 from bootscope.loaders import registry as loaders
+from bootscope.search.emulator import Ordered
 from bootscope.search.outcome import Outcome
 from bootscope.system.load import LoadedSystem
 
@@ -39,7 +39,7 @@ class Job:
     stop: bool = False
     yields: bool = False
     """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
-    order: Order | None = None
+    order: Ordered | None = None
     outcome: Outcome | None = None
     error: BaseException | None = None
 

@@ -31,6 +31,7 @@ from bootscope.system.model import (
     builds,
     builds_kernel,
     builds_loader,
+    loader_symbols,
     packaged_root,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
@@ -75,6 +76,7 @@ def load_system(name: str) -> LoadedSystem:
 
     Raises UserError for an unknown name or a file that does not describe a system.
     """
+    _refuse_image(name)
     _refuse_tree(name)
     path = find("system", name, system_dir())
     system = load(path, System)
@@ -91,10 +93,23 @@ def load_system(name: str) -> LoadedSystem:
 
 def is_tree_file(path: Path) -> bool:
     """Whether a TOML file is the record of a tree of another build system; what cannot be read is none."""
+    return _kind(path) == "tree"
+
+
+def _kind(path: Path) -> object:
     try:
-        return tomllib.loads(path.read_text()).get("kind") == "tree"
+        return tomllib.loads(path.read_text()).get("kind")
     except (OSError, ValueError, RecursionError):
-        return False
+        return None
+
+
+def _refuse_image(name: str) -> None:
+    """Raises UserError for an image with a name: nothing of it is built here."""
+    if _kind(Path(name) if name.endswith(".toml") else store_dir() / "images" / f"{name}.toml") == "image":
+        raise UserError(
+            f"{printable(name)} is an image that is built already: nothing of it is built here",
+            hint="record, audit, try and optimize take it; bootscope help your-image",
+        )
 
 
 def _refuse_tree(name: str) -> None:
@@ -233,6 +248,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+        symbols = loader_symbols(system)
+        there = not symbols or symbols in system.sources
+        require(there, "prebuilt.uboot_symbols", f"a name under [sources], got '{symbols}'")
         root = packaged_root(system)
         require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 

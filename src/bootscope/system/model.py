@@ -145,6 +145,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     tells. `modules` go into the root file system and the initramfs, by the names of their files;
     `module_form`: as the package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
+    `uboot_symbols`: the source with the unstripped programs of a GRUB, of the very same build.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
     initramfs only.
@@ -158,6 +159,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     module_form: str | msgspec.UnsetType = msgspec.UNSET
+    uboot_symbols: str | msgspec.UnsetType = msgspec.UNSET
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
     root: str | msgspec.UnsetType = msgspec.UNSET
@@ -312,6 +314,12 @@ def builds(system: System, tree: str) -> bool:
 def has_bios(system: System) -> bool:
     """Whether the board begins in firmware that is built already."""
     return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
+
+
+def loader_symbols(system: System) -> str:
+    """The source with the symbols of a boot loader that is built already; empty for none."""
+    found = system.prebuilt.uboot_symbols if isinstance(system.prebuilt, Prebuilt) else ""
+    return found if isinstance(found, str) else ""
 
 
 def has_firmware(system: System) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -14,14 +15,21 @@ from bootscope.builder.steps import initramfs, kernel_layout, rootfs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
+from bootscope.core.errors import ToolError
 from bootscope.kbuild import kconfig
-from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Kernel, System
+from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, Kernel, System
 
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CELLS = "#address-cells"
-_COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
+_COMPRESSORS = {
+    "KERNEL_LZ4": "lz4",
+    "KERNEL_LZO": "lzop",
+    "KERNEL_XZ": "xz",
+    "KERNEL_LZMA": "xz",
+    "KERNEL_ZSTD": "zstd",
+}
 
 
 def step(system: System, arch: Architecture) -> Step:
@@ -64,6 +72,8 @@ def step(system: System, arch: Architecture) -> Step:
         inputs["modules"] = True
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
+    if arch.unpacker_moves:
+        inputs["unpacker"] = "moved"
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))
@@ -86,9 +96,22 @@ def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> 
     # With its symbols but without debug information, which would name folders of this machine.
     context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
     names = ""
-    if kernel.image == COMPRESSED_IMAGE:
+    if kernel.image in UNPACKING_IMAGES:
         names = context.run([arch.tools.tool("nm"), "-n", boot / "compressed" / "vmlinux"]).output
+    if arch.unpacker_moves:
+        names += moved(names, (boot / kernel.image).read_bytes(), arch)
     (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+
+
+def moved(names: str, image: bytes, arch: Architecture) -> str:
+    """Symbols of the code that unpacks a kernel where it puts itself: at the end of the memory that the image
+    says it needs. `names`: as it is linked. Raises ToolError where they do not tell their end."""
+    (needs,) = struct.unpack_from("<I", image, arch.unpacker_moves)
+    found = [line.split(" ", 1) for line in names.splitlines()]
+    end = next((int(at, 16) for at, rest in found if rest.endswith(" _end")), 0)
+    if not end:
+        raise ToolError("the program that unpacks the kernel has no symbol _end")
+    return "\n" + "\n".join(f"{int(at, 16) + needs - end:016x} {rest}" for at, rest in found)
 
 
 def _install_modules(context: Context, arch: Architecture, tree: Path, build: Path) -> None:
