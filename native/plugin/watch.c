@@ -11,6 +11,7 @@
 #include "virtio_disk.h"
 #include "watch_line.h"
 #include "watch_port.h"
+#include "watch_timing.h"
 
 static bool add_io(struct bs_watch *w, const struct bs_line *l)
 {
@@ -267,6 +268,10 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},
+		{"timing", bs_watch_set_timing}, {"cache", bs_watch_set_cache},
+		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
+		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},
+		{"uncached", bs_watch_add_uncached}, {"part", bs_watch_add_part},
 	};
 	const char *what = l->word[0];
 

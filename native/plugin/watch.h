@@ -77,6 +77,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "branches.h"
+#include "caches.h"
 #include "capture.h"
 
 #define BS_MAX_IO 16
@@ -92,6 +94,8 @@
 #define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
 #define BS_MAX_HAS 4
+#define BS_MAX_CONTROL 4
+#define BS_MAX_PARTS 32
 
 struct bs_io {
 	uint32_t id;
@@ -193,6 +197,29 @@ struct bs_idle {
 	uint64_t mask, value;
 };
 
+enum bs_cache_name { BS_CODE, BS_DATA, BS_SECOND, BS_CODE_TLB, BS_DATA_TLB, BS_CACHES };
+
+/* The counting pass: watch_timing.h. */
+struct bs_timing {
+	bool used, has[BS_CACHES];
+	char path[BS_PATH_BYTES];
+	struct bs_range memory;
+	struct bs_cache cache[BS_CACHES];
+	struct bs_branches branches;
+	uint64_t control_bits[3]; /* translates, caches data, caches code */
+	uint8_t control[BS_MAX_CONTROL]; /* registers */
+	size_t n_control;
+	struct bs_idle control_by[BS_MAX_IDLE];
+	size_t n_control_by;
+	struct bs_range large[BS_MAX_CODE];
+	size_t n_large;
+	uint32_t large_shift;
+	struct bs_range uncached[BS_MAX_CODE];
+	size_t n_uncached;
+	uint64_t part[BS_MAX_PARTS];
+	size_t n_parts;
+};
+
 struct bs_watch {
 	uint32_t tick_ns, word_bytes;
 	uint64_t mode_bits, segment_bytes;
@@ -227,6 +254,7 @@ struct bs_watch {
 	uint64_t move_from, moved_by;
 	struct bs_frame frame;
 	struct bs_usage usage;
+	struct bs_timing timing;
 	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;
 };
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -92,13 +92,30 @@ def seen(evidence: Evidence) -> Iterator[Seen]:
 def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
     """(phase, function) -> CPU time in ns. The sum over a phase is exactly its CPU time."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    weight = _weights(evidence)
     for sample in seen(evidence):
-        counts[sample.phase][sample.name] += 1
+        counts[sample.phase][sample.name] += weight(sample.index)
     found: dict[tuple[str, str], int] = {}
     for phase in evidence.timeline.phases:
         for name, ns in _shares(phase.cpu_ns, counts[phase.name] or {_BRIEF: 1}):
             found[phase.name, name] = ns
     return found
+
+
+def _weights(evidence: Evidence) -> Callable[[int], int]:
+    """What a sample at a record counts: as much as any other, or with a core's model its distance in CPU time
+    from the one before, as samples lie on a grid of virtual time."""
+    if evidence.timing is None:
+        return lambda index: 1
+    last = 0
+
+    def passed(index: int) -> int:
+        nonlocal last
+        cpu_ns = evidence.records[index].time_ns - evidence.idle_before[index]
+        weight, last = cpu_ns - last, cpu_ns
+        return max(1, weight)
+
+    return passed
 
 
 _Key = TypeVar("_Key", str, tuple[str, ...])

@@ -14,6 +14,7 @@ from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     ALWAYS,
     Architecture,
+    Control,
     Insn,
     Instructions,
     KernelEntries,
@@ -210,4 +211,17 @@ RISCV64 = Architecture(
     ),
     program_symbols={},
     load_instructions=_load,
+    # Caches cannot be switched. csrw satp and sfence.vma. Linux maps its memory and itself by pages of 2 MiB.
+    control=Control(
+        registers=("satp",),
+        translates=0x8 << 60,
+        data=0,
+        code=0,
+        changed_by=(Opcode(4, 0xFFF0707F, 0x18001073), Opcode(4, 0xFE007FFF, 0x12000073)),
+        large=(
+            *((0xFFFFAF8000000000, 0xFFFFB00000000000), (0xFFFFFFD600000000, 0xFFFFFFFE00000000)),
+            (0xFFFFFFFF80000000, 0xFFFFFFFFFFFF0000),
+        ),
+        large_shift=21,
+    ),
 )

@@ -78,6 +78,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
 
     `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
+    `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
     """
 
     schema: int
@@ -95,6 +96,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     loader: str = BUILT.name
     architecture: str = ARM.name
     direct: Direct | msgspec.UnsetType = msgspec.UNSET
+    core: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def arch(self) -> Architecture:

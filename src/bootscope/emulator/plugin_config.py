@@ -13,6 +13,7 @@ from bootscope.arch.model import Architecture, Ports
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
+from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS
 from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import kernel_probes, loader_probes, message_probes
@@ -48,6 +49,8 @@ class Limits:
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+    timing: tuple[Core, ...] = ()
+    """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
 
 
 @dataclass
