@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -31,7 +31,7 @@ from bootscope.image.symbols import Symbols
 from bootscope.loaders.model import ROM, Hooked
 from bootscope.loaders.registry import program_of
 from bootscope.timeline import phases
-from bootscope.timeline.build import timeline_of
+from bootscope.timeline.build import Made, timeline_of
 from bootscope.timeline.core_time import Timing
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
@@ -246,16 +246,7 @@ def evidence_of(
     recorded = boot.records()
     made = timeline_of(boot.info.boot_id, recorded, run.info, board, timing)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
-    tables = {
-        name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
-        for name in objects.SYMBOL_TABLES
-    }
-    hooks = [(index, record) for index, record in enumerate(made.records) if isinstance(record, Hook)]
-    for program in made.run.board.boot_loader.programs:
-        if program.pieces in kept:
-            known = msgspec.json.decode(load(program.pieces), type=objects.Pieces)
-            told = phases.hooks(hooks, made.run, program.hook(Hooked.PLACE))
-            tables[program.symbols] = pieces.table(known, (hook for _, hook in told))
+    tables = _symbols(made, load, kept)
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,
@@ -282,3 +273,18 @@ def evidence_of(
         memory_ns=made.memory_ns,
         load=load,
     )
+
+
+def _symbols(made: Made, load: Callable[[str], bytes], kept: Container[str]) -> dict[str, Symbols]:
+    """The symbols of programs, by their names in capture.objects; those of pieces where they were put."""
+    tables = {
+        name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
+        for name in objects.SYMBOL_TABLES
+    }
+    hooks = [(index, record) for index, record in enumerate(made.records) if isinstance(record, Hook)]
+    for program in made.run.board.boot_loader.programs:
+        if program.pieces in kept:
+            known = msgspec.json.decode(load(program.pieces), type=objects.Pieces)
+            told = phases.hooks(hooks, made.run, program.hook(Hooked.PLACE))
+            tables[program.symbols] = pieces.table(known, (hook for _, hook in told))
+    return tables
